@@ -40,6 +40,7 @@ pub mod statistics;
 mod steadiness;
 pub mod steady;
 mod tally;
+pub mod tool_lines;
 pub mod trial;
 pub mod warmup;
 

@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
     Quick(QuickArgs),
+    /// Kafka's own kafka-producer-perf-test, with its flags and lines, by kdyno's client
+    ProducerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),
     /// List the bundled scenarios, or print one
@@ -182,6 +184,15 @@ pub(crate) struct QuickArgs {
     pub(crate) acks: Option<String>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
+}
+
+/// The arguments of one of Kafka's tools, which are read as that tool reads them.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct PerfTestArgs {
+    /// Flags and values of Kafka's tool; --help lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
 }
 
 #[derive(Debug, Args)]

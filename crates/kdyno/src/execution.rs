@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::progress::{Printer, text_options};
 use crate::{given_files, moment, out, signals};
-use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
+use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
 use kdyno_report::judged::{Judged, judged};
@@ -51,44 +51,66 @@ pub(crate) struct Resumed {
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
-    let environment = Environment::read()?;
     confirm(&planned.plan, args)?;
+    announce(&planned);
+    // Pairs of an earlier session are not at hand here: the answer at the end counts them.
+    let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
+    let mut printer = Printer::new(args.no_progress, looks);
+    let way = Way {
+        out: args.out.as_deref(),
+        share: args.share,
+        command_line: command_line(std::env::args()),
+        progress: &mut |progress| printer.tell(progress),
+    };
+    let outcome = measure(planned, way)?;
+    drop(printer);
+    present(&outcome, args)
+}
+
+/// How a plan is executed.
+pub(crate) struct Way<'a> {
+    /// Folder of the run file, if it was typed.
+    pub(crate) out: Option<&'a Path>,
+    /// Run although another run measures on this host.
+    pub(crate) share: bool,
+    /// The command line that the run file keeps.
+    pub(crate) command_line: Vec<String>,
+    /// Told what happens.
+    pub(crate) progress: &'a mut dyn FnMut(Progress),
+}
+
+/// Executes the plan and keeps its evidence; a signal ends it.
+pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Failure> {
+    let environment = Environment::read()?;
     let (run_id, run_file) = match &planned.resumed {
         Some(run) => (run.run_id, run.path.clone()),
-        None => (random_u64(), run_file(&planned.plan, runs_dir(args.out.as_deref())?)?),
+        None => (random_u64(), run_file(&planned.plan, runs_dir(way.out)?)?),
     };
     let left = left_behind(&planned.plan, &planned.target_files, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
-    announce(&planned);
-    let resume = planned.resumed.is_some();
-    // Pairs of an earlier session are not at hand here: the answer at the end counts them.
-    let looks = if resume { None } else { Looks::of(&planned.plan) };
-    let mut printer = Printer::new(args.no_progress, looks);
     let request = RunRequest {
         plan: planned.plan,
         scenario_text: planned.scenario_text,
         scenario_path: planned.scenario_path,
-        command_line: command_line(std::env::args()),
+        command_line: way.command_line,
         git_head: git_head(&environment.current_dir),
         kdyno_version: crate::cli::VERSION.to_owned(),
         run_id,
     };
     let options = RunOptions {
         run_file,
-        resume,
+        resume: planned.resumed.is_some(),
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
-        share: args.share,
+        share: way.share,
         stop,
         variables: &|name| std::env::var_os(name),
         files: &given_files::read,
-        progress: &mut |progress| printer.tell(progress),
+        progress: way.progress,
     };
-    let outcome = kdyno_lab::run(&request, options)?;
-    drop(printer);
-    present(&outcome, args)
+    Ok(kdyno_lab::run(&request, options)?)
 }
 
 /// The command line as the run file keeps it: without the addresses of somebody's cluster.

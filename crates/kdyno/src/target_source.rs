@@ -43,7 +43,7 @@ pub(crate) fn with_properties<T>(
 }
 
 /// The first bytes of a file, by which formats of certificates and keys are told apart.
-fn head(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn head(path: &Path) -> Result<Vec<u8>, String> {
     /// More than any format needs: PEM begins with 11 characters that are always the same.
     const BYTES: u64 = 16;
     scenario_source::first_bytes_of_file(path, BYTES)

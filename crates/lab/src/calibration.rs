@@ -168,8 +168,12 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     if matches!(case.system, SystemPlan::NullBroker(_)) {
         return None;
     }
-    let produce =
-        ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
+    let produce = ProducePlan {
+        rate: Rate::Max { fill: Fill::InFlight },
+        records_max: None,
+        tool_lines: None,
+        ..produce.clone()
+    };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
     serde_json::to_string(&Shape { produce: &produce, partitions, tls: tls_of(case) }).ok()
 }

@@ -9,6 +9,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::FromWorker;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub enum Heard {
     /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.
-    Recent(Box<TrialEvidence>),
+    Recent(Arc<TrialEvidence>),
     /// A token was asked for anew.
     Token(Renewed),
     /// The trial has to end before its plan does.

@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use kdyno_model::caveat::ScopedCaveat;
+use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
@@ -100,6 +101,11 @@ pub struct Live {
     pub remaining_ns: u64,
     /// All load items together.
     pub figures: LiveFigures,
+    /// The newest rows, from which a caller draws what it shows beside them: those of every second from
+    /// [`kdyno_analysis::live::RECENT_S`] before `complete_until` on.
+    pub recent: Arc<TrialEvidence>,
+    /// The rows of the seconds before this one, from T0, are all there.
+    pub complete_until: u32,
 }
 
 /// What a run ended with. Once the run file exists everything that goes wrong is told here, beside the

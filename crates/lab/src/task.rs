@@ -262,7 +262,7 @@ mod tests {
                 sums_ns: BTreeMap::new(),
             }))
         };
-        let totals = |id| StreamTotals { id, counts: Counts::default(), clients: Vec::new() };
+        let totals = |id| StreamTotals { id, ..StreamTotals::default() };
         let load = BTreeMap::new();
         let own = StreamId { worker: 1, stream: 0 };
         assert!(has_own_rows((&workers, &load), 1, &sample(own)));

@@ -5,6 +5,7 @@ pub(crate) mod due;
 mod release;
 mod runs;
 mod transactions;
+mod warmup;
 
 pub use drawn::DrawnRecords;
 
@@ -28,6 +29,7 @@ use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
 use kdyno_model::sample::ClientTotals;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use warmup::WarmupRecords;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
@@ -53,6 +55,8 @@ pub struct ProduceClient {
     full_ns: u64,
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
+    /// Records before the steady state, where the plan has tool lines.
+    warmup: WarmupRecords,
     max_block_ns: u64,
     /// Of a record's key, value and headers, in the mean.
     record_bytes: u64,
@@ -115,6 +119,7 @@ impl ProduceClient {
             backlog: 0,
             full_ns: 0,
             limit_left: None,
+            warmup: WarmupRecords::new(plan.tool_lines.map_or(0, |lines| lines.warmup_records)),
             max_block_ns: settings.max_block_ns,
             record_bytes: plan.record_bytes(),
             fill_in_flight: matches!(plan.rate, Rate::Max { fill: Fill::InFlight }),
@@ -193,6 +198,7 @@ impl ProduceClient {
         self.wants_turn = false;
         let is_limited = now_ns >= clock.measure_ns;
         let limit = if is_limited { self.limit_left.unwrap_or(u64::MAX) } else { u64::MAX };
+        let limit = limit.min(self.warmup.room(now_ns));
         if now_ns < clock.t0_ns || now_ns >= clock.load_end_ns || limit == 0 {
             return;
         }
@@ -206,6 +212,7 @@ impl ProduceClient {
             self.first_ns.get_or_insert(now_ns);
             recorder.offered(now_ns, taken);
             recorder.achieved(now_ns, taken);
+            self.wants_turn = self.warmup.take(taken, now_ns, recorder);
         }
         if is_limited && let Some(left) = &mut self.limit_left {
             *left -= taken;
@@ -218,7 +225,7 @@ impl ProduceClient {
         if self.drawn.is_some() && self.due.is_none() {
             self.release_drawn(now_ns, clock, recorder);
         }
-        while self.due.is_none() && self.drawn.is_none() {
+        while self.due.is_none() && self.drawn.is_none() && self.warmup.room(now_ns) > 0 {
             // A client that came late waits for room until it is connected, as Java's does in `send`.
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
             if room == 0 {
@@ -229,6 +236,7 @@ impl ProduceClient {
             }
             let Some(schedule) = &mut self.schedule else { return };
             self.scratch.clear();
+            let room = room.min(self.warmup.room(now_ns));
             while (self.scratch.len() as u64) < room
                 && let Some(t0) = next_due(schedule, now_ns, clock, &mut self.limit_left)
             {
@@ -241,6 +249,7 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::OnTick);
+            self.wants_turn |= self.warmup.take(self.scratch.len() as u64, now_ns, recorder);
         }
         if let Some(due) = &mut self.due {
             while let Some(t0) = next_due(due, now_ns, clock, &mut self.limit_left) {
@@ -272,7 +281,7 @@ impl ProduceClient {
         }
         while self.backlog > 0 {
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
-            let count = room.min(self.backlog);
+            let count = room.min(self.backlog).min(self.warmup.room(now_ns));
             if count == 0 {
                 return;
             }
@@ -286,6 +295,7 @@ impl ProduceClient {
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
             admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::Blocked { since_ns });
+            self.wants_turn |= self.warmup.take(count, now_ns, recorder);
         }
         self.due = None;
     }

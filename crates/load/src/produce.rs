@@ -318,7 +318,8 @@ impl Stream for ProduceStream {
         let task = &self.context.task;
         let clock = Clock::new(t0_ns, task.span);
         self.clock = Some(clock);
-        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
+        let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
+        self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
             if let Rate::Open { pieces, arrivals } = &self.plan.rate {
@@ -412,9 +413,9 @@ impl Stream for ProduceStream {
         let t0_ns = self.clock.map_or(now_ns, |clock| clock.t0_ns);
         let clients: Vec<ClientTotals> =
             self.clients.drain(..).map(|client| client.finish(t0_ns, now_ns, &mut recorder)).collect();
-        let counts = recorder.finish();
+        let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients }
+        StreamTotals { id, counts, clients, steady }
     }
 
     fn context(&mut self) -> &mut StreamContext {

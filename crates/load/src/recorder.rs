@@ -8,6 +8,7 @@ mod connects;
 mod consumed;
 mod groups;
 mod sent;
+mod tool_lines;
 mod transactions;
 
 pub use consumed::{HandedOver, UNTOLD};
@@ -22,6 +23,7 @@ use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tool_lines::Steady;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Seconds covered by [`Grain::FiveSeconds`].
@@ -57,6 +59,8 @@ struct SecondSlot {
     /// Of the recorder's headline, and its values below zero.
     headline: Histo,
     below_zero: Histo,
+    /// Of a stream with tool lines.
+    service: Option<Histo>,
 }
 
 /// Records of five seconds of t0, within one phase.
@@ -93,6 +97,8 @@ pub struct Recorder {
     sequence: u64,
     out: Vec<Sample>,
     spare: Vec<Histo>,
+    /// Where the plan has tool lines.
+    steady: Option<Box<Steady>>,
 }
 
 const fn at(timing: Timing) -> usize {
@@ -127,6 +133,7 @@ impl Recorder {
             sequence: 0,
             out: Vec::new(),
             spare: Vec::new(),
+            steady: None,
         }
     }
 
@@ -250,6 +257,7 @@ impl Recorder {
         slot.counts.acknowledged_bytes += weight.value_bytes;
         slot.counts.header_trailers += weight.header_trailers;
         let five = slot.five;
+        self.note_service(run.accepted_ns, batch.known_ns, (count, weight.value_bytes));
         let timings = &mut self.fives[five].timings;
         let accepted_ns = run.accepted_ns;
         timings[at(Timing::Service)].record(batch.known_ns - accepted_ns, count);
@@ -309,6 +317,7 @@ impl Recorder {
             counts: Counts::default(),
             headline: self.spare.pop().unwrap_or_default(),
             below_zero: self.spare.pop().unwrap_or_default(),
+            service: self.steady.is_some().then(|| self.spare.pop().unwrap_or_default()),
         });
         self.seconds.len() - 1
     }
@@ -377,7 +386,7 @@ impl Recorder {
     fn flush_seconds(&mut self) {
         let headlines = [Some(self.headline), self.headline.below_zero()];
         for slot in std::mem::take(&mut self.seconds) {
-            let SecondSlot { second, phase, five, mut counts, headline, below_zero, .. } = slot;
+            let SecondSlot { second, phase, five, mut counts, headline, below_zero, service, .. } = slot;
             let mut sample = self.sample(Grain::Second, phase, second);
             counts.clamped += headline.clamped() + below_zero.clamped();
             self.totals.add(&counts);
@@ -391,6 +400,7 @@ impl Recorder {
                 histo.clear();
                 self.spare.push(histo);
             }
+            self.add_service(&mut sample, service);
             self.hand_out(sample);
         }
     }

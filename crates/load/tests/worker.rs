@@ -34,6 +34,7 @@ fn produce(value_bytes: u32) -> StreamRole {
         records_max: None,
         synchronous: false,
         transactions: None,
+        tool_lines: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),
             acks: -1,

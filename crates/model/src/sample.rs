@@ -57,7 +57,7 @@ pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grain {
-    /// One second: counts, and the response time at 2 digits.
+    /// One second: counts, and the response time at 2 digits; with `tool_lines` the service time too.
     Second,
     /// Five seconds: response and service at 3 digits, stages at 2. No counts.
     FiveSeconds,
@@ -335,6 +335,27 @@ pub struct StreamTotals {
     /// Per client of this worker, in order: acknowledged records and the span from its first record's t1
     /// to its last acknowledgement, ns. For figures defined as a sum of each client's whole-run average.
     pub clients: Vec<ClientTotals>,
+    /// The records behind the first ones, where the plan asks for them (`tool_lines`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyTotals>,
+}
+
+/// What became of a stream's records behind the first ones of each client (`tool_lines.warmup_records`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SteadyTotals {
+    /// Records acknowledged.
+    pub records: u64,
+    /// Bytes of their values.
+    pub value_bytes: u64,
+    /// From the first one's acceptance to the last one's acknowledgement, ns.
+    pub span_ns: u64,
+    /// Their service times, HdrHistogram V2 bytes as in rows; in messages as base64 text. Empty without records.
+    #[serde(with = "histogram::base64_bytes")]
+    #[schemars(with = "String")]
+    pub service: Vec<u8>,
+    /// Exact sum of these, ns.
+    pub service_sum_ns: u128,
 }
 
 /// One client's whole run.

@@ -4,4 +4,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod consumer;
+pub mod java_format;
 pub mod producer;
+pub mod properties;

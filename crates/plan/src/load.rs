@@ -154,6 +154,7 @@ fn produce_plan(
         records_max,
         synchronous: reader.word(&typed.sending, "sending", &["async", "sync"])? == "sync",
         transactions,
+        tool_lines: None,
         client,
     })
 }

@@ -52,6 +52,7 @@ pub(crate) fn probe_plan(
             records_max: None,
             synchronous: false,
             transactions: None,
+            tool_lines: None,
             client: ProducerSettings {
                 acks: -1,
                 linger_ns: 0,

@@ -30,6 +30,11 @@ const SECRETS: &[&str] = &[
 /// How names begin that say nothing but how a cluster is reached.
 const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
 
+/// Whether a property is a secret, or holds some.
+pub fn has_secret(name: &str) -> bool {
+    SECRETS.contains(&name)
+}
+
 /// A properties file, and what has to be seen of the files that it names.
 #[derive(Clone, Copy)]
 pub struct PropertiesFile<'a> {
@@ -213,7 +218,7 @@ impl<'a> Reader<'a> {
             let is_read = reach_setting(name).is_some_and(|row| matches!(row.rule, Rule::Used));
             let is_idle = name.starts_with("ssl.") && !protocol.has_tls()
                 || name.starts_with("sasl.") && !protocol.has_sasl();
-            if is_read && !is_idle && !SECRETS.contains(&name) {
+            if is_read && !is_idle && !has_secret(name) {
                 self.no_reference(name, None, &property.value)?;
             }
         }

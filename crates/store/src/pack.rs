@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
-    ClientTotals, Counts, MemberTotals, ProbeReading, Sample, StreamId, StreamTotals, Timing,
+    ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals, Timing,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,12 @@ struct Behind {
     latest: Vec<u64>,
     /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
     members: Vec<Option<(u64, u32, u32)>>,
+    /// Of totals: the records behind the first ones, if they were asked for.
+    steady: Option<PackedSteady>,
 }
+
+/// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
+type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 
 /// What a sample row keeps beside its key.
 #[derive(Serialize, Deserialize)]
@@ -165,6 +170,10 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
         let packed = |member: MemberTotals| (member.measured_records, member.partitions, member.rebalances);
         behind.members = totals.clients.iter().map(|client| client.member.map(packed)).collect();
     }
+    behind.steady = totals.steady.as_ref().map(|steady| {
+        let SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns } = steady;
+        (*records, *value_bytes, *span_ns, *service_sum_ns, service.clone())
+    });
     pack_with(&PackedTotals { counts, clients }, &behind)
 }
 
@@ -178,7 +187,11 @@ pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, P
     let members = behind.members.iter().map(|one| one.map(member)).chain(std::iter::repeat(None));
     let clients = packed.clients.iter().zip(members);
     let clients = clients.map(|(&(records, span_ns), member)| ClientTotals { records, span_ns, member });
-    Ok(StreamTotals { id, clients: clients.collect(), counts: counts_out(packed.counts, &behind) })
+    let clients = clients.collect();
+    let steady = behind.steady.clone().map(|(records, value_bytes, span_ns, service_sum_ns, service)| {
+        SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns }
+    });
+    Ok(StreamTotals { id, clients, steady, counts: counts_out(packed.counts, &behind) })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
@@ -223,11 +236,15 @@ fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackEr
     if *behind != Behind::default() {
         bytes.extend(plain(&behind.later)?);
     }
-    if !(behind.latest.is_empty() && behind.members.is_empty()) {
+    let has_steady = behind.steady.is_some();
+    if !(behind.latest.is_empty() && behind.members.is_empty()) || has_steady {
         bytes.extend(plain(&behind.latest)?);
     }
-    if !behind.members.is_empty() {
+    if !behind.members.is_empty() || has_steady {
         bytes.extend(plain(&behind.members)?);
+    }
+    if has_steady {
+        bytes.extend(plain(&behind.steady)?);
     }
     seal(&bytes)
 }
@@ -274,6 +291,9 @@ fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackErro
     }
     if !rest.is_empty() {
         (behind.members, rest) = decode(rest)?;
+    }
+    if !rest.is_empty() {
+        (behind.steady, rest) = decode(rest)?;
     }
     if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
 }
@@ -376,7 +396,7 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
     };
     let mut latest = vec![end_to_end, discarded, rebalances, offset_commits, duplicates];
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
-    (packed, Behind { later, latest, members: Vec::new() })
+    (packed, Behind { later, latest, ..Behind::default() })
 }
 
 fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Counts {
@@ -445,47 +465,5 @@ fn timing_of(code: u8) -> Result<Timing, PackError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows of files that were written before these counts came, and rows without them, are the same bytes.
-    #[test]
-    fn what_came_later_stands_behind_and_only_where_there_is_some() {
-        let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
-        let totals = |counts: Counts| StreamTotals { counts, ..StreamTotals::default() };
-        let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();
-        assert_eq!(pack_totals(&totals(counts.clone())).unwrap(), before);
-        assert_eq!(unpack_totals(StreamId::default(), &before).unwrap(), totals(counts.clone()));
-        let later = Counts {
-            committed: 1,
-            aborted: 2,
-            markers: 3,
-            markers_unsure: 4,
-            record_bytes: 5,
-            sent_bytes: 6,
-            header_trailers: 7,
-            aborted_records: 8,
-            control_records: 9,
-            missing_offsets: 10,
-            ..counts.clone()
-        };
-        let blob = pack_totals(&totals(later.clone())).unwrap();
-        assert_ne!(blob, before);
-        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
-        let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
-        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
-            let blob = pack_totals(&totals(counts.clone())).unwrap();
-            assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
-        }
-        let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3 };
-        let client = |member| ClientTotals { records: 5, span_ns: 6, member };
-        let clients = vec![client(None), client(Some(member))];
-        let of_group = StreamTotals { clients, ..totals(counts) };
-        let packed = pack_totals(&of_group).unwrap();
-        assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
-        // What nobody wrote is no later part.
-        let mut longer = open(&blob).unwrap().into_owned();
-        longer.push(1);
-        assert!(unpack_totals(StreamId::default(), &seal(&longer).unwrap()).is_err());
-    }
-}
+#[path = "pack_tests.rs"]
+mod tests;

@@ -218,7 +218,8 @@ impl Trial {
             counts.add(&row.counts);
         }
         let records = (counts.acknowledged + counts.fetched) / 2;
-        StreamTotals { id, counts, clients: vec![ClientTotals { records, span_ns: 12 * S, member: None }; 2] }
+        let clients = vec![ClientTotals { records, span_ns: 12 * S, member: None }; 2];
+        StreamTotals { id, counts, clients, steady: None }
     }
 
     /// Counts of the writers' row of one second.
@@ -447,6 +448,7 @@ fn writers() -> LoadPlan {
         records_max: None,
         synchronous: false,
         transactions: None,
+        tool_lines: None,
         client,
     });
     LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }

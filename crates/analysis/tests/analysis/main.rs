@@ -13,5 +13,6 @@ mod live;
 mod run;
 mod series;
 mod steadiness;
+mod tool_lines;
 mod trial;
 mod workers;

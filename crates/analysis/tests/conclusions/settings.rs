@@ -341,6 +341,7 @@ pub fn producing() -> ProducePlan {
         records_max: None,
         synchronous: false,
         transactions: None,
+        tool_lines: None,
         client,
     }
 }

@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod asking;
 mod broker;
 mod error;
 mod sample;

@@ -133,7 +133,7 @@ fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> R
         }
         rows.write(Grain::Phase, args.seconds, &Timing::OF_PRODUCERS.map(|timing| (timing, &fine[0])))?;
         let counts = counts(u64::from(args.seconds));
-        writer.totals(trial, vec![StreamTotals { id, counts, clients: Vec::new() }])?;
+        writer.totals(trial, vec![StreamTotals { id, counts, ..StreamTotals::default() }])?;
     }
     Ok(())
 }

@@ -255,6 +255,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
         records_max: args.records,
         synchronous: false,
         transactions: None,
+        tool_lines: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),
             acks: args.acks,

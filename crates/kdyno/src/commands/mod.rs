@@ -14,6 +14,7 @@ mod fake_broker;
 mod find;
 mod inner;
 mod null_broker;
+mod producer_perf_test;
 mod quick;
 mod report;
 mod rerun;
@@ -39,6 +40,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
+        Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long the first connection may take.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
+pub(super) const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
 
 /// Caps of a quick look: what a shared cluster bears without anybody noticing.
 const CAPS: Caps = Caps {
@@ -38,7 +38,7 @@ const CAPS: Caps = Caps {
 const SCENARIO: &str = "quick";
 
 /// Begins the names of topics and client ids.
-const PREFIX: &str = "kdyno-";
+pub(super) const PREFIX: &str = "kdyno-";
 
 /// Replicas unless another number is asked for, where there are that many brokers.
 const REPLICAS: u32 = 3;
@@ -152,7 +152,7 @@ fn look(
 }
 
 /// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
-fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
+pub(super) fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
     let is_silent = match error {
         AdminError::Unreachable(errors) => return errors.iter().find_map(|error| hint(error, protocol)),
         AdminError::Refused { .. } | AdminError::Resolve { .. } | AdminError::Io { .. } => true,
@@ -163,9 +163,9 @@ fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
 }
 
 /// Of what a topic is made.
-struct TopicShape {
-    partitions: u32,
-    replicas: u32,
+pub(super) struct TopicShape {
+    pub(super) partitions: u32,
+    pub(super) replicas: u32,
 }
 
 /// Reads and plans the scenario.
@@ -224,7 +224,7 @@ fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>>
 }
 
 /// A text in quotes, so that it stays a value, and without params.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 

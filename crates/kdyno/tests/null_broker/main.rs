@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod denied;
+mod producer_perf_test;
 mod quick;
 mod system;
 

@@ -16,6 +16,7 @@ mod faults;
 mod fixture;
 mod groups;
 mod many_clients;
+mod producer_perf_test;
 mod quota;
 mod secured;
 mod transactions;

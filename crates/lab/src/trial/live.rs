@@ -10,6 +10,7 @@ use crate::task::{left_ns, phase_at};
 use kdyno_analysis::live::RECENT_S;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::worker::phase_spans;
+use std::sync::Arc;
 
 impl Execution<'_> {
     /// Asks the store for the newest rows, and during a warm-up that ends by evidence for all of them; the answer comes
@@ -19,14 +20,14 @@ impl Execution<'_> {
         let from_second = if self.warmup.is_some() { 0 } else { second.saturating_sub(2 + RECENT_S) };
         let inbox = self.inbox.sender();
         // An inbox that is full has better things to tell than progress, and must not hold up the store.
-        let reply = Box::new(move |evidence| drop(inbox.try_send(Heard::Recent(Box::new(evidence)))));
+        let reply = Box::new(move |evidence| drop(inbox.try_send(Heard::Recent(Arc::new(evidence)))));
         Ok(self.context.store.recent(self.context.trial.id, from_second, reply)?)
     }
 
     /// Shows how the trial stands, and ends its warm-up when that has settled.
     pub(super) fn hear_recent(
         &mut self,
-        recent: &TrialEvidence,
+        recent: &Arc<TrialEvidence>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), LabError> {
         let now_ns = monotonic_ns();
@@ -51,7 +52,7 @@ impl Execution<'_> {
 
     /// The state to show: figures of the second before the one that just ended, whose rows are surely there; `None`
     /// before there is such a second.
-    fn live_at(&mut self, now_ns: u64, recent: &TrialEvidence) -> Option<Live> {
+    fn live_at(&mut self, now_ns: u64, recent: &Arc<TrialEvidence>) -> Option<Live> {
         let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
         let second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
         Some(Live {
@@ -62,6 +63,8 @@ impl Execution<'_> {
             elapsed_ns,
             remaining_ns: self.left_ns(elapsed_ns) + self.context.later_ns,
             figures: self.live.figures(recent, second),
+            recent: Arc::clone(recent),
+            complete_until: second + 1,
         })
     }
 }

@@ -10,7 +10,9 @@ impl ProduceClient {
     /// Open loop: hands over what has come due, up to the record that finds no room.
     pub(super) fn release_drawn(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
-        while let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left) {
+        while self.warmup.room(now_ns) > 0
+            && let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left)
+        {
             if !drawn.admit(&mut self.kafka, now_ns, Admission::OnTick, Some(t0)) {
                 // From here on the schedule stays at the first record that waits.
                 self.due = Some(schedule.clone());
@@ -21,6 +23,7 @@ impl ProduceClient {
             recorder.offered(t0, 1);
             recorder.achieved(t0, 1);
             self.first_ns.get_or_insert(now_ns);
+            self.wants_turn |= self.warmup.take(1, now_ns, recorder);
         }
         drawn.hand_over(&mut self.kafka, now_ns, Admission::OnTick);
     }
@@ -29,7 +32,7 @@ impl ProduceClient {
     pub(super) fn admit_drawn_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
         let admission = Admission::Blocked { since_ns: self.full_ns };
-        while self.backlog > 0 {
+        while self.backlog > 0 && self.warmup.room(now_ns) > 0 {
             let t0 = clock.t0_ns + schedule.peek();
             if !drawn.admit(&mut self.kafka, now_ns, admission, Some(t0)) {
                 break;
@@ -38,6 +41,7 @@ impl ProduceClient {
             schedule.advance();
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= 1;
+            self.wants_turn |= self.warmup.take(1, now_ns, recorder);
         }
         drawn.hand_over(&mut self.kafka, now_ns, admission);
         if self.backlog == 0 {

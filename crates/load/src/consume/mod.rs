@@ -283,7 +283,8 @@ impl Stream for ConsumeStream {
             recorder.lag(lag);
             recorder.finish()
         });
-        StreamTotals { id, counts, clients: self.clients.iter().map(|client| client.totals).collect() }
+        let clients = self.clients.iter().map(|client| client.totals).collect();
+        StreamTotals { id, counts, clients, steady: None }
     }
 
     fn take_samples(&mut self) -> Vec<Sample> {

@@ -132,6 +132,7 @@ impl RecordSource {
         };
         let values = match &records.values {
             ValuesPlan::Fixed => Values::Fixed(value_bytes),
+            ValuesPlan::Numbered => Values::Numbered,
             ValuesPlan::Uniform { bytes_min, bytes_max } => Values::Uniform(*bytes_min, *bytes_max),
             ValuesPlan::Lognormal { median_bytes, sigma, bytes_max } => {
                 Values::lognormal(*median_bytes, *sigma, *bytes_max)
@@ -155,7 +156,7 @@ impl RecordSource {
             has_equal_values: records.has_equal_values(),
             is_unique,
         };
-        if source.is_built() && source.values.given().is_none() {
+        if source.is_built() && source.values.are_ours() {
             source.pool = random_bytes(POOL_BYTES, source.shares.is_none(), &mut rng).into();
         }
         Ok(source)
@@ -221,7 +222,7 @@ impl RecordSource {
 
     /// The same source with bytes for values that are cut one by one, also where all have one size.
     pub fn building_each(mut self, seed: u64) -> Self {
-        if self.pool.is_empty() && self.values.given().is_none() {
+        if self.pool.is_empty() && self.values.are_ours() {
             let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));
             self.pool = random_bytes(POOL_BYTES, self.shares.is_none(), &mut rng).into();
         }
@@ -242,7 +243,7 @@ impl RecordSource {
     /// Whether the trailer of a record stands in a header: its value has no room for it, or is not ours to change.
     #[inline]
     pub fn has_header_trailer(&self, pick: Pick) -> bool {
-        let has_room = (TRAILER_BYTES..NULL).contains(&pick.value) && self.values.given().is_none();
+        let has_room = (TRAILER_BYTES..NULL).contains(&pick.value) && self.values.are_ours();
         self.is_unique && !has_room
     }
 
@@ -351,13 +352,15 @@ pub struct Draws {
     /// The next key of this client, where keys come in turn: the clients take turns too.
     next_key: u64,
     clients: u64,
+    /// The next value of this client, where values are numbers.
+    next_value: u32,
 }
 
 impl Draws {
     /// Those of client number `client` of so many.
     pub fn new(seed: u64, client: u32, clients: u32) -> Self {
         let rng = Pcg64::seed_from_u64(mix(seed, DRAW_SEEDS + u64::from(client)));
-        Self { rng, next_key: client.into(), clients: clients.into() }
+        Self { rng, next_key: client.into(), clients: clients.into(), next_value: 0 }
     }
 
     /// The next record.
@@ -371,7 +374,9 @@ impl Draws {
             })
         });
         let is_null = source.null_below > 0 && u64::from(self.rng.random::<u32>()) < source.null_below;
-        let value = if is_null { NULL } else { source.values.draw(&mut self.rng) };
+        let next_value = &mut self.next_value;
+        let mut in_turn = || std::mem::replace(next_value, (*next_value + 1) % NULL);
+        let value = if is_null { NULL } else { source.values.draw(&mut self.rng, &mut in_turn) };
         let pick = Pick { key, value };
         let partition = source.keys.as_ref().and_then(|keys| keys.partition(key));
         Drawn { pick, partition }
@@ -434,11 +439,10 @@ impl Builder {
     #[inline]
     pub fn append_value(&mut self, source: &RecordSource, out: &mut Vec<u8>, pick: Pick, random_share: u32) {
         let bytes = source.values.bytes(pick.value) as usize;
-        match (&source.shares, source.values.given()) {
-            _ if pick.value == NULL => {}
-            (_, Some(given)) => out.extend_from_slice(given.get(pick.value)),
-            (None, None) => self.pool.append(out, bytes),
-            (Some(_), None) => {
+        match &source.shares {
+            _ if pick.value == NULL || source.values.append(pick.value, out) => {}
+            None => self.pool.append(out, bytes),
+            Some(_) => {
                 compressible::append(out, bytes, random_share, &mut self.carry, &mut self.pool);
             }
         }

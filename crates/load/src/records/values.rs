@@ -18,6 +18,8 @@ pub(super) enum Values {
     Uniform(u32, u32),
     /// A lognormal size up to a largest one.
     Lognormal(LogNormal<f64>, u32),
+    /// Decimal numbers, each client's one after the other.
+    Numbered,
     /// Those of a file or a topic, each with the same probability.
     Given(Arc<Given>),
 }
@@ -29,10 +31,11 @@ impl Values {
         law.map_or(Self::Fixed(bytes_max), |law| Self::Lognormal(law, bytes_max))
     }
 
-    /// The next value: its size, or of those that are given its number.
+    /// The next value: its size; or the number that it is, in which `in_turn` come, or that it has among those given.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut Pcg64) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Pcg64, in_turn: impl FnOnce() -> u32) -> u32 {
         match self {
+            Self::Numbered => in_turn(),
             Self::Fixed(bytes) => *bytes,
             Self::Uniform(least, most) => rng.random_range(*least..=*most),
             Self::Lognormal(law, most) => (law.sample(rng).round() as u32).min(*most),
@@ -46,8 +49,32 @@ impl Values {
         match self {
             _ if value == NULL => 0,
             Self::Given(given) => given.get(value).len() as u32,
+            Self::Numbered => value.checked_ilog10().unwrap_or(0) + 1,
             _ => value,
         }
+    }
+
+    /// Appends a value that is more than a size; returns whether it is.
+    #[inline]
+    pub(super) fn append(&self, value: u32, out: &mut Vec<u8>) -> bool {
+        match self {
+            Self::Given(given) => out.extend_from_slice(given.get(value)),
+            Self::Numbered => {
+                let (first, mut rest) = (out.len(), value);
+                for _ in 0..self.bytes(value) {
+                    out.push(b'0' + (rest % 10) as u8);
+                    rest /= 10;
+                }
+                out[first..].reverse();
+            }
+            Self::Fixed(_) | Self::Uniform(..) | Self::Lognormal(..) => return false,
+        }
+        true
+    }
+
+    /// Whether a value can have room for what is kdyno's own.
+    pub(super) fn are_ours(&self) -> bool {
+        !matches!(self, Self::Given(_) | Self::Numbered)
     }
 
     /// Those that are given.
@@ -66,7 +93,7 @@ mod tests {
 
     fn draws(values: &Values) -> Vec<u32> {
         let mut rng = Pcg64::seed_from_u64(20_261_122);
-        let mut drawn: Vec<u32> = (0..100_000).map(|_| values.draw(&mut rng)).collect();
+        let mut drawn: Vec<u32> = (0..100_000).map(|_| values.draw(&mut rng, || 0)).collect();
         drawn.sort_unstable();
         drawn
     }
@@ -88,6 +115,19 @@ mod tests {
         let mean = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / 1e5;
         assert!((mean / (600.0 * (sigma * sigma / 2.0).exp()) - 1.0).abs() < 5.0 * 0.005, "{mean}");
         assert_eq!(draws(&Values::lognormal(600, sigma, 5_000)).last(), Some(&5_000), "cut off");
+    }
+
+    #[test]
+    fn numbers_come_one_after_the_other_in_as_few_digits_as_they_have() {
+        let mut rng = Pcg64::seed_from_u64(1);
+        for (number, text) in [(0, "0"), (9, "9"), (10, "10"), (100, "100"), (NULL - 1, "4294967294")] {
+            let value = Values::Numbered.draw(&mut rng, || number);
+            let mut out = b"x".to_vec();
+            assert!(Values::Numbered.append(value, &mut out));
+            assert_eq!(out, format!("x{text}").as_bytes());
+            assert_eq!(Values::Numbered.bytes(value) as usize, text.len());
+        }
+        assert!(!Values::Fixed(3).append(3, &mut Vec::new()) && !Values::Numbered.are_ours());
     }
 
     #[test]

@@ -277,6 +277,7 @@ impl Load {
             records_max: None,
             synchronous: false,
             transactions: None,
+            tool_lines: None,
             client,
         };
         Self {

@@ -172,6 +172,9 @@ pub struct ProducePlan {
     /// Transactions, of which each holds what a client sends in a while; `None`: records are sent without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsPlan>,
+    /// What is kept beside the usual rows for the lines of Kafka's own tool; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_lines: Option<ToolLines>,
     /// Client settings.
     pub client: ProducerSettings,
 }
@@ -186,6 +189,14 @@ impl ProducePlan {
         };
         u64::from(self.value_bytes) + beside_value
     }
+}
+
+/// What the lines of Kafka's own tool take beside the usual rows: the service time of each second, and of the records
+/// behind the first ones by themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolLines {
+    /// Records of each client that come before its steady state; 0: nothing is kept of a steady state.
+    pub warmup_records: u64,
 }
 
 /// When a producing client's transactions end, and how.

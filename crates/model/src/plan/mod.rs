@@ -21,7 +21,7 @@ pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, EndToEndPlan, Fill, Levels, LoadPlan, LoadSpan,
     POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
-    Role, RoleKind, TransactionsPlan, VALUE_BYTES_MAX,
+    Role, RoleKind, ToolLines, TransactionsPlan, VALUE_BYTES_MAX,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

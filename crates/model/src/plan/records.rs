@@ -68,7 +68,8 @@ impl RecordPlan {
         let has_room = match &self.values {
             ValuesPlan::Fixed => value_bytes >= TRAILER_BYTES,
             ValuesPlan::Uniform { bytes_min, .. } => *bytes_min >= TRAILER_BYTES,
-            ValuesPlan::Lognormal { .. } | ValuesPlan::File(_) | ValuesPlan::Sample(_) => false,
+            ValuesPlan::Lognormal { .. } | ValuesPlan::Numbered => false,
+            ValuesPlan::File(_) | ValuesPlan::Sample(_) => false,
         };
         let is_always_in_value = has_room && self.tombstone_share == 0.0;
         key + headers + if is_always_in_value { 0 } else { header(TRAILER_HEADER, TRAILER_BYTES) }
@@ -77,7 +78,7 @@ impl RecordPlan {
     /// Bytes of the largest value; `value_bytes`: of all, or in the mean.
     pub fn largest_value_bytes(&self, value_bytes: u32) -> u32 {
         match &self.values {
-            ValuesPlan::Fixed => value_bytes,
+            ValuesPlan::Fixed | ValuesPlan::Numbered => value_bytes,
             ValuesPlan::Uniform { bytes_max, .. } | ValuesPlan::Lognormal { bytes_max, .. } => *bytes_max,
             ValuesPlan::File(file) => file.piece_bytes_max,
             ValuesPlan::Sample(sample) => sample.value_bytes_max,
@@ -123,7 +124,8 @@ impl RecordPlan {
         let values = match &self.values {
             ValuesPlan::File(file) => Some(GivenSource::File(file.clone())),
             ValuesPlan::Sample(sample) => Some(GivenSource::Sample(sample.clone())),
-            ValuesPlan::Fixed | ValuesPlan::Uniform { .. } | ValuesPlan::Lognormal { .. } => None,
+            ValuesPlan::Fixed | ValuesPlan::Numbered => None,
+            ValuesPlan::Uniform { .. } | ValuesPlan::Lognormal { .. } => None,
         };
         keys.into_iter().chain(values)
     }
@@ -201,6 +203,9 @@ pub enum ValuesPlan {
         /// Where the size is cut off, bytes.
         bytes_max: u32,
     },
+    /// Decimal numbers from 0 on, one after the other of each client, without zeros in front: the values of Kafka's own tool
+    /// with `--payload-monotonic`.
+    Numbered,
     /// Each piece of a file a value, each drawn with the same probability.
     File(GivenFile),
     /// Values of a topic that is there when the run begins, each drawn with the same probability.
@@ -234,6 +239,7 @@ impl ValuesPlan {
         let mean = size(value_bytes.into());
         match self {
             Self::Fixed => mean,
+            Self::Numbered => format!("decimal numbers from 0 on, {mean} at most"),
             Self::Uniform { bytes_min, bytes_max } => {
                 format!("{} to {}, uniform", size((*bytes_min).into()), size((*bytes_max).into()))
             }

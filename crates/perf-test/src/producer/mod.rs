@@ -1,1 +1,18 @@
-//! `kafka-producer-perf-test`.
+//! `kafka-producer-perf-test` of Kafka 4.2 and later: its flags as argparse4j reads them, and the lines that it prints.
+
+mod argparse;
+mod delimiter;
+mod lines;
+mod nearest;
+mod options;
+mod windows;
+
+pub use delimiter::literal;
+pub use lines::{
+    Figures, Latencies, STEADY_STATE, deprecated, progress, reading, records_read, total, warmup,
+};
+pub use options::{Options, Refusal, Value, help, read};
+pub use windows::{Second, Windows};
+
+/// Its name in usage and errors.
+pub const PROGRAM: &str = "kafka-producer-perf-test";

@@ -251,6 +251,7 @@ pub fn totals() -> Vec<StreamTotals> {
             };
             2
         ],
+        steady: None,
     };
     STREAMS.map(totals).to_vec()
 }

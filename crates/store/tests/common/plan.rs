@@ -146,6 +146,7 @@ fn writers() -> LoadPlan {
         records_max: None,
         synchronous: false,
         transactions: None,
+        tool_lines: None,
         client,
     });
     LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }

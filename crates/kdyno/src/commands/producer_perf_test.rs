@@ -1,0 +1,125 @@
+//! `kdyno producer-perf-test`: Kafka's own `kafka-producer-perf-test`, with its flags and its lines.
+//!
+//! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, and is run by the same
+//! lab, so that a run file is kept. Standard output has the tool's lines and nothing else; what is ours, the latencies
+//! from the intended instants among it, goes to standard error.
+
+mod properties;
+mod scenario;
+mod target;
+mod told;
+
+use crate::execution::{Way, measure};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use kdyno_lab::{LabError, RunOutcome};
+use kdyno_model::trial::TrialId;
+use kdyno_perf_test::producer::{self, Options, Refusal, Value};
+use kdyno_store::RunFile;
+use std::path::{Path, PathBuf};
+use told::Told;
+
+/// Reads, runs and tells as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
+pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
+    let options = match producer::read(args) {
+        Ok(options) => options,
+        Err(Refusal::Help { text, exit }) => {
+            out::data(&text)?;
+            return Ok(if exit == 0 { Exit::Done } else { Exit::ToolFailed });
+        }
+        Err(Refusal::Wrong(text)) => {
+            out::note(text.trim_end());
+            return Ok(Exit::ToolFailed);
+        }
+        Err(Refusal::Failed(why)) => return Err(Failure::tool(why)),
+    };
+    run(&options).map_err(|failure| match failure.exit {
+        Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
+        _ => failure,
+    })
+}
+
+fn run(options: &Options) -> Outcome {
+    let payloads = payloads(options)?;
+    for (before, now) in &options.deprecated {
+        line(&producer::deprecated(before, now))?;
+    }
+    let properties = properties::read(options)?;
+    let (target, topic) = target::look(options, &properties)?;
+    let planned = scenario::planned(options, &properties, (target, topic), payloads)?;
+    out::note("driver  native (kdyno's own client)");
+    told::remarks(options, &planned);
+    if options.warmup_records > 0 {
+        line(&producer::warmup(options.warmup_records))?;
+    }
+    let mut told = Told::new(options);
+    let way = Way {
+        out: None,
+        // Whoever starts several of these at once, as reports do, means it.
+        share: true,
+        command_line: ["kdyno", "producer-perf-test"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(options.command_line())
+            .collect(),
+        progress: &mut |progress| told.tell(progress),
+    };
+    let outcome = measure(planned, way)?;
+    finish(&outcome, told)
+}
+
+/// The totals, and what is ours; a run that did not come to its end has neither.
+fn finish(outcome: &RunOutcome, mut told: Told) -> Outcome {
+    let kept = format!("what was measured until then is kept in {}", outcome.path.display());
+    match &outcome.failure {
+        Some(LabError::Interrupted) => {
+            let message = "the run was interrupted".to_owned();
+            return Err(Failure { exit: Exit::Interrupted, message, hint: Some(kept) });
+        }
+        Some(error) => {
+            let hints = error.hint().into_iter().chain([kept]);
+            return Err(Failure::tool(error).hint(hints.collect::<Vec<_>>().join("; ")));
+        }
+        None => {}
+    }
+    let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
+    told.totals(&evidence)?;
+    told.corrected(&evidence)?;
+    out::note(&format!("run     {}", outcome.path.display()));
+    Ok(Exit::Done)
+}
+
+/// Writes one of the tool's lines.
+fn line(text: &str) -> Result<(), Failure> {
+    out::data(&format!("{text}\n"))
+}
+
+/// The file of payloads and what stands between them.
+struct Payloads {
+    path: PathBuf,
+    delimiter: String,
+}
+
+/// Looks at the file of payloads, if there is one, and tells how many there are.
+fn payloads(options: &Options) -> Result<Option<Payloads>, Failure> {
+    let Value::File(file) = &options.value else { return Ok(None) };
+    let path = std::path::absolute(file).map_err(Failure::tool)?;
+    line(&producer::reading(&path.display().to_string()))?;
+    let delimiter = producer::literal(&options.delimiter).map_err(|why| {
+        Failure::usage(format!("--payload-delimiter: {why}")).hint(
+            "the delimiter is a regular expression, of which those are understood that stand for one text",
+        )
+    })?;
+    let content = read(&path)?;
+    if content.is_empty() {
+        return Err(Failure::usage("File does not exist or empty file provided."));
+    }
+    line(&producer::records_read(kdyno_model::plan::pieces(&content, &delimiter).len()))?;
+    Ok(Some(Payloads { path, delimiter }))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = path.display().to_string();
+    let failed = |why: String| Failure::usage(format!("--payload-file: the file {name} {why}"));
+    crate::given_files::read(&name).map_err(failed)
+}

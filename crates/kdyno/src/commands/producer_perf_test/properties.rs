@@ -1,0 +1,105 @@
+//! The producer's properties: those of the file, those that were typed, and the addresses.
+
+use crate::failure::Failure;
+use crate::scenario_source::read_bytes;
+use crate::target_source::head;
+use kdyno_model::properties::{Properties, Property};
+use kdyno_perf_test::producer::Options;
+use kdyno_perf_test::properties::{Merged, Origin};
+use kdyno_scenario::client::Side;
+use kdyno_scenario::input::{InputError, Place};
+use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties, has_secret};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
+const BOOTSTRAP_FLAG: &str = "--bootstrap-server";
+const TRANSACTIONAL_ID: &str = "transactional.id";
+
+/// What all properties together say.
+pub(super) struct ProducerProperties {
+    /// How the cluster is reached, and how the producer behaves.
+    pub(super) client: ClientProperties,
+    /// Whether one of them asks for transactions.
+    pub(super) has_transactional_id: bool,
+    merged: Merged,
+    /// The file that was typed.
+    file: Option<String>,
+    /// Holds secrets that were typed, which the run reads from there; gone when this is.
+    _secrets: Option<NamedTempFile>,
+}
+
+/// Reads and merges them.
+pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
+    let mut merged = match &options.config {
+        None => Merged::default(),
+        Some(path) => of_file(Path::new(path))?,
+    };
+    for (name, value) in &options.properties {
+        merged.set(name, value, options.properties_flag);
+    }
+    if let Some(bootstrap) = &options.bootstrap {
+        merged.set(BOOTSTRAP_SERVERS, bootstrap, BOOTSTRAP_FLAG);
+    }
+    let has_transactional_id = merged.remove(TRANSACTIONAL_ID).is_some();
+    let text = merged.text();
+    let is_secret_typed = options.properties.iter().any(|(name, _)| has_secret(name));
+    let secrets = if is_secret_typed { Some(private(&text)?) } else { None };
+    let typed = Path::new(options.config.as_deref().unwrap_or(options.properties_flag));
+    // A secret is read again when the run begins, from where it stands by its name.
+    let path = secrets.as_ref().map_or(typed, NamedTempFile::path);
+    let file = PropertiesFile { path, bytes: text.as_bytes(), head: &head };
+    let found = client_properties(file, &BTreeMap::new());
+    let mut properties = ProducerProperties {
+        client: ClientProperties::default(),
+        has_transactional_id,
+        merged,
+        file: options.config.clone(),
+        _secrets: secrets,
+    };
+    properties.client = found.map_err(|error| properties.as_given(error))?;
+    Ok(properties)
+}
+
+fn of_file(path: &Path) -> Result<Merged, Failure> {
+    let bytes = read_bytes(path, "properties file")?;
+    let properties = Properties::parse(&bytes).map_err(|error| {
+        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+        let hint = Some(error.hint.to_owned()).filter(|hint| !hint.is_empty());
+        Failure::usage(format!("{}{line}: {error}", path.display())).maybe_hint(hint)
+    })?;
+    Ok(Merged::of_file(&properties.properties))
+}
+
+/// A file that its owner alone may read.
+fn private(text: &str) -> Result<NamedTempFile, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::tool(format!("could not write a file for the secrets that were typed: {error}"))
+    };
+    let mut file = tempfile::Builder::new().prefix("kdyno-properties-").tempfile().map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+    Ok(file)
+}
+
+impl ProducerProperties {
+    /// The producer's settings, and what is to be told of all others.
+    pub(super) fn settings(&self) -> (Vec<&Property>, Vec<String>) {
+        self.client.of_load(Side::Produce)
+    }
+
+    /// An error at a line of the merged properties, told of where that one was given.
+    pub(super) fn as_given(&self, error: InputError) -> InputError {
+        let Some(given) = error.place.and_then(|place| self.merged.on_line(place.line)) else {
+            return InputError { file: self.file.clone().unwrap_or_default(), place: None, ..error };
+        };
+        match (&given.from, &self.file) {
+            (Origin::Line(line), Some(file)) => {
+                InputError { file: file.clone(), place: Some(Place { line: *line, column: 1 }), ..error }
+            }
+            (Origin::Line(_), None) => InputError { file: String::new(), place: None, ..error },
+            (Origin::Option(flag), _) => InputError { file: (*flag).to_owned(), place: None, ..error },
+        }
+    }
+}

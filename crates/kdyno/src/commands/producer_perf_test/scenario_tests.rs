@@ -1,0 +1,154 @@
+//! What the lines of arguments of reports come to.
+
+use super::*;
+use kdyno_model::plan::{
+    Arrivals, AttachedPlan, Caps, Compression, Fill, Rate, RatePiece, RecordPlan, TransactionsPlan,
+};
+use kdyno_perf_test::producer;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const TOPIC_SHAPE: (u32, u32) = (3, 2);
+
+fn target(name: &str) -> Target {
+    let caps = Caps {
+        produce_bytes_per_s: None,
+        connections: None,
+        partitions: None,
+        disk_bytes: None,
+        time_ns: None,
+    };
+    let attached = AttachedPlan {
+        target: ID.to_owned(),
+        bootstrap: vec!["b1:9092".to_owned()],
+        cluster_id: "abc".to_owned(),
+        security: Box::default(),
+        prefix: "kdyno-".to_owned(),
+        topics: BTreeMap::from([(TOPIC.to_owned(), name.to_owned())]),
+        caps,
+        allow: vec!["rate-max".to_owned()],
+        abort_if: Vec::new(),
+        facts: BTreeMap::new(),
+        price: None,
+        sustain_ns: None,
+    };
+    Target { attached, secrets: BTreeMap::new(), notes: Vec::new() }
+}
+
+fn planned_line(line: &str, payloads: Option<&Path>) -> Result<Planned, String> {
+    let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let options = producer::read(&args).map_err(|refusal| format!("{refusal:?}"))?;
+    let properties = super::super::properties::read(&options).map_err(|failure| failure.message)?;
+    let (partitions, replicas) = TOPIC_SHAPE;
+    let delimiter = producer::literal(&options.delimiter)?;
+    let payloads = payloads.map(|path| Payloads { path: path.to_owned(), delimiter });
+    planned(&options, &properties, (target("t"), TopicShape { partitions, replicas }), payloads)
+        .map_err(|failure| failure.message)
+}
+
+fn produce(planned: &Planned) -> kdyno_model::plan::ProducePlan {
+    let case = &planned.plan.cases[0];
+    assert_eq!(case.phases.warmup_ns, 0, "every record counts");
+    let Role::Produce(produce) = case.load[ITEM].role.clone() else { panic!("it produces") };
+    produce
+}
+
+#[test]
+fn huaweis_line_is_planned() {
+    let line = "--producer-props bootstrap.servers=b1:9092 acks=1 batch.size=16384 linger.ms=0 --topic t --num-records \
+                8000000 --record-size 1024 --throughput 102400";
+    let planned = planned_line(line, None).expect("a plan");
+    let produce = produce(&planned);
+    let Rate::Open { pieces, arrivals: Arrivals::Constant } = &produce.rate else {
+        panic!("{:?}", produce.rate)
+    };
+    assert!(matches!(pieces.as_slice(), [RatePiece { from_per_s: 102_400.0, to_per_s: 102_400.0, .. }]));
+    assert_eq!((produce.records_max, produce.value_bytes), (Some(8_000_000), 1024));
+    let client = &produce.client;
+    assert_eq!((client.acks, client.batch_bytes, client.linger_ns), (1, 16_384, 0));
+    assert!(client.max_block_ns > 20 * 86_400 * 1_000_000_000, "no record fails for waiting its turn");
+    assert_eq!(produce.tool_lines, Some(ToolLines { warmup_records: 0 }));
+    assert_eq!(produce.records, RecordPlan::default());
+}
+
+#[test]
+fn ibms_line_is_planned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("producer.config");
+    std::fs::write(&config, "bootstrap.servers=b1:9092\nacks=all\ncompression.type=none\nmax.block.ms=5\n")
+        .expect("written");
+    let line = format!(
+        "--topic t --num-records 20000000 --record-size 128 --throughput -1 --producer.config {}",
+        config.display()
+    );
+    let planned = planned_line(&line, None).expect("a plan");
+    let produce = produce(&planned);
+    assert_eq!(produce.rate, Rate::Max { fill: Fill::Buffer });
+    assert_eq!((produce.records_max, produce.value_bytes, produce.client.acks), (Some(20_000_000), 128, -1));
+    assert!(produce.client.max_block_ns > 1_000_000_000_000);
+    let why =
+        planned_line(&format!("{line} --command-property acks=2"), None).map(|_| ()).expect_err("wrong");
+    assert!(why.starts_with("--command-property: `acks`"), "{why}");
+    std::fs::write(&config, "bootstrap.servers=b1:9092\nlinger.ms=soon\n").expect("written");
+    let why = planned_line(&line, None).map(|_| ()).expect_err("wrong");
+    assert!(why.contains("producer.config:2:1: `linger.ms`"), "{why}");
+}
+
+#[test]
+fn intels_line_is_planned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let payloads = folder.path().join("words.txt");
+    std::fs::write(&payloads, "one|three|a longer one").expect("written");
+    let line = "--topic t --payload-file x --payload-delimiter \\| --num-records 15000000 --warmup-records 3000000 \
+                --throughput 50000 --print-metrics --bootstrap-server b1:9092 --command-property acks=all \
+                compression.type=zstd batch.size=114688 linger.ms=5";
+    let planned = planned_line(line, Some(&payloads)).expect("a plan");
+    let produce = produce(&planned);
+    assert_eq!(produce.tool_lines, Some(ToolLines { warmup_records: 3_000_000 }));
+    let ValuesPlan::File(file) = &produce.records.values else { panic!("{:?}", produce.records) };
+    assert_eq!((file.pieces, file.piece_bytes_max, file.delimiter.as_str()), (3, 12, "|"));
+    assert_eq!((produce.client.compression, produce.client.linger_ns), (Compression::Zstd, 5_000_000));
+    let text = &planned.scenario_text;
+    assert!(!text.contains("b1:9092") && text.contains("15000000"), "{text}");
+}
+
+#[test]
+fn transactions_and_numbers_are_planned() {
+    let line = "--topic t --num-records 1000 --payload-monotonic --throughput 12.5 --bootstrap-server b:1 \
+                --command-property transactional.id=mine";
+    let planned = planned_line(line, None).expect("a plan");
+    let produce = produce(&planned);
+    let every = TransactionsPlan { every_ns: 3_000_000_000, abort_share: 0.0 };
+    assert_eq!((produce.transactions, produce.records.values), (Some(every), ValuesPlan::Numbered));
+    assert_eq!(produce.value_bytes, 3);
+    let why = planned_line(&line.replace("1000", "5000000000"), None).map(|_| ()).expect_err("too many");
+    assert!(why.contains("--payload-monotonic counts up to"), "{why}");
+}
+
+#[test]
+fn secrets_that_are_typed_lie_in_a_private_file_while_the_run_goes_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let login = "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" \
+                 password=\"hunter2=\";";
+    let mut args: Vec<String> =
+        "--topic t --num-records 1 --record-size 1 --throughput -1 --bootstrap-server b:1"
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+    args.extend(
+        ["--command-property", "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", login]
+            .map(str::to_owned),
+    );
+    let options = producer::read(&args).map_err(|refusal| format!("{refusal:?}")).expect("options");
+    let properties =
+        super::super::properties::read(&options).map_err(|failure| failure.message).expect("properties");
+    assert!(properties.client.security.sasl.is_some());
+    let file = properties.client.secrets.values().find_map(|secret| match secret {
+        kdyno_model::secret::SecretRef::Property { file, .. } => Some(file.clone()),
+        _ => None,
+    });
+    let file = file.expect("a file");
+    assert_eq!(std::fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
+    drop(properties);
+    assert!(!file.exists());
+}

@@ -1,0 +1,180 @@
+//! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
+
+use super::line;
+use super::scenario::ITEM;
+use crate::execution::Planned;
+use crate::failure::Failure;
+use crate::out;
+use crate::progress::text_options;
+use kdyno_analysis::latencies::measured_latencies;
+use kdyno_analysis::live::RECENT_S;
+use kdyno_analysis::tool_lines::{self, Acknowledged, Whole};
+use kdyno_lab::Progress;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Value;
+use kdyno_model::outcome::TrialOutcome;
+use kdyno_model::plan::{Plan, Role};
+use kdyno_model::sample::Timing;
+use kdyno_model::units::count;
+use kdyno_perf_test::producer::{Figures, Latencies, Options, Second, Windows, total};
+use kdyno_plan::Note;
+use kdyno_report::terminal::trial_summary;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+/// The lines of a run.
+pub(super) struct Told {
+    windows: Windows,
+    /// The first second that no window has yet.
+    next_second: u32,
+    print_metrics: bool,
+    outcome: Option<Box<TrialOutcome>>,
+    /// What went wrong with standard output, told when the run is over.
+    failure: Option<Failure>,
+}
+
+/// What the plan makes of what was typed and its author may not expect.
+pub(super) fn remarks(options: &Options, planned: &Planned) {
+    for remark in &planned.remarks {
+        match remark {
+            Note::Warning(text) => out::note(&format!("warning: {text}")),
+            Note::Fact(fact) => out::note(fact),
+        }
+    }
+    if options.properties.iter().any(|(name, _)| name == "max.block.ms") {
+        out::note(
+            "`max.block.ms` is not taken: a record that comes due while the buffer is full waits for room",
+        );
+    }
+    if options.transactional_id.is_some() {
+        out::note("the transactional id is made of the run, the item and the client's number");
+    }
+    if has_header(&planned.plan) {
+        out::note(&format!(
+            "each record has a header of {HEADER_BYTES} bytes that Kafka's tool does not send: kdyno's own data find no room \
+             in its value"
+        ));
+    }
+}
+
+/// What kdyno's own header adds to a record.
+const HEADER_BYTES: u32 = 39;
+
+/// Whether records have it.
+fn has_header(plan: &Plan) -> bool {
+    let roles = plan.cases.iter().flat_map(|case| case.load.values()).map(|item| &item.role);
+    roles
+        .filter_map(Role::as_produce)
+        .any(|produce| produce.records.bytes_beside_value(produce.value_bytes) > 0)
+}
+
+impl Told {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            windows: Windows::new(options.interval_ms, options.warmup_records),
+            next_second: 0,
+            print_metrics: options.print_metrics,
+            outcome: None,
+            failure: None,
+        }
+    }
+
+    /// Takes one piece of news.
+    pub(super) fn tell(&mut self, progress: Progress) {
+        match progress {
+            Progress::Warning(what) => out::note(&format!("warning: {what}")),
+            Progress::Step(step) => out::note(&step),
+            Progress::Live(live) => {
+                // Older rows are not among the newest; then the end of the run has them.
+                let is_gapless = live.complete_until <= self.next_second + RECENT_S;
+                if is_gapless && let Err(failure) = self.seconds(&live.recent, live.complete_until) {
+                    self.failure.get_or_insert(failure);
+                }
+            }
+            Progress::TrialEnded(outcome) => self.outcome = Some(outcome),
+            Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
+        }
+    }
+
+    /// Prints the lines of progress of the seconds before this one.
+    fn seconds(&mut self, evidence: &TrialEvidence, until: u32) -> Result<(), Failure> {
+        let seconds = tool_lines::seconds(evidence).map_err(Failure::tool)?;
+        self.lines(&seconds, until)
+    }
+
+    fn lines(&mut self, seconds: &BTreeMap<u32, Acknowledged>, until: u32) -> Result<(), Failure> {
+        for second in self.next_second..until {
+            let acknowledged = seconds.get(&second).copied().unwrap_or_default();
+            let second = Second { acknowledged: figures(&acknowledged, 0), accepted: acknowledged.accepted };
+            self.windows.add(&second).iter().try_for_each(|text| line(text))?;
+        }
+        self.next_second = self.next_second.max(until);
+        Ok(())
+    }
+
+    /// Prints what is left of the progress, and the totals.
+    pub(super) fn totals(&mut self, evidence: &TrialEvidence) -> Result<(), Failure> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let seconds = tool_lines::seconds(evidence).map_err(Failure::tool)?;
+        // The last second is not a whole one, and its window is not told, as the tool tells none that is not full.
+        let last = seconds.keys().next_back().copied().unwrap_or(0);
+        self.lines(&seconds, last)?;
+        let whole =
+            tool_lines::whole(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        line(&total_of(&whole, false))?;
+        let steady =
+            tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        steady.map_or(Ok(()), |steady| line(&total_of(&steady, true)))
+    }
+
+    /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.
+    pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
+        if self.print_metrics {
+            out::note(
+                "there are no metrics to print: this is not Kafka's client; `kdyno show latest` has the run's figures",
+            );
+        }
+        let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
+        let at = |quantile: f64| match response.quantile(quantile) {
+            Value::Is(ns) => format!("{:.2}", ns / 1e6),
+            Value::AtLeast(ns) => format!("≥ {:.2}", ns / 1e6),
+            Value::None => "–".to_owned(),
+        };
+        let [p50, p95, p99, p999] = Latencies::SHARES.map(at);
+        let of_all = |records: fn(&kdyno_model::sample::Counts) -> u64| {
+            count(evidence.totals.iter().map(|totals| records(&totals.counts)).sum::<u64>() as f64)
+        };
+        out::note(&format!(
+            "response from the intended instant: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
+            of_all(|counts| counts.failed.values().sum()),
+            of_all(|counts| counts.unresolved)
+        ));
+        if let Some(outcome) = &self.outcome {
+            let TrialOutcome { trial, findings, caveats, .. } = &**outcome;
+            let options = text_options(std::io::stderr().is_terminal());
+            let summary = trial_summary(trial, findings, caveats, &options);
+            if !summary.trim().is_empty() {
+                out::note(summary.trim_end());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn figures(of: &Acknowledged, elapsed_ns: u64) -> Figures {
+    Figures {
+        records: of.records,
+        value_bytes: of.value_bytes,
+        elapsed_ns,
+        latency_sum_ns: of.service_sum_ns,
+        latency_ns_max: of.service_ns_max,
+    }
+}
+
+fn total_of(whole: &Whole, is_steady: bool) -> String {
+    let mut latencies = Latencies::default();
+    latencies.quantiles.iter_mut().zip(&whole.at_ranks).for_each(|(quantile, ns)| *quantile = *ns);
+    total(&figures(&whole.acknowledged, whole.span_ns), &latencies, is_steady)
+}

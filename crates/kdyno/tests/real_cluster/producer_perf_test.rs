@@ -1,0 +1,152 @@
+//! `kdyno producer-perf-test` beside Kafka's own tool: the same flags on the same cluster give the same lines, but for the
+//! numbers, and the same exit codes.
+
+use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::fixture::{ended, kafka_tool, one_at_a_time};
+
+const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
+
+/// Each number as `#`; lines that are alike then stand once.
+fn shape(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(masked).collect();
+    lines.dedup();
+    lines
+}
+
+fn masked(line: &str) -> String {
+    let mut out = String::new();
+    for char in line.chars() {
+        match char {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            _ => out.push(char),
+        }
+    }
+    out.replace("#.#", "#")
+}
+
+/// Without what breaks its lines.
+fn unbroken(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// A cluster that makes topics by itself, as most do.
+struct Both<'a> {
+    place: &'a Place,
+    address: String,
+}
+
+impl<'a> Both<'a> {
+    fn up(place: &'a Place) -> Self {
+        let args =
+            ["cluster", "up", "perf", "--heap", "256MiB", "--config", "auto.create.topics.enable=true"];
+        ended(&place.start(place.command(&args)).wait(RUN_DEADLINE), 0);
+        let list = place.kdyno(&["cluster", "list", "--json"]);
+        let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
+        let address = list[0]["bootstrap"][0].as_str().expect("an address").to_owned();
+        Self { place, address }
+    }
+
+    /// What both say, Kafka's own first, each of a topic of its own.
+    fn run(&self, name: &str, more: &[&str]) -> [Said; 2] {
+        let bootstrap = format!("bootstrap.servers={}", self.address);
+        let topic = |whose: &str| format!("{name}-{whose}");
+        let args = |topic: &str| -> Vec<String> {
+            let own = ["--topic", topic, "--command-property", &bootstrap];
+            own.iter().chain(more).map(|word| (*word).to_owned()).collect()
+        };
+        let [theirs, ours] = ["kafka", "kdyno"].map(|whose| args(&topic(whose)));
+        let theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
+        let mut all = vec!["producer-perf-test"];
+        all.extend(ours.iter().map(String::as_str));
+        let theirs = kafka_tool(self.place, TOOL, &theirs);
+        [theirs, self.place.start(self.place.command(&all)).wait(RUN_DEADLINE)]
+    }
+}
+
+#[test]
+fn the_lines_are_those_of_kafkas_own_tool() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let both = Both::up(&place);
+    let payloads = place.file("payloads.txt", "one|three|a longer payload than the others|");
+    let payloads = payloads.to_str().expect("plain path");
+    let plain = ["--num-records", "5000", "--record-size", "100", "--throughput", "-1"];
+    let paced = [
+        "--num-records",
+        "9000",
+        "--record-size",
+        "100",
+        "--throughput",
+        "2000",
+        "--reporting-interval",
+        "1000",
+    ];
+    let steady = ["--num-records", "12000", "--warmup-records", "3500"];
+    let file = [
+        "--num-records",
+        "5000",
+        "--payload-file",
+        payloads,
+        "--payload-delimiter",
+        "\\|",
+        "--throughput",
+        "-1",
+    ];
+    let monotonic = [
+        "--num-records",
+        "1000",
+        "--payload-monotonic",
+        "--throughput",
+        "-1",
+        "--transaction-duration-ms",
+        "20",
+    ];
+    for (name, more) in [
+        ("plain", plain.to_vec()),
+        ("paced", paced.to_vec()),
+        ("steady", [&paced[..], &steady].concat()),
+        ("file", file.to_vec()),
+        ("numbers", monotonic.to_vec()),
+    ] {
+        let [theirs, ours] = both.run(name, &more);
+        ended(&theirs, 0);
+        ended(&ours, 0);
+        assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{name}\n{}\n{}", ours.stdout, theirs.stdout);
+        let sent = |said: &Said| -> Vec<String> {
+            let totals = said.stdout.lines().filter(|line| line.contains("99.9th"));
+            totals.map(|line| line.split(" records sent").next().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(sent(&ours), sent(&theirs), "{name}");
+    }
+    let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
+    for (name, more) in [
+        ("no-size", &["--num-records", "10", "--throughput", "-1"][..]),
+        ("unknown", &["--topics", "x"]),
+        ("no-such", &["--compression-codec=x"]),
+        ("two-sizes", &["--payload-monotonic"]),
+        ("no-number", &["--num-records", "ten"]),
+        ("too-large", &["--record-size", "3000000000"]),
+        ("no-value", &["--reporting-interval"]),
+        ("no-list", &["--producer-props"]),
+        ("ambiguous", &["--payload", "x"]),
+        ("positional", &["more", "words"]),
+        ("none", &["--num-records", "0"]),
+        ("all-warm", &["--warmup-records", "10"]),
+        ("twice", &["--producer-props", "acks=1"]),
+    ] {
+        let more = if name == "no-size" { more.to_vec() } else { [&common[..], more].concat() };
+        let [theirs, ours] = both.run(name, &more);
+        ended(&theirs, 1);
+        ended(&ours, 1);
+        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr), "{name}");
+        assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{name}");
+    }
+    let theirs = kafka_tool(&place, TOOL, &[]);
+    let ours = place.kdyno(&["producer-perf-test"]);
+    assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));
+    let usage = |said: &Said| unbroken(said.stdout.split("\n\n").next().unwrap_or_default());
+    assert_eq!(usage(&ours), usage(&theirs));
+    ended(&place.start(place.command(&["cluster", "down", "perf"])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+}

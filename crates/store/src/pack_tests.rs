@@ -1,0 +1,49 @@
+//! What stands behind a packed value.
+
+use super::*;
+
+/// Rows of files that were written before these counts came, and rows without them, are the same bytes.
+#[test]
+fn what_came_later_stands_behind_and_only_where_there_is_some() {
+    let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
+    let totals = |counts: Counts| StreamTotals { counts, ..StreamTotals::default() };
+    let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();
+    assert_eq!(pack_totals(&totals(counts.clone())).unwrap(), before);
+    assert_eq!(unpack_totals(StreamId::default(), &before).unwrap(), totals(counts.clone()));
+    let later = Counts {
+        committed: 1,
+        aborted: 2,
+        markers: 3,
+        markers_unsure: 4,
+        record_bytes: 5,
+        sent_bytes: 6,
+        header_trailers: 7,
+        aborted_records: 8,
+        control_records: 9,
+        missing_offsets: 10,
+        ..counts.clone()
+    };
+    let blob = pack_totals(&totals(later.clone())).unwrap();
+    assert_ne!(blob, before);
+    assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
+    let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
+    for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
+        let blob = pack_totals(&totals(counts.clone())).unwrap();
+        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
+    }
+    let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3 };
+    let client = |member| ClientTotals { records: 5, span_ns: 6, member };
+    let clients = vec![client(None), client(Some(member))];
+    let of_group = StreamTotals { clients, ..totals(counts) };
+    let packed = pack_totals(&of_group).unwrap();
+    assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
+    let steady =
+        SteadyTotals { records: 1, value_bytes: 2, span_ns: 3, service: vec![4, 5], service_sum_ns: 6 };
+    let of_tool = StreamTotals { steady: Some(steady), ..totals(later.clone()) };
+    let packed = pack_totals(&of_tool).unwrap();
+    assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_tool);
+    // What nobody wrote is no later part.
+    let mut longer = open(&blob).unwrap().into_owned();
+    longer.push(1);
+    assert!(unpack_totals(StreamId::default(), &seal(&longer).unwrap()).is_err());
+}
