@@ -3,6 +3,7 @@
 
 mod hidden;
 mod listeners;
+mod perf_test;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -10,6 +11,7 @@ pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
 };
 pub(crate) use listeners::ListenerArgs;
+pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
     Quick(QuickArgs),
+    /// Kafka's kafka-consumer-perf-test, by kdyno's own client: the same flags and lines, and a run file
+    ConsumerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),
     /// List the bundled scenarios, or print one

@@ -8,12 +8,13 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::progress::{Printer, text_options};
 use crate::{git, given_files, moment, out, signals};
-use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
+use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
 use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -50,20 +51,45 @@ pub(crate) struct Resumed {
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
-    let environment = Environment::read()?;
     confirm(&planned.plan, args)?;
+    announce(&planned);
+    // Pairs of an earlier session are not at hand here: the answer at the end counts them.
+    let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
+    let mut printer = Printer::new(args.no_progress, looks);
+    let manner = Manner {
+        out: args.out.as_deref(),
+        share: args.share,
+        variables: &|name| std::env::var_os(name),
+        progress: &mut |progress| printer.tell(progress),
+    };
+    let outcome = carry_out(planned, manner)?;
+    drop(printer);
+    present(&outcome, args)
+}
+
+/// How a plan is carried out.
+pub(crate) struct Manner<'a> {
+    /// Folder of the run file; `None`: the one where runs are.
+    pub(crate) out: Option<&'a Path>,
+    /// Also while another run measures on this host.
+    pub(crate) share: bool,
+    /// Values of secrets that the plan takes from environment variables.
+    pub(crate) variables: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Told what happens.
+    pub(crate) progress: &'a mut dyn FnMut(Progress),
+}
+
+/// Carries a plan out and keeps its evidence; a signal ends it with what there is.
+pub(crate) fn carry_out(planned: Planned, manner: Manner<'_>) -> Result<RunOutcome, Failure> {
+    let environment = Environment::read()?;
     let (run_id, run_file) = match &planned.resumed {
         Some(run) => (run.run_id, run.path.clone()),
-        None => (random_u64(), run_file(&planned.plan, runs_dir(args.out.as_deref())?)?),
+        None => (random_u64(), run_file(&planned.plan, runs_dir(manner.out)?)?),
     };
     let left = left_behind(&planned.plan, &planned.target_files, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
-    announce(&planned);
     let resume = planned.resumed.is_some();
-    // Pairs of an earlier session are not at hand here: the answer at the end counts them.
-    let looks = if resume { None } else { Looks::of(&planned.plan) };
-    let mut printer = Printer::new(args.no_progress, looks);
     let request = RunRequest {
         plan: planned.plan,
         scenario_text: planned.scenario_text,
@@ -79,27 +105,41 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
-        share: args.share,
+        share: manner.share,
         stop,
-        variables: &|name| std::env::var_os(name),
+        variables: manner.variables,
         files: &given_files::read,
-        progress: &mut |progress| printer.tell(progress),
+        progress: manner.progress,
     };
-    let outcome = kdyno_lab::run(&request, options)?;
-    drop(printer);
-    present(&outcome, args)
+    Ok(kdyno_lab::run(&request, options)?)
 }
 
-/// The command line as the run file keeps it: without the addresses of somebody's cluster.
+/// Options whose values are not kept: addresses of somebody's cluster, and properties, which may hold secrets.
+const HIDDEN: &[&str] = &["bootstrap-server", "command-property"];
+
+/// The command line as the run file keeps it: of hidden values at most what stands before their `=`.
 fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
-    const OPTION: &str = "--bootstrap-server";
-    let mut address_follows = false;
+    let mut is_hidden = false;
+    let redacted = |value: &str| match value.split_once('=') {
+        Some((name, _)) => format!("{name}=redacted"),
+        None => "redacted".to_owned(),
+    };
     let redact = |arg: String| {
-        let is_address = std::mem::replace(&mut address_follows, arg == OPTION);
-        match arg.strip_prefix(OPTION) {
-            Some(rest) if rest.starts_with('=') => format!("{OPTION}=redacted"),
-            _ if is_address => "redacted".to_owned(),
-            _ => arg,
+        if std::mem::take(&mut is_hidden) {
+            return redacted(&arg);
+        }
+        // Drop-in commands take options with one dash too.
+        let Some(option) = arg.strip_prefix('-') else { return arg };
+        let (name, value) = option.split_once('=').unzip();
+        let name = name.unwrap_or(option);
+        let is_one = HIDDEN.contains(&name.strip_prefix('-').unwrap_or(name));
+        match value {
+            Some(value) if is_one => format!("-{name}={}", redacted(value)),
+            None => {
+                is_hidden = is_one;
+                arg
+            }
+            Some(_) => arg,
         }
     };
     args.map(redact).collect()
@@ -167,7 +207,7 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
 }
 
 /// What went wrong together with where the evidence is; else what comes of the answer.
-fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
         Some(LabError::Interrupted) => Err(Failure {
@@ -378,6 +418,18 @@ mod tests {
             "quick --bootstrap-server redacted --json"
         );
         assert_eq!(kept(&["quick", "--bootstrap-server=a:1", "x"]), "quick --bootstrap-server=redacted x");
+        let typed = [
+            "x",
+            "-bootstrap-server",
+            "a:1",
+            "--command-property",
+            "a.b=c=d",
+            "--command-property=e=f",
+            "g=h",
+        ];
+        let expected =
+            "x -bootstrap-server redacted --command-property a.b=redacted --command-property=e=redacted g=h";
+        assert_eq!(kept(&typed), expected);
     }
 
     #[test]

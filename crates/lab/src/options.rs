@@ -5,7 +5,7 @@ use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
-use kdyno_model::sample::Phase;
+use kdyno_model::sample::{Counts, Phase};
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use std::ffi::OsString;
@@ -100,6 +100,10 @@ pub struct Live {
     pub remaining_ns: u64,
     /// All load items together.
     pub figures: LiveFigures,
+    /// What they have counted since T0, up to a whole second.
+    pub counted: Counts,
+    /// Up to when that is, ns from T0.
+    pub counted_ns: u64,
 }
 
 /// What a run ended with. Once the run file exists everything that goes wrong is told here, beside the

@@ -343,6 +343,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         rebalances,
         offset_commits,
         duplicates,
+        handed_over_bytes,
+        unassigned_ns,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -374,7 +376,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         throttled_ns,
         retried_records,
     };
-    let mut latest = vec![end_to_end, discarded, rebalances, offset_commits, duplicates];
+    let of_groups = [end_to_end, discarded, rebalances, offset_commits, duplicates];
+    let mut latest = [&of_groups[..], &[handed_over_bytes, unassigned_ns]].concat();
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     (packed, Behind { later, latest, members: Vec::new() })
 }
@@ -413,6 +416,8 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         rebalances: latest(2),
         offset_commits: latest(3),
         duplicates: latest(4),
+        handed_over_bytes: latest(5),
+        unassigned_ns: latest(6),
     }
 }
 
@@ -473,7 +478,8 @@ mod tests {
         assert_ne!(blob, before);
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
         let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
-        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
+        let newest = Counts { handed_over_bytes: 13, unassigned_ns: 14, ..latest(11, 12) };
+        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }, newest] {
             let blob = pack_totals(&totals(counts.clone())).unwrap();
             assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
         }
