@@ -335,10 +335,11 @@ fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
         let (cluster, now_ns) = filled(1, 1);
         let mut fetching = Fetching::from(StartOffset::Earliest);
         (fetching.plan.records_max, fetching.plan.poll_records_max) = (Some(wanted), polled);
+        fetching.plan.partition_bytes_max = fetching.plan.fetch_bytes_max;
         let outcome = fetch(&fetching, cluster, now_ns);
         let counts = outcome.counts();
         assert_eq!(counts.fetched, expected, "of {wanted}");
-        let value_bytes = u64::from(Load::max(kdyno_model::plan::Fill::Buffer).plan.value_bytes);
+        let value_bytes = u64::from(Load::open(1.0, Arrivals::Poisson).plan.value_bytes);
         assert_eq!(counts.handed_over_bytes, expected * value_bytes, "keys and values of those alone");
         assert_eq!(outcome.totals.clients[0].records, expected);
         let over = format!("item-ended: the load of 1 client is over: it was handed {expected} records");

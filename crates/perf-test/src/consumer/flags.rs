@@ -3,6 +3,7 @@
 
 use super::date_format::DateFormat;
 use super::parser::{Spec, Takes, Typed, typed};
+use super::rows::header;
 use std::fmt::Write as _;
 
 /// What a command line asks for.
@@ -54,17 +55,17 @@ pub struct Options {
     pub date_format: DateFormat,
     /// `--show-detailed-stats`.
     pub shows_intervals: bool,
-    /// `--hide-header`.
-    pub hides_header: bool,
     /// `--print-metrics`.
     pub prints_metrics: bool,
-    /// Lines about what is deprecated, for standard output.
-    pub deprecated: Vec<&'static str>,
+    /// Lines for standard output before anything is done.
+    pub printed: Vec<&'static str>,
 }
 
 /// A command line that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// Lines that standard output has by then: values are read when they are needed, after the header is printed.
+    pub printed: Vec<&'static str>,
     /// A line.
     pub message: String,
     /// Whether the usage follows it.
@@ -154,7 +155,7 @@ pub fn usage() -> String {
 /// # Errors
 /// What the tool refuses, in its words.
 pub fn read(args: &[String]) -> Result<Asked, Refusal> {
-    let with_usage = |message: String| Refusal { message, shows_usage: true };
+    let with_usage = |message: String| Refusal { printed: Vec::new(), message, shows_usage: true };
     let typed = typed(SPECS, args).map_err(with_usage)?;
     if args.is_empty() || typed.has("help") {
         return Ok(Asked::Help);
@@ -163,8 +164,22 @@ pub fn read(args: &[String]) -> Result<Asked, Refusal> {
         return Ok(Asked::Version);
     }
     check(&typed).map_err(with_usage)?;
-    let options = options(&typed).map_err(|message| Refusal { message, shows_usage: false })?;
-    Ok(Asked::Run(Box::new(options)))
+    let printed = printed(&typed);
+    match options(&typed) {
+        Ok(options) => Ok(Asked::Run(Box::new(Options { printed, ..options }))),
+        Err(message) => Err(Refusal { printed, message, shows_usage: false }),
+    }
+}
+
+/// What is said before anything is done: of what is deprecated, and the names of the columns.
+fn printed(typed: &Typed) -> Vec<&'static str> {
+    let deprecated = [
+        (MESSAGES, "Warning: --messages is deprecated. Use --num-records instead."),
+        (CONSUMER_CONFIG, "Warning: --consumer.config is deprecated. Use --command-config instead."),
+    ];
+    let deprecated = deprecated.into_iter().filter(|(name, _)| typed.has(name)).map(|(_, line)| line);
+    let header = header(typed.has("show-detailed-stats"));
+    deprecated.chain((!typed.has("hide-header")).then_some(header)).collect()
 }
 
 /// What is missing, and what excludes what.
@@ -193,10 +208,6 @@ fn options(typed: &Typed) -> Result<Options, String> {
     };
     let records = if typed.has(NUM_RECORDS) { NUM_RECORDS } else { MESSAGES };
     let config = if typed.has(COMMAND_CONFIG) { COMMAND_CONFIG } else { CONSUMER_CONFIG };
-    let deprecated = [
-        (MESSAGES, "Warning: --messages is deprecated. Use --num-records instead."),
-        (CONSUMER_CONFIG, "Warning: --consumer.config is deprecated. Use --command-config instead."),
-    ];
     let pattern = typed.one("date-format")?.unwrap_or(DateFormat::DEFAULT);
     Ok(Options {
         bootstrap_server: text(BOOTSTRAP)?.unwrap_or_default(),
@@ -212,13 +223,8 @@ fn options(typed: &Typed) -> Result<Options, String> {
         reporting_interval_ms: interval(typed)?,
         date_format: DateFormat::parse(pattern)?,
         shows_intervals: typed.has("show-detailed-stats"),
-        hides_header: typed.has("hide-header"),
         prints_metrics: typed.has("print-metrics"),
-        deprecated: deprecated
-            .into_iter()
-            .filter(|(name, _)| typed.has(name))
-            .map(|(_, line)| line)
-            .collect(),
+        printed: Vec::new(),
     })
 }
 
@@ -278,9 +284,8 @@ mod tests {
             reporting_interval_ms: 5_000,
             date_format: DateFormat::parse(DateFormat::DEFAULT).expect("a pattern"),
             shows_intervals: false,
-            hides_header: false,
             prints_metrics: false,
-            deprecated: Vec::new(),
+            printed: vec![header(false)],
         };
         assert_eq!(options, expected);
     }
@@ -298,10 +303,8 @@ mod tests {
         let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(options.properties, [property("a", "b=c"), property("d", "")]);
         assert_eq!(options.reporting_interval_ms, 1_000);
-        assert!(
-            options.from_latest && options.shows_intervals && options.hides_header && options.prints_metrics
-        );
-        assert_eq!(options.deprecated.len(), 2);
+        assert!(options.from_latest && options.shows_intervals && options.prints_metrics);
+        assert_eq!(options.printed.len(), 2);
     }
 
     #[test]
@@ -311,7 +314,7 @@ mod tests {
             assert_eq!(run(&format!("--topic t --num-records 1 {line}")).timeout_ms, expected, "{line}");
         }
         let options = run("--topic t --num-records 1 --timeout --hide-header passed over -- --unknown");
-        assert!(options.hides_header && options.timeout_ms == 10_000);
+        assert!(options.printed.is_empty() && options.timeout_ms == 10_000);
     }
 
     #[test]

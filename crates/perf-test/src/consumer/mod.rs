@@ -9,4 +9,4 @@ mod rows;
 pub use date_format::DateFormat;
 pub use flags::{Asked, Options, Refusal, Topics, read, usage};
 pub use number::fixed;
-pub use rows::{Consumed, Intervals, header, timeout_warning};
+pub use rows::{Consumed, Intervals, timeout_warning};

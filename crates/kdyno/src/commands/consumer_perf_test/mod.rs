@@ -32,6 +32,7 @@ pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
             Ok(Exit::ToolFailed)
         }
         Err(refusal) => {
+            print(&refusal.printed)?;
             out::note(&refusal.message);
             if refusal.shows_usage {
                 out::note(consumer::usage().trim_end());
@@ -49,13 +50,12 @@ fn as_the_tool(failure: Failure) -> Failure {
     }
 }
 
+fn print(lines: &[&str]) -> Result<(), Failure> {
+    lines.iter().try_for_each(|line| out::data(&format!("{line}\n")))
+}
+
 fn run(options: &Options) -> Outcome {
-    for line in &options.deprecated {
-        out::data(&format!("{line}\n"))?;
-    }
-    if !options.hides_header {
-        out::data(&format!("{}\n", consumer::header(options.shows_intervals)))?;
-    }
+    print(&options.printed)?;
     let given = Given::read(options)?;
     let planned = plan::plan(options, &given)?;
     out::note(&format!("kdyno {VERSION}: the consumer is kdyno's own client, not Kafka's for Java"));

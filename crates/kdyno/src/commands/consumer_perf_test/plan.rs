@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(found("x|orders-\\d").ok().as_deref(), Some("orders-2"));
         let told = |pattern: &str| found(pattern).expect_err("refused").message;
         assert!(told("order").contains("the name of no topic matches"));
-        assert!(told("orders.*").contains("2 topics match: orders, orders-2"), "{}", told("orders.*"));
+        assert!(told("orders.*").contains("2 topics match: `orders`, `orders-2`"), "{}", told("orders.*"));
         assert!(told("(?=pay).*").contains("no pattern that is read here"));
     }
 }
