@@ -1,6 +1,6 @@
 //! What follows at once from one trial's evidence: its load items, and the window in which rates are counted.
 
-use kdyno_model::event::EventKind;
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
@@ -85,7 +85,8 @@ fn cut_off(evidence: &TrialEvidence) -> impl Iterator<Item = &StreamInfo> {
 /// - when the trial was cut short: after the load stopped, or the first stream was cut off; the last second may be
 ///   incomplete;
 /// - after the first item with a record limit has sent its last measured record, or one of its clients has had the
-///   outcome of its last one: what comes then is the tail of the stragglers.
+///   outcome of its last one: what comes then is the tail of the stragglers;
+/// - after the first item that consumes has ended by itself, with enough records or without any for long enough.
 ///
 /// `None` when no whole second is left.
 pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
@@ -96,7 +97,8 @@ pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
         end_second = end_second.min(last_at_work(evidence)?);
     }
     for (name, item) in items(evidence) {
-        if let Some(last) = limit_reached(evidence, name, item) {
+        let ended = limit_reached(evidence, name, item).or_else(|| ended_by_itself(evidence, name, item));
+        if let Some(last) = ended {
             end_second = end_second.min(last);
         }
     }
@@ -147,6 +149,18 @@ fn limit_reached(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Optio
     }
     let last = offering().map(|row| row.t0_second).max()?;
     Some(first_client_done(evidence, &streams).map_or(last, |done| last.min(done)))
+}
+
+/// The second in which an item that consumes ended by itself, on the first of its workers.
+fn ended_by_itself(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Option<u32> {
+    item.role.as_consume().filter(|consume| consume.ends_by_itself())?;
+    let of_item = |event: &&Event| event.kind == EventKind::ItemEnded && is_item(&event.subject, name);
+    let at_ns = evidence.events.iter().filter(of_item).filter_map(|event| event.at_ns).min()?;
+    u32::try_from(u64::try_from(at_ns).unwrap_or(0) / NS_PER_S).ok()
+}
+
+fn is_item(subject: &Subject, name: &str) -> bool {
+    matches!(subject, Subject::Item(item) if item == name)
 }
 
 /// The second in which the first client of some streams had its last outcome. Clients begin at T0 or, in an open loop,

@@ -27,6 +27,10 @@ pub struct Live {
     offered: u64,
     resolved: u64,
     failed: u64,
+    /// What all streams counted up to the end of a second that was shown.
+    counted: Counts,
+    /// The same of each second after it.
+    after: BTreeMap<u32, Counts>,
 }
 
 impl Live {
@@ -36,6 +40,9 @@ impl Live {
     pub fn figures(&mut self, recent: &TrialEvidence, second: u32) -> LiveFigures {
         let rows = || recent.samples.iter().filter(|row| row.grain == Grain::Second);
         self.count(rows());
+        while let Some(first) = self.after.first_entry().filter(|first| *first.key() <= second) {
+            self.counted.add(&Counts { lag_records: None, ..first.remove() });
+        }
         let mut written = Counts::default();
         let mut response = Distribution::new();
         for row in rows().filter(|row| row.written_second == second) {
@@ -61,12 +68,18 @@ impl Live {
         }
     }
 
+    /// What all load items together have counted since T0, up to the end of the second that was asked for last.
+    pub fn counted(&self) -> &Counts {
+        &self.counted
+    }
+
     fn count<'a>(&mut self, rows: impl Iterator<Item = &'a Sample>) {
         let before = self.next.clone();
         for row in rows.filter(|row| before.get(&row.id).is_none_or(|next| row.sequence >= *next)) {
             let next = self.next.entry(row.id).or_default();
             *next = (*next).max(row.sequence.saturating_add(1));
             let counts = &row.counts;
+            self.after.entry(row.written_second).or_default().add(counts);
             let failed = failed(counts);
             self.offered = self.offered.saturating_add(counts.offered);
             self.failed = self.failed.saturating_add(failed);

@@ -3,6 +3,7 @@
 
 mod hidden;
 mod listeners;
+mod perf_test;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -10,6 +11,7 @@ pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
 };
 pub(crate) use listeners::ListenerArgs;
+pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Quick(QuickArgs),
     /// Kafka's own kafka-producer-perf-test, with its flags and lines, by kdyno's client
     ProducerPerfTest(PerfTestArgs),
+    /// Kafka's kafka-consumer-perf-test, by kdyno's own client: the same flags and lines, and a run file
+    ConsumerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),
     /// List the bundled scenarios, or print one
@@ -184,15 +188,6 @@ pub(crate) struct QuickArgs {
     pub(crate) acks: Option<String>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-}
-
-/// The arguments of one of Kafka's tools, which are read as that tool reads them.
-#[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
-pub(crate) struct PerfTestArgs {
-    /// Flags and values of Kafka's tool; --help lists them
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-    pub(crate) args: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_testbed::git;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
         out: args.out.as_deref(),
         share: args.share,
         command_line: command_line(std::env::args()),
+        variables: &|name| std::env::var_os(name),
         progress: &mut |progress| printer.tell(progress),
     };
     let outcome = measure(planned, way)?;
@@ -75,6 +77,8 @@ pub(crate) struct Way<'a> {
     pub(crate) share: bool,
     /// The command line that the run file keeps.
     pub(crate) command_line: Vec<String>,
+    /// Values of secrets that the plan takes from environment variables.
+    pub(crate) variables: &'a dyn Fn(&str) -> Option<OsString>,
     /// Told what happens.
     pub(crate) progress: &'a mut dyn FnMut(Progress),
 }
@@ -106,23 +110,39 @@ pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Fail
         environment: environment.testbed.clone(),
         share: way.share,
         stop,
-        variables: &|name| std::env::var_os(name),
+        variables: way.variables,
         files: &given_files::read,
         progress: way.progress,
     };
     Ok(kdyno_lab::run(&request, options)?)
 }
 
-/// The command line as the run file keeps it: without the addresses of somebody's cluster.
-fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
-    const OPTION: &str = "--bootstrap-server";
-    let mut address_follows = false;
+/// Options whose values are not kept: addresses of somebody's cluster, and properties, which may hold secrets.
+const HIDDEN: &[&str] = &["bootstrap-server", "command-property"];
+
+/// The command line as the run file keeps it: of hidden values at most what stands before their `=`.
+pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
+    let mut is_hidden = false;
+    let redacted = |value: &str| match value.split_once('=') {
+        Some((name, _)) => format!("{name}=redacted"),
+        None => "redacted".to_owned(),
+    };
     let redact = |arg: String| {
-        let is_address = std::mem::replace(&mut address_follows, arg == OPTION);
-        match arg.strip_prefix(OPTION) {
-            Some(rest) if rest.starts_with('=') => format!("{OPTION}=redacted"),
-            _ if is_address => "redacted".to_owned(),
-            _ => arg,
+        if std::mem::take(&mut is_hidden) {
+            return redacted(&arg);
+        }
+        // Drop-in commands take options with one dash too.
+        let Some(option) = arg.strip_prefix('-') else { return arg };
+        let (name, value) = option.split_once('=').unzip();
+        let name = name.unwrap_or(option);
+        let is_one = HIDDEN.contains(&name.strip_prefix('-').unwrap_or(name));
+        match value {
+            Some(value) if is_one => format!("-{name}={}", redacted(value)),
+            None => {
+                is_hidden = is_one;
+                arg
+            }
+            Some(_) => arg,
         }
     };
     args.map(redact).collect()
@@ -190,7 +210,7 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
 }
 
 /// What went wrong together with where the evidence is; else what comes of the answer.
-fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
         Some(LabError::Interrupted) => Err(Failure {
@@ -401,6 +421,18 @@ mod tests {
             "quick --bootstrap-server redacted --json"
         );
         assert_eq!(kept(&["quick", "--bootstrap-server=a:1", "x"]), "quick --bootstrap-server=redacted x");
+        let typed = [
+            "x",
+            "-bootstrap-server",
+            "a:1",
+            "--command-property",
+            "a.b=c=d",
+            "--command-property=e=f",
+            "g=h",
+        ];
+        let expected =
+            "x -bootstrap-server redacted --command-property a.b=redacted --command-property=e=redacted g=h";
+        assert_eq!(kept(&typed), expected);
     }
 
     #[test]

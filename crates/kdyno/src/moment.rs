@@ -1,6 +1,8 @@
 //! Points in time as words, in UTC.
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 /// `2026-11-21 09:30:05Z`.
 pub(crate) fn readable(unix_ns: u64) -> String {
@@ -10,6 +12,12 @@ pub(crate) fn readable(unix_ns: u64) -> String {
 /// `20261121-093005`: sorts by time and is a plain file name.
 pub(crate) fn file_name(unix_ns: u64) -> String {
     format(unix_ns, "%Y%m%d-%H%M%S")
+}
+
+/// A moment as clocks here show it, in this host's time zone; ms since 1970.
+pub(crate) fn local(unix_ms: i64) -> DateTime {
+    let timestamp = Timestamp::from_millisecond(unix_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    timestamp.to_zoned(TimeZone::system()).datetime()
 }
 
 /// Now, ns since 1970.

@@ -39,7 +39,16 @@ pub(crate) fn with_properties<T>(
     read: impl FnOnce(PropertiesFile<'_>) -> Result<T, InputError>,
 ) -> Result<T, Failure> {
     let bytes = scenario_source::read_bytes(path, "properties file")?;
-    Ok(read(PropertiesFile { path, bytes: &bytes, head: &head })?)
+    with_properties_of(path, &bytes, read)
+}
+
+/// The same of bytes that are at hand.
+pub(crate) fn with_properties_of<T>(
+    path: &Path,
+    bytes: &[u8],
+    read: impl FnOnce(PropertiesFile<'_>) -> Result<T, InputError>,
+) -> Result<T, Failure> {
+    Ok(read(PropertiesFile { path, bytes, head: &head })?)
 }
 
 /// The first bytes of a file, by which formats of certificates and keys are told apart.

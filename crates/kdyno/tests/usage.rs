@@ -350,3 +350,36 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(!said.stderr.contains("panicked"), "{said:?}");
 }
+
+/// As Kafka's tool: whatever is wrong ends with 1, usage goes to standard error, and names of columns come before anything
+/// is connected to.
+#[test]
+fn the_drop_in_for_the_consumer_tool_fails_as_that_does() {
+    let place = Place::new();
+    let run = |args: &[&str]| place.kdyno(&[&["consumer-perf-test"], args].concat());
+    let full = ["--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--num-records", "1"];
+    for (args, words) in [
+        (&[][..], "Option "),
+        (&["--help"], "--num-records <count>"),
+        (&["-h"], "h is not a recognized option\nOption "),
+        (
+            &full[..4],
+            "Exactly one of the following arguments is required: [messages], [num-records]\nOption ",
+        ),
+    ] {
+        let said = run(args);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{args:?}: {said:?}");
+        assert!(said.stderr.contains(words), "{args:?}: {said:?}");
+    }
+    let unreachable = run(&full);
+    assert_eq!(unreachable.code, Some(1), "{unreachable:?}");
+    assert!(
+        unreachable.stdout.starts_with("start.time, end.time, ") && unreachable.stdout.lines().count() == 1
+    );
+    assert!(unreachable.stderr.contains("error: "), "{unreachable:?}");
+    let wrong = [&full[..], &["--command-property", "security.protocol=PLAIN", "--hide-header"]].concat();
+    let said = run(&wrong);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    assert!(said.stderr.contains("`security.protocol`"), "{said:?}");
+    assert!(!place.path().join("kdyno-runs").exists(), "nothing was run");
+}

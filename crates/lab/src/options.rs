@@ -6,7 +6,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
-use kdyno_model::sample::Phase;
+use kdyno_model::sample::{Counts, Phase};
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use std::ffi::OsString;
@@ -106,6 +106,10 @@ pub struct Live {
     pub recent: Arc<TrialEvidence>,
     /// The rows of the seconds before this one, from T0, are all there.
     pub complete_until: u32,
+    /// What they have counted since T0, up to a whole second.
+    pub counted: Counts,
+    /// Up to when that is, ns from T0.
+    pub counted_ns: u64,
 }
 
 /// What a run ended with. Once the run file exists everything that goes wrong is told here, beside the

@@ -100,7 +100,7 @@ pub(crate) fn item_of(trial: &Trial, worker: u16, stream: u16) -> Option<&str> {
 pub(crate) fn in_groups(mut streams: Vec<StreamTask>, id: impl Fn(&str) -> String) -> Vec<StreamTask> {
     for stream in &mut streams {
         if let StreamRole::Consume(ConsumePlan { group: Some(group), .. }) = &stream.role {
-            stream.group_id = Some(id(&group.name));
+            stream.group_id = Some(group.id.clone().unwrap_or_else(|| id(&group.name)));
         }
     }
     streams

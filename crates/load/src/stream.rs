@@ -235,6 +235,15 @@ impl StreamContext {
         }
     }
 
+    /// Tells the timeline that the load is over by itself, and why, as the end of a sentence.
+    pub(crate) fn tell_over(&mut self, now_ns: u64, why: &str) {
+        self.events.push(
+            now_ns,
+            EventKind::ItemEnded,
+            format!("the load of {} is over: {why}", self.clients()),
+        );
+    }
+
     /// Its clients on this worker, in words.
     fn clients(&self) -> String {
         let count = self.task.client_count;

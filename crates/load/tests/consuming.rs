@@ -326,3 +326,79 @@ fn a_leader_that_is_gone_for_good_costs_no_record_and_doubles_none() {
     let moved = "leader-moved: partition 1 is led by broker 2 now, by broker 1 before".to_owned();
     assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
 }
+
+/// When a load ends that is to have so many records: with the poll in which it has them.
+#[test]
+fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
+    // All in one answer, of which polls are taken until there are enough.
+    for (wanted, polled, expected) in [(1_200, 500, 1_500), (1_000, 500, 1_000), (1, 1, 1), (0, 500, 0)] {
+        let (cluster, now_ns) = filled(1, 1);
+        let mut fetching = Fetching::from(StartOffset::Earliest);
+        (fetching.plan.records_max, fetching.plan.poll_records_max) = (Some(wanted), polled);
+        fetching.plan.partition_bytes_max = fetching.plan.fetch_bytes_max;
+        let outcome = fetch(&fetching, cluster, now_ns);
+        let counts = outcome.counts();
+        assert_eq!(counts.fetched, expected, "of {wanted}");
+        let value_bytes = u64::from(Load::open(1.0, Arrivals::Poisson).plan.value_bytes);
+        assert_eq!(counts.handed_over_bytes, expected * value_bytes, "keys and values of those alone");
+        assert_eq!(outcome.totals.clients[0].records, expected);
+        let over = format!("item-ended: the load of 1 client is over: it was handed {expected} records");
+        assert_eq!(outcome.events, [over]);
+        assert!(outcome.ended_ns < now_ns + 2 * SECOND, "at once: {}", outcome.ended_ns);
+    }
+}
+
+/// What comes in many answers is counted answer by answer, whoever of the clients gets it.
+#[test]
+fn a_load_of_so_many_records_goes_on_until_its_clients_have_them_together() {
+    for clients in [1, 3] {
+        let (cluster, now_ns) = filled(1, 3);
+        let (records, batches, _) = stored(&cluster, 3);
+        let mut fetching = Fetching { clients, ..Fetching::from(StartOffset::Earliest).batch_by_batch() };
+        fetching.plan.records_max = Some(records / 2);
+        let outcome = fetch(&fetching, cluster, now_ns);
+        let fetched = outcome.counts().fetched;
+        // The largest batch is far below ten of them in the mean, one of each partition in an answer.
+        let most = records / 2 + 30 * (records / batches);
+        assert!((records / 2..most).contains(&fetched), "{fetched} of {records}");
+        let in_rows: u64 = outcome.samples.iter().map(|sample| sample.counts.fetched).sum();
+        assert_eq!(in_rows, fetched);
+    }
+}
+
+#[test]
+fn a_load_ends_when_no_record_came_for_long_enough_and_not_before() {
+    let idle_ns = 2 * SECOND;
+    let (cluster, now_ns) = filled(1, 1);
+    let mut fetching = Fetching { seconds: 60, ..Fetching::from(StartOffset::Earliest).batch_by_batch() };
+    fetching.plan.idle_ns = Some(idle_ns);
+    let span_ns = |outcome: &Outcome| outcome.totals.clients[0].span_ns;
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 1);
+    assert_eq!(outcome.events, ["item-ended: the load of 1 client is over: no record came for 2000 ms"]);
+    let waited_ns = outcome.ended_ns - (now_ns + SECOND) - span_ns(&outcome);
+    assert!((idle_ns..idle_ns + 200 * MS).contains(&waited_ns), "{waited_ns}");
+
+    // A broker that is silent for less than that ends nothing, and one that is silent for longer does.
+    for (silent_ns, is_all) in [(idle_ns - 300 * MS, true), (idle_ns + 300 * MS, false)] {
+        let (mut cluster, now_ns) = filled(1, 1);
+        cluster.script().at(now_ns + SECOND + 300 * MS).stall(0, silent_ns);
+        let outcome = fetch(&fetching, cluster, now_ns);
+        let (records, _, _) = stored(&outcome.cluster, 1);
+        let fetched = outcome.counts().fetched;
+        assert_eq!(fetched == records, is_all, "{fetched} of {records}");
+        assert!(fetched > 0, "some came before it");
+    }
+}
+
+/// A load that may end by itself ends with the measure phase all the same.
+#[test]
+fn a_load_that_never_has_enough_ends_with_the_measure_phase() {
+    let (cluster, now_ns) = filled(1, 1);
+    let mut fetching = Fetching::from(StartOffset::Earliest);
+    (fetching.plan.records_max, fetching.plan.idle_ns) = (Some(u64::MAX), Some(60 * SECOND));
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 1);
+    assert_eq!(outcome.events, Vec::<String>::new());
+    assert!(outcome.ended_ns >= now_ns + SECOND + fetching.seconds * SECOND, "{}", outcome.ended_ns);
+}

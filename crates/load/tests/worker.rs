@@ -76,6 +76,8 @@ fn consume() -> StreamRole {
         work: None,
         read: Read::Decode,
         group: None,
+        records_max: None,
+        idle_ns: None,
     })
 }
 

@@ -178,6 +178,11 @@ pub struct Counts {
     pub offset_commits: u64,
     /// Consume: of the records fetched, those that a member of the same group had been handed before.
     pub duplicates: u64,
+    /// Consume: bytes of keys and values of the records handed over, where records are decoded.
+    pub handed_over_bytes: u64,
+    /// Consume: time for which members had no partition, ns: of clients that come later than T0 from then on, and of all from
+    /// when they had none any more. It is counted when they are assigned some.
+    pub unassigned_ns: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -207,7 +212,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 29] {
+    fn numbers(&self) -> [(&'static str, u64); 31] {
         let Counts {
             offered,
             achieved,
@@ -240,6 +245,8 @@ impl Counts {
             rebalances,
             offset_commits,
             duplicates,
+            handed_over_bytes,
+            unassigned_ns,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -271,11 +278,13 @@ impl Counts {
             ("rebalances", rebalances),
             ("offset_commits", offset_commits),
             ("duplicates", duplicates),
+            ("handed_over_bytes", handed_over_bytes),
+            ("unassigned_ns", unassigned_ns),
         ]
     }
 
     /// The same, to be changed, in the same order.
-    fn numbers_mut(&mut self) -> [&mut u64; 29] {
+    fn numbers_mut(&mut self) -> [&mut u64; 31] {
         [
             &mut self.acknowledged,
             &mut self.fetched,
@@ -306,6 +315,8 @@ impl Counts {
             &mut self.rebalances,
             &mut self.offset_commits,
             &mut self.duplicates,
+            &mut self.handed_over_bytes,
+            &mut self.unassigned_ns,
         ]
     }
 

@@ -36,6 +36,7 @@ fn defaults_are_those_of_the_java_consumer_of_the_version() {
     };
     let expected = GroupPlan {
         name: "billing".to_owned(),
+        id: None,
         protocol,
         instance_id: None,
         poll_interval_max_ns: 300 * SECOND,

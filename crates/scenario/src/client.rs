@@ -425,6 +425,8 @@ pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
         request_timeout_ns: ms(30_000),
         retry_backoff_ns: ms(100),
         group: None,
+        records_max: None,
+        idle_ns: None,
     }
 }
 

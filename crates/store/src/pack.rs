@@ -363,6 +363,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         rebalances,
         offset_commits,
         duplicates,
+        handed_over_bytes,
+        unassigned_ns,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -394,7 +396,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         throttled_ns,
         retried_records,
     };
-    let mut latest = vec![end_to_end, discarded, rebalances, offset_commits, duplicates];
+    let of_groups = [end_to_end, discarded, rebalances, offset_commits, duplicates];
+    let mut latest = [&of_groups[..], &[handed_over_bytes, unassigned_ns]].concat();
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     (packed, Behind { later, latest, ..Behind::default() })
 }
@@ -433,6 +436,8 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         rebalances: latest(2),
         offset_commits: latest(3),
         duplicates: latest(4),
+        handed_over_bytes: latest(5),
+        unassigned_ns: latest(6),
     }
 }
 

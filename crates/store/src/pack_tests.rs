@@ -27,7 +27,8 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
     assert_ne!(blob, before);
     assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
     let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
-    for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
+    let newest = Counts { handed_over_bytes: 13, unassigned_ns: 14, ..latest(11, 12) };
+    for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }, newest] {
         let blob = pack_totals(&totals(counts.clone())).unwrap();
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
     }

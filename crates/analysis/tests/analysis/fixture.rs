@@ -469,6 +469,8 @@ fn readers() -> LoadPlan {
         work: None,
         read: Read::Decode,
         group: None,
+        records_max: None,
+        idle_ns: None,
     });
     LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
 }

@@ -50,6 +50,24 @@ fn offered_counts_by_the_intended_second_and_acknowledged_by_the_written_one() {
     assert_eq!(Live::default().figures(&trial, 9).acknowledged_per_s, 0);
 }
 
+/// Sums up to the end of a second, whatever rows of later ones are there, and however many seconds are passed over.
+#[test]
+fn what_was_counted_is_summed_up_to_a_second() {
+    let mut trial = silent();
+    let mut live = Live::default();
+    for second in 0..5 {
+        add(&mut trial, WRITERS, second, second, 10, 9);
+    }
+    let counted = |live: &mut Live, trial: &TrialEvidence, second| {
+        live.figures(trial, second);
+        (live.counted().offered, live.counted().acknowledged)
+    };
+    assert_eq!(counted(&mut live, &recent(&trial, 0), 1), (20, 18));
+    assert_eq!(counted(&mut live, &recent(&trial, 1), 1), (20, 18), "each row once");
+    add(&mut trial, WRITERS, 1, 1, 100, 0);
+    assert_eq!(counted(&mut live, &recent(&trial, 1), 4), (150, 45), "and one that came late too");
+}
+
 #[test]
 fn each_row_counts_once_among_the_open_records_however_often_it_is_seen() {
     let other = StreamId { worker: 1, ..WRITERS };

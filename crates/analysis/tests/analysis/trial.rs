@@ -3,10 +3,10 @@
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{COST_PER_GB, SubjectKind, may_be_left_out, names};
-use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, SystemPlan, TransactionsPlan, ValuesPlan};
+use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, Role, SystemPlan, TransactionsPlan, ValuesPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
@@ -263,6 +263,23 @@ fn a_record_limit_ends_the_window_when_it_is_reached() {
     trial.is("writers.offered_per_s", 1000.0);
     trial.is("readers.fetched_per_s", 1000.0);
     trial.is("brokers.cpu_us_per_record", 600.0);
+}
+
+/// A consumer that had enough: what comes then is nobody's load.
+#[test]
+fn a_load_that_consumes_and_ended_by_itself_ends_the_window() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain != Grain::Second || row.written_second < 8);
+    let ended =
+        |subject| Event { at_ns: Some(7_900 * MS as i64), ..event(EventKind::ItemEnded, subject, "enough") };
+    trial.events = vec![ended(Subject::Item("readers".into()))];
+    trial.is("readers.fetched_per_s", 600.0);
+    let readers = trial.start.trial.effective.load.get_mut("readers").expect("readers");
+    let Role::Consume(consume) = &mut readers.role else { panic!("they consume") };
+    consume.records_max = Some(8_000);
+    trial.is("readers.fetched_per_s", 1000.0);
+    trial.events = vec![ended(Subject::Item("others".into()))];
+    trial.is("readers.fetched_per_s", 600.0);
 }
 
 #[test]

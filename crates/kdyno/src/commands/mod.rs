@@ -8,6 +8,7 @@ mod clean;
 mod cluster;
 mod compare;
 mod completions;
+mod consumer_perf_test;
 mod descriptors;
 mod export;
 mod fake_broker;
@@ -39,6 +40,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Compare(args) => compare::compare(&args),
         Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
+        Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
         Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),

@@ -62,6 +62,7 @@ fn run(options: &Options) -> Outcome {
             .into_iter()
             .chain(options.command_line())
             .collect(),
+        variables: &|name| std::env::var_os(name),
         progress: &mut |progress| told.tell(progress),
     };
     let outcome = measure(planned, way)?;

@@ -152,7 +152,7 @@ fn look(
 }
 
 /// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
-pub(super) fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
+pub(crate) fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
     let is_silent = match error {
         AdminError::Unreachable(errors) => return errors.iter().find_map(|error| hint(error, protocol)),
         AdminError::Refused { .. } | AdminError::Resolve { .. } | AdminError::Io { .. } => true,
@@ -224,7 +224,7 @@ fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>>
 }
 
 /// A text in quotes, so that it stays a value, and without params.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 

@@ -9,6 +9,7 @@ mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod compression;
+mod consumer_perf_test;
 mod duet;
 mod end_to_end;
 mod evidence;

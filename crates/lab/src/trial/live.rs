@@ -55,14 +55,17 @@ impl Execution<'_> {
     fn live_at(&mut self, now_ns: u64, recent: &Arc<TrialEvidence>) -> Option<Live> {
         let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
         let second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
+        let figures = self.live.figures(recent, second);
         Some(Live {
+            counted: self.live.counted().clone(),
+            counted_ns: (u64::from(second) + 1) * SECOND_NS,
             trial: self.context.trial.id,
             of: self.context.of,
             label: self.context.trial.label.clone(),
             phase: phase_at(&self.phases, relative_ns(now_ns, self.t0_ns)),
             elapsed_ns,
             remaining_ns: self.left_ns(elapsed_ns) + self.context.later_ns,
-            figures: self.live.figures(recent, second),
+            figures,
             recent: Arc::clone(recent),
             complete_until: second + 1,
         })

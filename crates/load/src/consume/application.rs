@@ -4,6 +4,7 @@
 //! Work is time that passes, not processor time. Its instants are reckoned, not waited for: a thread that looks up to a
 //! tick late tells them as they would have been.
 
+use super::polls::Polls;
 use crate::recorder::{HandedOver, UNTOLD};
 use crate::stream::StreamContext;
 use crate::trailer::TrailerReader;
@@ -34,6 +35,8 @@ struct Waiting {
     offset: i64,
     /// t0, ns, or [`UNTOLD`].
     intended_ns: u64,
+    /// Bytes of its key and value.
+    bytes: u32,
 }
 
 /// A record that the application begins with.
@@ -46,6 +49,8 @@ pub(super) struct Begun {
     pub at_ns: u64,
     /// t0, ns, or [`UNTOLD`].
     pub intended_ns: u64,
+    /// Bytes of its key and value.
+    pub bytes: u32,
 }
 
 /// When records were intended that came and were handed over at once: they are not kept beyond that.
@@ -54,6 +59,10 @@ struct AtOnce {
     intended_ns: Vec<u64>,
     /// For each instant at which some came, ns, where they end.
     ends: Vec<(u64, usize)>,
+    /// For each of these instants, bytes of keys and values.
+    bytes: Vec<(u64, u64)>,
+    /// The same of the answer that is being read.
+    bytes_of_answer: u64,
 }
 
 /// The application of one client.
@@ -63,6 +72,8 @@ pub struct Application {
     work: Option<Work>,
     /// `max.poll.records`.
     poll_records_max: usize,
+    /// How many records it is still handed, where its load ends by what is there to be read.
+    polls: Option<Polls>,
     /// Whether it looks at each record.
     does_decode: bool,
     trailers: TrailerReader,
@@ -101,6 +112,7 @@ impl Application {
         Self {
             work: plan.work.map(|plan| Work::new(plan, context.work_seed(index))),
             poll_records_max: plan.poll_records_max.max(1) as usize,
+            polls: plan.ends_by_itself().then(|| Polls::new(plan.poll_records_max.max(1) as usize)),
             does_decode: plan.read == Read::Decode,
             trailers: TrailerReader::new(context.run_id),
             wall_offset_ns: context.wall_offset_ns,
@@ -142,8 +154,8 @@ impl Application {
         while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
             let (partition, arrived_ns) = (first.partition, first.arrived_ns);
-            if let Some(Waiting { offset, intended_ns }) = first.records.pop_front() {
-                begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns });
+            if let Some(Waiting { offset, intended_ns, bytes }) = first.records.pop_front() {
+                begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns, bytes });
             }
             if first.records.is_empty() {
                 self.chunks.pop_front();
@@ -170,6 +182,18 @@ impl Application {
         true
     }
 
+    /// Where its load ends after so many records: it is still to have so many. Not for one that takes time over records.
+    pub(super) fn set_left(&mut self, left: u64) {
+        if let Some(polls) = &mut self.polls {
+            polls.set_left(left);
+        }
+    }
+
+    /// Takes how many records came and were not handed over, since it had enough.
+    pub(super) fn take_left_over(&mut self) -> u64 {
+        self.polls.as_mut().map_or(0, Polls::take_left_over)
+    }
+
     /// Tells of the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
     pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) {
         let mut begin = 0;
@@ -178,8 +202,14 @@ impl Application {
             taken(HandedOver { fetched_ns: Some(fetched_ns), handed_ns: now_ns, intended_ns });
             begin = end;
         }
+        self.polls.iter_mut().for_each(Polls::end_poll);
         self.at_once.intended_ns.clear();
         self.at_once.intended_ns.shrink_to(INSTANTS_KEPT);
+    }
+
+    /// Takes bytes of keys and values of the records that came and were handed over at once, each with their instant, ns.
+    pub(super) fn take_bytes(&mut self) -> impl Iterator<Item = (u64, u64)> {
+        self.at_once.bytes.drain(..)
     }
 
     /// The t0 of a record, ns of the monotonic clock that all workers share.
@@ -213,21 +243,40 @@ impl RecordSink for Application {
     }
 
     #[inline]
-    fn record(&mut self, _partition: i32, record: &Record<'_>) {
-        let intended_ns = self.intended_ns(record);
-        match self.work {
-            Some(_) => self.arriving.push_back(Waiting { offset: record.offset, intended_ns }),
-            None => self.at_once.intended_ns.push(intended_ns),
+    fn record(&mut self, partition: i32, record: &Record<'_>) {
+        let bytes = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+        if self.work.is_some() {
+            let (offset, intended_ns) = (record.offset, self.intended_ns(record));
+            // Lengths of records have 31 bits.
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            self.arriving.push_back(Waiting { offset, intended_ns, bytes });
+            return;
+        }
+        if self.polls.as_mut().is_none_or(|polls| polls.takes(partition, record.offset)) {
+            self.at_once.intended_ns.push(self.intended_ns(record));
+            self.at_once.bytes_of_answer += bytes as u64;
         }
     }
 
-    fn read(&mut self, partition: i32, offsets: Range<i64>, records: u64) {
-        if self.is_members && !self.works() {
+    fn read(&mut self, partition: i32, mut offsets: Range<i64>, mut records: u64) {
+        if self.works() {
+            return;
+        }
+        if let Some(polls) = &mut self.polls {
+            if !self.does_decode {
+                polls.takes_answer(partition, offsets.start, records);
+            }
+            (offsets.end, records) = polls.of_answer(partition, offsets.end, records);
+        }
+        if self.is_members {
             self.read.push(Handed { partition, offsets, records });
         }
     }
 
     fn first_waiting(&self, partition: i32) -> Option<i64> {
+        if let Some(first) = self.polls.as_ref().and_then(|polls| polls.first_left(partition)) {
+            return Some(first);
+        }
         // With an ordinary poll nothing is in hand. Who leaves at work has not begun with what is.
         let chunk = self.chunks.iter().find(|chunk| chunk.partition == partition)?;
         chunk.records.front().map(|waiting| waiting.offset)
@@ -250,7 +299,12 @@ impl RecordSink for Application {
             let records = std::mem::take(&mut self.arriving);
             self.chunks.push_back(Chunk { partition, arrived_ns: now_ns, records });
         }
-        let AtOnce { intended_ns, ends } = &mut self.at_once;
+        let AtOnce { intended_ns, ends, bytes, bytes_of_answer } = &mut self.at_once;
+        match (bytes.last_mut(), std::mem::take(bytes_of_answer)) {
+            (_, 0) => {}
+            (Some((at_ns, sum)), more) if *at_ns == now_ns => *sum += more,
+            (_, more) => bytes.push((now_ns, more)),
+        }
         match ends.last_mut() {
             Some((at_ns, end)) if *at_ns == now_ns => *end = intended_ns.len(),
             Some((_, end)) if *end == intended_ns.len() => {}

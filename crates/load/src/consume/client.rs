@@ -40,6 +40,10 @@ pub(super) struct ConsumeClient {
     measure: Range<u64>,
     /// It failed as a member, and has no partitions any more.
     has_given_up: bool,
+    /// Partitions that it has as a member.
+    held: usize,
+    /// Since when it has none that it should have, ns; `None`: it has some, or it is before T0.
+    unassigned_since_ns: Option<u64>,
 }
 
 impl ConsumeClient {
@@ -67,12 +71,19 @@ impl ConsumeClient {
             reading,
             measure: 0..0,
             has_given_up: false,
+            held: 0,
+            unassigned_since_ns: None,
         }
     }
 
     /// The measure phase begins and ends at these instants, ns.
     pub(super) fn measure_begins(&mut self, measure: Range<u64>) {
         self.measure = measure;
+    }
+
+    /// It comes now, later than T0.
+    pub(super) fn comes(&mut self, now_ns: u64) {
+        self.unassigned_since_ns = Some(now_ns);
     }
 
     /// Does what is due: connects, works, asks. Returns when to be called next by time alone, ns.
@@ -104,7 +115,13 @@ impl ConsumeClient {
 
     /// Records what came with answers and, where no time is taken over records, is in the application's hands now.
     pub(super) fn record(&mut self, handed_ns: u64, recorder: &mut Recorder, events: &mut Events) {
-        let fetched: Vec<Fetched> = self.kafka.take_fetched().collect();
+        let mut fetched: Vec<Fetched> = self.kafka.take_fetched().collect();
+        let mut left_over = self.kafka.sink_mut().take_left_over();
+        for last in fetched.iter_mut().rev() {
+            let of_this = left_over.min(last.tally.records);
+            last.tally.records -= of_this;
+            left_over -= of_this;
+        }
         let works = self.kafka.sink().works();
         for fetched in fetched {
             let now_ns = fetched.received_ns;
@@ -124,6 +141,10 @@ impl ConsumeClient {
             let read = self.kafka.sink_mut().take_read();
             self.count_again(now_ns, &read, recorder);
         }
+        self.kafka
+            .sink_mut()
+            .take_bytes()
+            .for_each(|(at_ns, bytes)| recorder.handed_over_bytes(at_ns, bytes));
         self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
@@ -161,8 +182,10 @@ impl ConsumeClient {
     fn begin_records(&mut self, now_ns: u64, recorder: &mut Recorder) {
         let Self { kafka, first_ns, totals, reading, measure, .. } = self;
         let mut runs: Vec<(u64, Handed)> = Vec::new();
-        kafka.sink_mut().advance(now_ns, |partition, Begun { offset, at_ns, arrived_ns, intended_ns }| {
+        kafka.sink_mut().advance(now_ns, |partition, begun| {
+            let Begun { offset, at_ns, arrived_ns, intended_ns, bytes } = begun;
             recorder.handed_over(at_ns, 1);
+            recorder.handed_over_bytes(at_ns, bytes.into());
             let intended_ns = &[intended_ns];
             let fetched_ns = Some(arrived_ns);
             recorder.end_to_end(HandedOver { fetched_ns, handed_ns: at_ns, intended_ns });
@@ -206,19 +229,32 @@ impl ConsumeClient {
     }
 
     /// Takes what happened to it as a member; `has_begun`: T0 is past.
-    pub(super) fn take_group_events(&mut self, has_begun: bool) -> Vec<(u64, GroupEvent)> {
+    pub(super) fn take_group_events(
+        &mut self,
+        has_begun: bool,
+        recorder: &mut Option<Recorder>,
+    ) -> Vec<(u64, GroupEvent)> {
         let told = self.kafka.take_group_events();
         let Some(reading) = &self.reading else { return told };
-        for (_, event) in &told {
+        for (at_ns, event) in &told {
             match event {
                 GroupEvent::Assigned(rebalanced) => {
                     rebalanced.added.iter().for_each(|one| reading.gained(one.partition));
                     if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
                         member.rebalances += 1;
                     }
+                    self.held = rebalanced.assigned;
+                    let since_ns = self.unassigned_since_ns.take_if(|_| rebalanced.assigned > 0);
+                    if let (Some(since_ns), Some(recorder)) = (since_ns, recorder.as_mut()) {
+                        recorder.assigned_after(*at_ns, at_ns.saturating_sub(since_ns));
+                    }
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
                     all.iter().for_each(|one| reading.lost(one.partition));
+                    self.held = self.held.saturating_sub(all.len());
+                    if self.held == 0 {
+                        self.unassigned_since_ns.get_or_insert(*at_ns);
+                    }
                 }
                 _ => {}
             }

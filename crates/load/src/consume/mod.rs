@@ -2,7 +2,9 @@
 
 mod application;
 mod client;
+mod ending;
 pub(crate) mod group;
+mod polls;
 
 use crate::connecting::Connecting;
 use crate::net::Net;
@@ -10,6 +12,7 @@ use crate::recorder::Recorder;
 use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use client::ConsumeClient;
+use ending::Ending;
 use group::GroupCourse;
 use kdyno_kafka::client::Client;
 use kdyno_model::plan::ConsumePlan;
@@ -30,6 +33,8 @@ pub struct ConsumeStream {
     has_begun: bool,
     /// Whether the clients have gone before the measure phase ended.
     is_gone: bool,
+    /// Where the load ends by what is there to be read.
+    ending: Ending,
     /// What becomes of the clients' group.
     course: GroupCourse,
     /// The clients have everything, or go, and leave their group.
@@ -59,6 +64,7 @@ impl ConsumeStream {
             settled_ns: None,
             has_begun: false,
             is_gone: false,
+            ending: Ending::new(plan),
             course: GroupCourse::default(),
             is_leaving: false,
             even_until_ns: None,
@@ -71,9 +77,13 @@ impl ConsumeStream {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
             self.context.tell_began(now_ns);
+            self.ending.begins(now_ns);
             for client in &mut self.clients {
                 // What cannot be reached since before T0 concerns the load now.
                 client.kafka.connections_mut().begin(now_ns);
+                if self.context.is_late() {
+                    client.comes(now_ns);
+                }
             }
             self.connecting.begin_all(&mut self.wakeups);
         }
@@ -86,6 +96,18 @@ impl ConsumeStream {
         if !self.context.has_producers && now_ns >= clock.load_end_ns {
             self.settled_ns.get_or_insert(now_ns);
         }
+    }
+
+    /// Ends the load if its clients have had enough records, or none for long enough: they stop where they are, and members
+    /// leave their group.
+    fn end_if_over(&mut self, now_ns: u64) {
+        let Some(why) = self.ending.over(now_ns).filter(|_| !self.is_gone) else { return };
+        self.is_gone = true;
+        self.settled_ns.get_or_insert(now_ns);
+        // What is on its way comes to nobody.
+        self.clients.iter_mut().for_each(|client| client.kafka.sink_mut().set_left(0));
+        self.context.tell_over(now_ns, &why);
+        self.leave(now_ns);
     }
 
     /// Cuts samples when a second is over, which has the lag at its end.
@@ -103,7 +125,7 @@ impl ConsumeStream {
     fn note_group(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
         let number = client.number();
-        let told = client.take_group_events(self.has_begun);
+        let told = client.take_group_events(self.has_begun, &mut self.recorder);
         self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
         client.give_up_if_failed();
         if let Some(failure) = client.failure() {
@@ -208,6 +230,10 @@ impl Stream for ConsumeStream {
         self.wakeups.now(client);
         self.tick(net.now_ns());
         let own = &mut self.clients[client];
+        let before = own.totals.records;
+        if let Some(left) = self.ending.left().filter(|_| !self.is_gone) {
+            own.kafka.sink_mut().set_left(left);
+        }
         own.io.on_ready(&mut own.kafka, connection, ready, net);
         // A second may have ended while it read.
         let now_ns = net.now_ns();
@@ -215,6 +241,8 @@ impl Stream for ConsumeStream {
         if let Some(recorder) = &mut self.recorder {
             self.clients[client].record(now_ns, recorder, &mut self.context.events);
         }
+        self.ending.handed(now_ns, self.clients[client].totals.records - before);
+        self.end_if_over(now_ns);
     }
 
     fn turn(&mut self, net: &mut dyn Net) {
@@ -234,15 +262,18 @@ impl Stream for ConsumeStream {
         // All first: a client that is due again at once waits for the next turn.
         let awake: Vec<usize> = std::iter::from_fn(|| self.wakeups.take_due(now_ns)).collect();
         for index in awake {
-            let Self { clients, connecting, recorder, context, wakeups, .. } = self;
+            let Self { clients, connecting, recorder, context, wakeups, ending, .. } = self;
             connecting.dials(index, now_ns);
             let client = &mut clients[index];
+            let before = client.totals.records;
             let is_fetching = self.has_begun && !self.is_gone;
             let next_ns = client.turn(is_fetching, net, recorder.as_mut(), &mut context.events);
             wakeups.set(index, next_ns);
+            ending.handed(now_ns, client.totals.records - before);
             connecting.look(index, net.now_ns(), &client.kafka, || client.kafka.is_ready(), wakeups);
             self.note_group(index, now_ns);
         }
+        self.end_if_over(now_ns);
         self.look_at_shares(now_ns);
         self.leave_when_done(now_ns);
     }
@@ -255,7 +286,8 @@ impl Stream for ConsumeStream {
         let end = end.filter(|_| is_at_end && !self.is_gone);
         let even = self.even_until_ns.filter(|_| !self.is_even);
         let wave = self.connecting.next_wave_ns().filter(|_| self.clock.is_none() && !self.context.is_late());
-        let of_all = [recorder, begin, end, even, wave];
+        let idle = self.ending.deadline().filter(|_| !self.is_gone);
+        let of_all = [recorder, begin, end, even, wave, idle];
         self.wakeups.next().into_iter().chain(of_all.into_iter().flatten()).min()
     }
 

@@ -41,6 +41,11 @@ impl Recorder {
         self.slot(now_ns).counts.fetched += records;
     }
 
+    /// Keys and values of the records that were handed over now have so many bytes.
+    pub fn handed_over_bytes(&mut self, now_ns: u64, bytes: u64) {
+        self.slot(now_ns).counts.handed_over_bytes += bytes;
+    }
+
     /// Offsets were passed over now that are no records of the load's: those of aborted transactions, those that mark the
     /// ends of transactions, and those without any.
     pub fn passed_over(&mut self, now_ns: u64, aborted: u64, control: u64, missing: u64) {

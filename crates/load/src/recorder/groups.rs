@@ -21,6 +21,11 @@ impl Recorder {
         self.slot(now_ns).counts.duplicates += records;
     }
 
+    /// A member is assigned partitions now that had none for so long.
+    pub fn assigned_after(&mut self, now_ns: u64, unassigned_ns: u64) {
+        self.slot(now_ns).counts.unassigned_ns += unassigned_ns;
+    }
+
     fn of_group(&mut self, now_ns: u64, timing: Timing, took_ns: u64) {
         let five = self.slot(now_ns).five;
         self.fives[five].timings[at(timing)].record(took_ns, 1);

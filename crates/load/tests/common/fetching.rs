@@ -35,6 +35,8 @@ impl Fetching {
             work: None,
             read: Read::Decode,
             group: None,
+            records_max: None,
+            idle_ns: None,
         };
         let span = LoadSpan::default();
         Self { plan, clients: 1, seconds: 5, drain_seconds: 200, run_id: RUN_ID, wall_offset_ns: 0, span }

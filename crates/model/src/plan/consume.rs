@@ -40,6 +40,20 @@ pub struct ConsumePlan {
     /// The group whose members the clients are; `None`: partition p is client p mod clients'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupPlan>,
+    /// The load ends once the item's clients on a worker have been handed so many records, whole polls counted; `None`: by
+    /// time alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_max: Option<u64>,
+    /// The load ends once no record was handed to any of the item's clients on a worker for so long, ns; `None`: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<u64>,
+}
+
+impl ConsumePlan {
+    /// Whether the load may end before the measure phase does, by what is there to be read.
+    pub fn ends_by_itself(&self) -> bool {
+        self.records_max.is_some() || self.idle_ns.is_some()
+    }
 }
 
 /// What Java's consumer has, and consumers of plans that lack it.
@@ -165,5 +179,6 @@ mod tests {
         assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
         assert_eq!(consume.group, None);
         assert_eq!((consume.work, consume.poll_records_max), (None, 500));
+        assert!(!consume.ends_by_itself());
     }
 }

@@ -9,6 +9,10 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 pub struct GroupPlan {
     /// Its name in the scenario: the clients of all items that name it are members of one group.
     pub name: String,
+    /// `group.id`, where it is a group of somebody else's whose commits count; `None`: it is made of the prefix, the run, the
+    /// name and the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// How members get partitions (`group.protocol`).
     pub protocol: GroupProtocol,
     /// Begins each member's `group.instance.id`, the client's number follows; `None`: members are not static.

@@ -1,1 +1,12 @@
-//! `kafka-consumer-perf-test`.
+//! `kafka-consumer-perf-test` of Kafka 4.2 and later: its flags, its errors, its lines.
+
+mod date_format;
+mod flags;
+mod number;
+mod parser;
+mod rows;
+
+pub use date_format::DateFormat;
+pub use flags::{Asked, Options, Refusal, Topics, read, usage};
+pub use number::fixed;
+pub use rows::{Consumed, Intervals, timeout_warning};

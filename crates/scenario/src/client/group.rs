@@ -30,6 +30,7 @@ pub const OF_ONE_PROTOCOL: &[(&str, &str)] = &[
 pub fn group_defaults(version: &Version, name: String) -> GroupPlan {
     GroupPlan {
         name,
+        id: None,
         protocol: classic_defaults(version),
         instance_id: None,
         poll_interval_max_ns: 300 * SECOND_NS,

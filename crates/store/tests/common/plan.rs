@@ -167,6 +167,8 @@ fn readers() -> LoadPlan {
         work: None,
         read: Read::Crc, // as far as they were read when the file of format 3 was written
         group: None,
+        records_max: None,
+        idle_ns: None,
     });
     LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), driver: Default::default(), role }
 }

@@ -19,6 +19,7 @@ fn grouped(change: impl Fn(&mut ConsumePlan)) -> Trial {
     };
     consume.group = Some(GroupPlan {
         name: "billing".into(),
+        id: None,
         protocol: GroupProtocol::Consumer { assignor: None },
         instance_id: None,
         poll_interval_max_ns: 300_000_000_000,

@@ -8,6 +8,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
     Application {
         work: Some(Work::new(work, 20_261_123)),
         poll_records_max: poll_records_max as usize,
+        polls: None,
         does_decode: true,
         trailers: TrailerReader::new(7),
         wall_offset_ns: 0,
@@ -24,7 +25,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    let waiting = (0..records as i64).map(|offset| Waiting { offset, intended_ns: UNTOLD });
+    let waiting = (0..records as i64).map(|offset| Waiting { offset, intended_ns: UNTOLD, bytes: 0 });
     application.arriving.extend(waiting);
     application.end_of_answer(partition, now_ns);
 }

@@ -1,0 +1,73 @@
+//! `kdyno consumer-perf-test`: what `kafka-consumer-perf-test` of Kafka 4.2 and later prints, by kdyno's own client.
+//!
+//! Standard output, errors and exit codes are the tool's. Behind them is a run as any other: a scenario is written, planned
+//! and executed, and its evidence kept; what kdyno itself has to say goes to standard error.
+
+mod output;
+mod plan;
+mod properties;
+
+use crate::cli::VERSION;
+use crate::execution::{Way, command_line, failed_or, measure};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use kdyno_perf_test::consumer::{self, Asked, Options};
+use output::Output;
+use properties::Given;
+
+/// Does what the tool would.
+pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
+    match consumer::read(args) {
+        Ok(Asked::Run(options)) => run(&options).map_err(as_the_tool),
+        Ok(Asked::Version) => {
+            out::data(&format!("kdyno {VERSION}, as kafka-consumer-perf-test of Kafka 4.2 and later\n"))?;
+            Ok(Exit::Done)
+        }
+        // Help, too, is the end of a command that did not do what it is for.
+        Ok(Asked::Help) => {
+            out::note(
+                "Reads a topic as one consumer of a group, by kdyno's own client, and prints how fast.",
+            );
+            out::note(consumer::usage().trim_end());
+            Ok(Exit::ToolFailed)
+        }
+        Err(refusal) => {
+            print(&refusal.printed)?;
+            out::note(&refusal.message);
+            if refusal.shows_usage {
+                out::note(consumer::usage().trim_end());
+            }
+            Ok(Exit::ToolFailed)
+        }
+    }
+}
+
+/// The tool knows one exit code for whatever goes wrong.
+fn as_the_tool(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
+        _ => failure,
+    }
+}
+
+fn print(lines: &[&str]) -> Result<(), Failure> {
+    lines.iter().try_for_each(|line| out::data(&format!("{line}\n")))
+}
+
+fn run(options: &Options) -> Outcome {
+    print(&options.printed)?;
+    let given = Given::read(options)?;
+    let planned = plan::plan(options, &given)?;
+    out::note(&format!("kdyno {VERSION}: the consumer is kdyno's own client, not Kafka's for Java"));
+    planned.remarks.iter().for_each(output::remark);
+    let mut output = Output::new(options);
+    let way = Way {
+        out: None,
+        share: true,
+        command_line: command_line(std::env::args()),
+        variables: &|name| given.variable(name),
+        progress: &mut |progress| output.tell(progress),
+    };
+    let outcome = measure(planned, way)?;
+    failed_or(&outcome, || output.finish(&outcome.path))
+}

@@ -1,0 +1,179 @@
+//! What comes of the run: the tool's lines on standard output, kdyno's own on standard error.
+
+use super::plan::ITEM;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::progress::Printer;
+use crate::{moment, out};
+use kdyno_lab::{Live, Progress};
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::{Counts, Grain};
+use kdyno_perf_test::consumer::{Consumed, Intervals, Options, fixed, timeout_warning};
+use kdyno_plan::Note;
+use kdyno_store::RunFile;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::Path;
+
+const NS_PER_MS: u64 = 1_000_000;
+const MS_PER_S: u64 = 1_000;
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+/// Says on standard error what the plan makes of what was typed.
+pub(super) fn remark(note: &Note) {
+    match note {
+        Note::Warning(text) => out::note(&format!("warning: {text}")),
+        Note::Fact(fact) => out::note(fact),
+    }
+}
+
+/// Prints while the run goes on, and at its end.
+pub(super) struct Output<'a> {
+    options: &'a Options,
+    printer: Printer,
+    intervals: Intervals,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(options: &'a Options) -> Self {
+        // Rows come second by second: an interval ends with a whole one.
+        let interval_ms = options.reporting_interval_ms.div_ceil(MS_PER_S).saturating_mul(MS_PER_S);
+        if options.shows_intervals && interval_ms != options.reporting_interval_ms {
+            out::note(&format!("intervals are whole seconds here: rows come {interval_ms} ms apart"));
+        }
+        Self { options, printer: Printer::new(false, None), intervals: Intervals::new(interval_ms) }
+    }
+
+    /// Takes one piece of news.
+    pub(super) fn tell(&mut self, progress: Progress) {
+        match progress {
+            Progress::Live(live) => {
+                self.tell_rows(&live);
+                if std::io::stderr().is_terminal() && !self.options.shows_intervals {
+                    self.printer.tell(Progress::Live(live));
+                }
+            }
+            Progress::Warning(_) | Progress::TrialEnded(_) => self.printer.tell(progress),
+            Progress::Step(_) | Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
+        }
+    }
+
+    fn tell_rows(&mut self, live: &Live) {
+        let t0_ms = to_ms(moment::now_unix_ns().saturating_sub(live.elapsed_ns));
+        self.tell_row((t0_ms, to_ms(live.counted_ns)), &live.counted);
+    }
+
+    /// The load begins with T0, from which seconds are counted.
+    fn tell_row(&mut self, (t0_ms, since_ms): (u64, u64), counted: &Counts) {
+        if !self.options.shows_intervals {
+            return;
+        }
+        let consumed = (counted.handed_over_bytes, counted.fetched);
+        let options = self.options;
+        let time = || time(options, (t0_ms + since_ms).cast_signed());
+        let line = self.intervals.row(since_ms, consumed, to_ms(counted.unassigned_ns), time);
+        if let Some(line) = line {
+            // A reader that is gone is told of at the end.
+            let _ = out::data(&format!("{line}\n"));
+        }
+    }
+
+    /// The last lines, from the evidence.
+    pub(super) fn finish(mut self, run_file: &Path) -> Outcome {
+        let evidence = evidence(run_file)?;
+        let t0_ms = to_ms(evidence.start.t0_unix_ns);
+        let (began_ns, ended_ns) = ends(&evidence)?;
+        self.tell_rows_left(t0_ms, to_ms(ended_ns), &evidence);
+        let mut counts = Counts::default();
+        evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
+        let is_short = i64::try_from(counts.fetched).unwrap_or(i64::MAX) < self.options.records;
+        if is_short {
+            out::data(&format!("{}\n", timeout_warning(self.options.timeout_ms)))?;
+        }
+        let at_ms = |since_ns: u64| (t0_ms + to_ms(since_ns)).cast_signed();
+        let consumed = Consumed {
+            start_ms: at_ms(began_ns),
+            end_ms: at_ms(ended_ns),
+            bytes: counts.handed_over_bytes,
+            records: counts.fetched,
+            rebalance_ms: to_ms(counts.unassigned_ns).cast_signed(),
+        };
+        if !self.options.shows_intervals {
+            out::data(&format!("{}\n", consumed.row(|unix_ms| time(self.options, unix_ms))))?;
+        }
+        out::note(&self.summary(&evidence, &consumed, is_short));
+        out::note(&format!("run     {}", run_file.display()));
+        Ok(Exit::Done)
+    }
+
+    /// Rows of intervals that were over before the end and not printed before it.
+    fn tell_rows_left(&mut self, t0_ms: u64, ended_ms: u64, evidence: &TrialEvidence) {
+        let mut by_second: BTreeMap<u64, Counts> = BTreeMap::new();
+        for row in evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
+            by_second.entry(row.written_second.into()).or_default().add(&row.counts);
+        }
+        let mut counted = Counts::default();
+        for second in 0..ended_ms / MS_PER_S {
+            if let Some(counts) = by_second.get(&second) {
+                counted.add(counts);
+            }
+            self.tell_row((t0_ms, (second + 1) * MS_PER_S), &counted);
+        }
+    }
+
+    /// What the row leaves out: how fast it was while there was something to read.
+    fn summary(&self, evidence: &TrialEvidence, consumed: &Consumed, is_short: bool) -> String {
+        let clients = evidence.totals.iter().flat_map(|totals| &totals.clients);
+        let reading_ms = clients.map(|client| to_ms(client.span_ns)).max().unwrap_or(0);
+        let elapsed_ms = (consumed.end_ms - consumed.start_ms).max(0).cast_unsigned();
+        if consumed.records == 0 {
+            return format!("no record came in {elapsed_ms} ms");
+        }
+        let idle_ms = if is_short { u64::try_from(self.options.timeout_ms).unwrap_or(0) } else { 0 };
+        let before_ms = elapsed_ms.saturating_sub(reading_ms).saturating_sub(idle_ms);
+        let joined_ms = consumed.rebalance_ms;
+        let rate = match reading_ms {
+            0 => String::new(),
+            ms => {
+                let per_s = |amount: f64| fixed(amount * 1000.0 / ms as f64, 1);
+                let mib = consumed.bytes as f64 / BYTES_PER_MIB;
+                format!(", {} records/s and {} MiB/s", per_s(consumed.records as f64), per_s(mib))
+            }
+        };
+        let idle =
+            if is_short { format!("; {idle_ms} ms without a record at the end") } else { String::new() };
+        format!(
+            "{} records in {reading_ms} ms from the first to the last{rate}; {before_ms} ms before the first, {joined_ms} ms \
+             without partitions{idle}",
+            consumed.records
+        )
+    }
+}
+
+/// A moment in words, ms since 1970.
+fn time(options: &Options, unix_ms: i64) -> String {
+    options.date_format.format(moment::local(unix_ms))
+}
+
+fn to_ms(ns: u64) -> u64 {
+    ns / NS_PER_MS
+}
+
+/// What the one trial left.
+fn evidence(run_file: &Path) -> Result<TrialEvidence, Failure> {
+    let file = RunFile::open(run_file)?;
+    let start = file.trials()?.into_iter().next();
+    let start = start.ok_or_else(|| Failure::tool(format!("{} holds no trial", run_file.display())))?;
+    Ok(file.evidence(start.trial.id)?)
+}
+
+/// When the client began to connect and when its load was over, ns from T0.
+fn ends(evidence: &TrialEvidence) -> Result<(u64, u64), Failure> {
+    let of_item = |subject: &Subject| matches!(subject, Subject::Item(item) if item == ITEM);
+    let at = |kind: EventKind| {
+        let mut events = evidence.events.iter().filter(|event| event.kind == kind && of_item(&event.subject));
+        events.find_map(|event| u64::try_from(event.at_ns?).ok())
+    };
+    let missing = || Failure::tool("the run does not tell when its load began and ended");
+    Ok((at(EventKind::ItemBegan).ok_or_else(missing)?, at(EventKind::ItemEnded).ok_or_else(missing)?))
+}

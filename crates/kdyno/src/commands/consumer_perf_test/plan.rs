@@ -1,0 +1,272 @@
+//! What the tool was asked for as a scenario, and its plan.
+
+use super::properties::{Given, TYPED};
+use crate::commands::quick::{hint, literal};
+use crate::execution::{Planned, TargetFiles, random_u64};
+use crate::failure::Failure;
+use kdyno_kafka::admin::AdminError;
+use kdyno_model::address::is_address;
+use kdyno_model::plan::{AttachedPlan, Caps, Plan, Role};
+use kdyno_model::properties::{Property, trim};
+use kdyno_perf_test::consumer::{Options, Topics};
+use kdyno_plan::{Choices, Note};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::client::Side;
+use kdyno_scenario::input::{InputError, Place, listed, quoted};
+use kdyno_scenario::target::{ADDRESS_FORM, Target};
+use regex_lite::Regex;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What messages call the scenario, and the name of its load item.
+const SCENARIO: &str = "consumer-perf-test";
+pub(super) const ITEM: &str = "consumer";
+/// Begins the client ids.
+const PREFIX: &str = "kdyno-";
+/// How long the first connection may take.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
+/// Nothing is written, and how much is read the user has said.
+const NO_CAPS: Caps =
+    Caps { produce_bytes_per_s: None, connections: None, partitions: None, disk_bytes: None, time_ns: None };
+/// Most names that are told of topics that match.
+const TOLD_MAX: usize = 5;
+/// Groups that nobody named end in a number below this one.
+const GROUPS: u64 = 100_000;
+
+/// Settings that the tool has over those of the user, in its own words or in kdyno's.
+const FORCED: &[&str] = &[
+    "group.id",
+    "receive.buffer.bytes",
+    FETCH_SIZE,
+    "auto.offset.reset",
+    "key.deserializer",
+    "value.deserializer",
+    "check.crcs",
+];
+const FETCH_SIZE: &str = "max.partition.fetch.bytes";
+
+/// Looks at the cluster, writes the scenario, plans it.
+pub(super) fn plan(options: &Options, given: &Given) -> Result<Planned, Failure> {
+    let (settings, notes) = given.properties.of_load(Side::Consume);
+    let (target, topic) = look(options, given)?;
+    let client = client(options, &settings);
+    let text = scenario_text(options, &topic, &client);
+    let (mut plan, remarks) =
+        planned(&text, target).map_err(|error| as_given(error, options, &text, &client))?;
+    set_endings(&mut plan, options);
+    let own = [format!(
+        "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({} asked for); checksums \
+         of batches are computed",
+        options.socket_buffer_size
+    )];
+    let own = own.into_iter().chain(options.prints_metrics.then(|| {
+        "`--print-metrics` prints nothing: kdyno's own client has none of Java's metrics; the run file has what was counted"
+            .to_owned()
+    }));
+    Ok(Planned {
+        plan,
+        scenario_text: text,
+        scenario_path: SCENARIO.to_owned(),
+        target_files: TargetFiles::new(),
+        remarks: own.chain(notes).map(Note::Fact).chain(remarks).collect(),
+        resumed: None,
+    })
+}
+
+/// What no scenario says: a group of the user's, and that the load ends by what is there to be read.
+fn set_endings(plan: &mut Plan, options: &Options) {
+    let group = options.group.clone().unwrap_or_else(|| format!("perf-consumer-{}", random_u64() % GROUPS));
+    for case in plan.every_case_mut() {
+        for item in case.load.values_mut() {
+            let Role::Consume(consume) = &mut item.role else { continue };
+            consume.records_max = Some(u64::try_from(options.records).unwrap_or(0));
+            let timeout_ms = u64::try_from(options.timeout_ms).unwrap_or(0);
+            consume.idle_ns = Some(timeout_ms.saturating_mul(1_000_000));
+            if let Some(of_item) = &mut consume.group {
+                of_item.id = Some(group.clone());
+            }
+        }
+    }
+}
+
+/// The topic that is read.
+struct Topic {
+    name: String,
+    partitions: u32,
+    replicas: u32,
+}
+
+fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
+    let typed = options.bootstrap_server.split(',').map(str::trim).filter(|address| !address.is_empty());
+    let addresses: Vec<String> = typed.map(str::to_owned).collect();
+    match addresses.iter().find(|address| !is_address(address)) {
+        _ if addresses.is_empty() => {
+            Err(Failure::usage("--bootstrap-server names no broker").hint(ADDRESS_FORM))
+        }
+        Some(wrong) => {
+            let message = format!("--bootstrap-server: {} is not HOST:PORT", quoted(wrong));
+            Err(Failure::usage(message).hint(ADDRESS_FORM))
+        }
+        None => Ok(addresses),
+    }
+}
+
+/// Asks the cluster who it is, and of what the topic is made.
+fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
+    let mut attached = AttachedPlan {
+        target: SCENARIO.to_owned(),
+        bootstrap: bootstrap(options)?,
+        cluster_id: String::new(),
+        security: Box::new(given.properties.security.clone()),
+        prefix: PREFIX.to_owned(),
+        topics: BTreeMap::new(),
+        caps: NO_CAPS,
+        allow: Vec::new(),
+        abort_if: Vec::new(),
+        facts: BTreeMap::new(),
+        price: None,
+        sustain_ns: None,
+    };
+    let protocol = attached.security.protocol;
+    let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
+    let secrets = &given.properties.secrets;
+    let access = kdyno_lab::access(&attached, secrets, &|name| given.variable(name))?;
+    let mut admin =
+        access.admin(&format!("{PREFIX}admin"), CONNECT_DEADLINE).map_err(|error| failed(&error))?;
+    let cluster = admin.cluster().map_err(|error| failed(&error))?;
+    attached.cluster_id = cluster.cluster_id.unwrap_or_default();
+    let name = match &options.topics {
+        Topics::Named(name) => name.clone(),
+        Topics::Matching(pattern) => {
+            let all = admin.topics(None).map_err(|error| failed(&error))?;
+            let names = all.iter().filter(|topic| !topic.internal).map(|topic| topic.name.as_str());
+            the_one_that_matches(pattern, names)?
+        }
+    };
+    let found = admin.topics(Some(&[&name])).map_err(|error| failed(&error))?;
+    let found = found.iter().find(|topic| topic.name == name && !topic.error.is_error());
+    let found = found.ok_or_else(|| {
+        Failure::usage(format!("the cluster shows no topic {}", quoted(&name)))
+            .hint("it is not there, or this user may not describe it")
+    })?;
+    attached.topics.insert(SCENARIO.to_owned(), name.clone());
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
+    let topic = Topic { name, partitions: number(found.partitions.len()), replicas: number(replicas) };
+    Ok((Target { attached, secrets: secrets.clone(), notes: Vec::new() }, topic))
+}
+
+/// The one topic whose name matches a pattern as a whole.
+fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>) -> Result<String, Failure> {
+    let wrong = |why: String| Failure::usage(format!("--include: {}: {why}", quoted(pattern)));
+    let regex = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
+        wrong(format!("no pattern that is read here: {error}"))
+            .hint("look-around, back references and possessive quantifiers of Java's patterns are not")
+    })?;
+    let mut matching: Vec<&str> = names.filter(|name| regex.is_match(name)).collect();
+    matching.sort_unstable();
+    match matching.as_slice() {
+        [] => Err(wrong("the name of no topic matches".to_owned())),
+        [one] => Ok((*one).to_owned()),
+        several => {
+            let count = several.len();
+            let and_more = if count > TOLD_MAX { ", …" } else { "" };
+            let told = listed(several.iter().take(TOLD_MAX).copied());
+            Err(wrong(format!("{count} topics match: {told}{and_more}"))
+                .hint("a consumer of kdyno reads one topic: name it with --topic"))
+        }
+    }
+}
+
+/// Reads and plans the scenario.
+fn planned(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> {
+    let scenario = Scenario::parse(text, SCENARIO)?;
+    let choices = Choices { seed: Some(random_u64()), target: Some(target), ..Choices::default() };
+    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
+    Ok((plan, remarks))
+}
+
+/// A setting of the consumer.
+struct Setting<'p> {
+    name: &'p str,
+    /// Its line in the scenario.
+    line: String,
+    /// Where it comes from, if that is a property.
+    property: Option<&'p Property>,
+}
+
+/// The consumer's settings: those of the user, and over them what the tool sets itself.
+fn client<'p>(options: &Options, settings: &[&'p Property]) -> Vec<Setting<'p>> {
+    let setting = |name: &'p str, value: &str, property| {
+        let line = format!("      {name}: {}", literal(value));
+        Setting { name, line, property }
+    };
+    let of_user = settings.iter().filter(|property| !FORCED.contains(&property.name.as_str()));
+    let of_user = of_user.map(|&property| setting(&property.name, trim(&property.value), Some(property)));
+    of_user.chain([setting(FETCH_SIZE, &options.fetch_size.to_string(), None)]).collect()
+}
+
+/// What is wrong with a setting is told of where it was given, not of a scenario that nobody sees.
+fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<'_>]) -> InputError {
+    let place = error.place.map_or(0, |place| place.line as usize);
+    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
+    let stands_there = client.iter().find(|setting| setting.line == line);
+    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
+    let Some(setting) = stands_there.or_else(|| client.iter().find(is_named)) else { return error };
+    let is_typed = options.properties.iter().any(|(name, _)| name == setting.name);
+    let (file, place) = match (setting.property, &options.config) {
+        (None, _) => ("--fetch-size".to_owned(), None),
+        (Some(property), Some(path)) if !is_typed => {
+            (path.clone(), Some(Place { line: property.line, column: 1 }))
+        }
+        (Some(_), _) => (TYPED.to_owned(), None),
+    };
+    InputError { file, place, ..error }
+}
+
+/// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
+fn scenario_text(options: &Options, topic: &Topic, client: &[Setting<'_>]) -> String {
+    let client = client.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n");
+    let from = if options.from_latest { "latest" } else { "earliest" };
+    format!(
+        "kdyno: 1
+id: {SCENARIO}
+question: How fast does one consumer read what a topic holds?
+topics:
+  {SCENARIO}: {{partitions: {partitions}, replicas: {replicas}}}
+load:
+  {ITEM}:
+    consume: {SCENARIO}
+    clients: 1
+    from: {from}
+    group: {SCENARIO}
+    at: 0s
+    client:
+{client}
+phases: {{warmup: 0s, condition: none, measure: 30d, drain: auto}}
+show:
+  columns: [{ITEM}.fetched_per_s, {ITEM}.fetched_wire_mib_per_s, {ITEM}.rebalances]
+",
+        partitions = topic.partitions,
+        replicas = topic.replicas,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_the_one_topic_whose_name_it_matches_as_a_whole() {
+        let names = ["orders", "orders-2", "payments"];
+        let found = |pattern: &str| the_one_that_matches(pattern, names.into_iter());
+        assert_eq!(found("pay.*").ok().as_deref(), Some("payments"));
+        assert_eq!(found("orders").ok().as_deref(), Some("orders"), "not `orders-2` too");
+        assert_eq!(found("x|orders-\\d").ok().as_deref(), Some("orders-2"));
+        let told = |pattern: &str| found(pattern).expect_err("refused").message;
+        assert!(told("order").contains("the name of no topic matches"));
+        assert!(told("orders.*").contains("2 topics match: `orders`, `orders-2`"), "{}", told("orders.*"));
+        assert!(told("(?=pay).*").contains("no pattern that is read here"));
+    }
+}

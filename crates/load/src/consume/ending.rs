@@ -1,0 +1,105 @@
+//! When the load of a consuming stream ends by what there is to be read: after so many records, or when none came for so
+//! long.
+
+use kdyno_model::plan::ConsumePlan;
+
+/// What is known of that.
+#[derive(Debug)]
+pub(super) struct Ending {
+    records_max: Option<u64>,
+    idle_ns: Option<u64>,
+    /// Records that its clients were handed.
+    handed: u64,
+    /// When they were handed one last, ns, or when the load began; `None`: it has not begun.
+    last_ns: Option<u64>,
+}
+
+impl Ending {
+    pub(super) fn new(plan: &ConsumePlan) -> Self {
+        Self { records_max: plan.records_max, idle_ns: plan.idle_ns, handed: 0, last_ns: None }
+    }
+
+    /// The load begins.
+    pub(super) fn begins(&mut self, now_ns: u64) {
+        self.last_ns.get_or_insert(now_ns);
+    }
+
+    /// Clients were handed so many records now.
+    pub(super) fn handed(&mut self, now_ns: u64, records: u64) {
+        if records > 0 {
+            self.handed += records;
+            self.last_ns = Some(now_ns);
+        }
+    }
+
+    /// How many records they are still to have.
+    pub(super) fn left(&self) -> Option<u64> {
+        Some(self.records_max?.saturating_sub(self.handed))
+    }
+
+    /// When it ends unless a record comes, ns.
+    pub(super) fn deadline(&self) -> Option<u64> {
+        Some(self.last_ns?.saturating_add(self.idle_ns?))
+    }
+
+    /// Why the load is over by now, if it is, as the end of a sentence.
+    pub(super) fn over(&self, now_ns: u64) -> Option<String> {
+        self.last_ns?;
+        if self.left() == Some(0) {
+            return Some(format!("it was handed {} records", self.handed));
+        }
+        let idle_ms = self.idle_ns? / 1_000_000;
+        (now_ns >= self.deadline()?).then(|| format!("no record came for {idle_ms} ms"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::plan::{IsolationLevel, Read, StartOffset};
+
+    const MS: u64 = 1_000_000;
+
+    fn ending(records_max: Option<u64>, idle_ns: Option<u64>) -> Ending {
+        Ending::new(&ConsumePlan {
+            from: StartOffset::Earliest,
+            fetch_bytes_max: 1,
+            partition_bytes_max: 1,
+            fetch_bytes_min: 1,
+            fetch_wait_ns: 1,
+            request_timeout_ns: 1,
+            retry_backoff_ns: 1,
+            isolation_level: IsolationLevel::ReadUncommitted,
+            rack: String::new(),
+            read: Read::Decode,
+            poll_records_max: 500,
+            work: None,
+            group: None,
+            records_max,
+            idle_ns,
+        })
+    }
+
+    #[test]
+    fn it_is_over_with_enough_records_or_without_any_for_long_enough_and_not_before_it_began() {
+        let mut ending = ending(Some(10), Some(100 * MS));
+        assert_eq!((ending.over(900 * MS), ending.deadline(), ending.left()), (None, None, Some(10)));
+        ending.begins(1_000 * MS);
+        ending.begins(1_050 * MS);
+        assert_eq!((ending.over(1_099 * MS), ending.deadline()), (None, Some(1_100 * MS)));
+        assert_eq!(ending.over(1_100 * MS).as_deref(), Some("no record came for 100 ms"));
+        ending.handed(1_099 * MS, 9);
+        ending.handed(1_150 * MS, 0);
+        assert_eq!((ending.over(1_198 * MS), ending.deadline()), (None, Some(1_199 * MS)));
+        ending.handed(1_199 * MS, 4);
+        assert_eq!(ending.over(1_199 * MS).as_deref(), Some("it was handed 13 records"));
+    }
+
+    #[test]
+    fn without_either_it_goes_on() {
+        let mut ending = ending(None, None);
+        ending.begins(0);
+        ending.handed(0, 7);
+        assert_eq!((ending.over(u64::MAX), ending.deadline(), ending.left()), (None, None, None));
+    }
+}
