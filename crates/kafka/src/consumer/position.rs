@@ -182,7 +182,9 @@ impl Positions {
 
     /// Changes a partition, if it is ours.
     pub(super) fn at(&mut self, partition: i32, change: impl FnOnce(&mut Position)) {
-        self.find_mut(partition).into_iter().for_each(change);
+        if let Some(position) = self.find_mut(partition) {
+            change(position);
+        }
     }
 
     /// One more partition, unless it is ours already.
