@@ -9,7 +9,7 @@ use kdyno_model::plan::{
     Rate, RatePiece, Read, RecordPlan, Role, StartOffset, SystemPlan,
 };
 use kdyno_scenario::client::consumer_defaults;
-use kdyno_scenario::file::MeasureFile;
+use kdyno_scenario::file::{ItemClientFile, MeasureFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
@@ -41,7 +41,7 @@ pub(crate) fn probe_plan(
         return Err(wrong(format!("{} is no rate of a probe", quoted(&text))));
     }
     let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: PHASE_NS_MAX };
-    let defaults = client::producer(reader, &[], false)?;
+    let defaults = client::producer(reader, &ItemClientFile::none(rate.place), false)?;
     Ok(EndToEndPlan {
         produce: ProducePlan {
             rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },

@@ -157,7 +157,7 @@ fn limits_that_rest_on_requests_and_batches_are_not_judged() {
         assert!(of(kind).detail.contains("Java client"), "{kind:?}: {}", of(kind).detail);
     }
     let generator = of(LimitKind::Generator);
-    assert!(generator.detail.contains("its Java client used 0.25 processors"), "{}", generator.detail);
+    assert!(generator.detail.contains("its Java client used 0.250 processors"), "{}", generator.detail);
     assert_eq!(limit.named, LimitKind::Unknown);
 }
 

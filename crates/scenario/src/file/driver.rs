@@ -42,7 +42,7 @@ impl JavaClientFile {
 
 impl ItemClientFile {
     /// Nothing typed.
-    pub(super) fn none(place: Place) -> Self {
+    pub fn none(place: Place) -> Self {
         let driver = Typed::assumed("native", place);
         Self { driver, version: None, jvm: Vec::new(), settings: Vec::new() }
     }
