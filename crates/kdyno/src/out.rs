@@ -18,6 +18,11 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a line of data.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    data(&format!("{text}\n"))
+}
+
 /// Writes a JSON document to standard output, indented, with a line end.
 pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
     data(&format!("{value:#}\n"))

@@ -79,6 +79,7 @@ fn produce(rate: Rate) -> StreamRole {
         payload: Payload::Unique,
         records: Default::default(),
         records_max: None,
+        tool_lines: None,
         synchronous: false,
         transactions: None,
         client: ProducerSettings {
@@ -127,6 +128,8 @@ fn consume() -> StreamRole {
         work: None,
         read: Read::Decode,
         group: None,
+        records_max: None,
+        idle_ns: None,
     })
 }
 

@@ -11,6 +11,8 @@ use kdyno_model::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN};
 
 /// Digits kept by [`Histo`].
 pub const DIGITS: u8 = 3;
+/// Digits of the per-second headline and of the five-second stages.
+pub const DIGITS_COARSE: u8 = 2;
 
 /// log2 of the half of the sub-buckets that 3 digits need (2 · 10³ rounded up to 2048, halved).
 const HALF_BITS: u32 = 10;

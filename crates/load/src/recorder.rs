@@ -8,6 +8,7 @@ mod connects;
 mod consumed;
 mod groups;
 mod sent;
+mod steady;
 mod tool_lines;
 mod transactions;
 
@@ -23,13 +24,11 @@ use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tool_lines::Steady;
+use steady::Steady;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Seconds covered by [`Grain::FiveSeconds`].
 const FIVE: u32 = 5;
-/// Digits of the per-second headline and of the five-second stages.
-const DIGITS_COARSE: u8 = 2;
 
 /// The instants of a batch that all its records share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -392,7 +391,7 @@ impl Recorder {
             self.totals.add(&counts);
             sample.counts = counts;
             for (timing, mut histo) in headlines.into_iter().zip([headline, below_zero]) {
-                if let (Some(timing), Some(bytes)) = (timing, histo.encode(DIGITS_COARSE)) {
+                if let (Some(timing), Some(bytes)) = (timing, histo.encode(histo::DIGITS_COARSE)) {
                     sample.histograms.insert(timing, bytes);
                     sample.sums_ns.insert(timing, histo.sum_ns());
                     self.fives[five].timings[at(timing)].merge(&histo);
@@ -437,7 +436,7 @@ impl Recorder {
 fn digits_of(timing: Timing) -> u8 {
     match timing {
         Timing::Response | Timing::Service | Timing::EndToEnd | Timing::EndToEndBelowZero => histo::DIGITS,
-        _ => DIGITS_COARSE,
+        _ => histo::DIGITS_COARSE,
     }
 }
 

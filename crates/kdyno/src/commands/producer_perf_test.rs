@@ -4,6 +4,7 @@
 //! lab, so that a run file is kept. Standard output has the tool's lines and nothing else; what is ours, the latencies
 //! from the intended instants among it, goes to standard error.
 
+mod payloads;
 mod properties;
 mod scenario;
 mod target;
@@ -14,9 +15,8 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;
-use kdyno_perf_test::producer::{self, Options, Refusal, Value};
+use kdyno_perf_test::producer::{self, Options, Refusal};
 use kdyno_store::RunFile;
-use std::path::{Path, PathBuf};
 use told::Told;
 
 /// Reads, runs and tells as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
@@ -40,9 +40,9 @@ pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
 }
 
 fn run(options: &Options) -> Outcome {
-    let payloads = payloads(options)?;
+    let payloads = payloads::look(options)?;
     for (before, now) in &options.deprecated {
-        line(&producer::deprecated(before, now))?;
+        out::line(&producer::deprecated(before, now))?;
     }
     let properties = properties::read(options)?;
     let (target, topic) = target::look(options, &properties)?;
@@ -50,7 +50,7 @@ fn run(options: &Options) -> Outcome {
     out::note("driver  native (kdyno's own client)");
     told::remarks(options, &planned);
     if options.warmup_records > 0 {
-        line(&producer::warmup(options.warmup_records))?;
+        out::line(&producer::warmup(options.warmup_records))?;
     }
     let mut told = Told::new(options);
     let way = Way {
@@ -88,39 +88,4 @@ fn finish(outcome: &RunOutcome, mut told: Told) -> Outcome {
     told.corrected(&evidence)?;
     out::note(&format!("run     {}", outcome.path.display()));
     Ok(Exit::Done)
-}
-
-/// Writes one of the tool's lines.
-fn line(text: &str) -> Result<(), Failure> {
-    out::data(&format!("{text}\n"))
-}
-
-/// The file of payloads and what stands between them.
-struct Payloads {
-    path: PathBuf,
-    delimiter: String,
-}
-
-/// Looks at the file of payloads, if there is one, and tells how many there are.
-fn payloads(options: &Options) -> Result<Option<Payloads>, Failure> {
-    let Value::File(file) = &options.value else { return Ok(None) };
-    let path = std::path::absolute(file).map_err(Failure::tool)?;
-    line(&producer::reading(&path.display().to_string()))?;
-    let delimiter = producer::literal(&options.delimiter).map_err(|why| {
-        Failure::usage(format!("--payload-delimiter: {why}")).hint(
-            "the delimiter is a regular expression, of which those are understood that stand for one text",
-        )
-    })?;
-    let content = read(&path)?;
-    if content.is_empty() {
-        return Err(Failure::usage("File does not exist or empty file provided."));
-    }
-    line(&producer::records_read(kdyno_model::plan::pieces(&content, &delimiter).len()))?;
-    Ok(Some(Payloads { path, delimiter }))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let name = path.display().to_string();
-    let failed = |why: String| Failure::usage(format!("--payload-file: the file {name} {why}"));
-    crate::given_files::read(&name).map_err(failed)
 }

@@ -64,6 +64,33 @@ impl<'a> Both<'a> {
     }
 }
 
+/// What is wrong with a command line is told in the tool's words, with its exit code.
+fn assert_errors_agree(both: &Both<'_>) {
+    let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
+    for (name, more) in [
+        ("no-size", &["--num-records", "10", "--throughput", "-1"][..]),
+        ("unknown", &["--topics", "x"]),
+        ("no-such", &["--compression-codec=x"]),
+        ("two-sizes", &["--payload-monotonic"]),
+        ("no-number", &["--num-records", "ten"]),
+        ("too-large", &["--record-size", "3000000000"]),
+        ("no-value", &["--reporting-interval"]),
+        ("no-list", &["--producer-props"]),
+        ("ambiguous", &["--payload", "x"]),
+        ("positional", &["more", "words"]),
+        ("none", &["--num-records", "0"]),
+        ("all-warm", &["--warmup-records", "10"]),
+        ("twice", &["--producer-props", "acks=1"]),
+    ] {
+        let more = if name == "no-size" { more.to_vec() } else { [&common[..], more].concat() };
+        let [theirs, ours] = both.run(name, &more);
+        ended(&theirs, 1);
+        ended(&ours, 1);
+        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr), "{name}");
+        assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{name}");
+    }
+}
+
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
     let _turn = one_at_a_time();
@@ -119,29 +146,7 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         };
         assert_eq!(sent(&ours), sent(&theirs), "{name}");
     }
-    let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
-    for (name, more) in [
-        ("no-size", &["--num-records", "10", "--throughput", "-1"][..]),
-        ("unknown", &["--topics", "x"]),
-        ("no-such", &["--compression-codec=x"]),
-        ("two-sizes", &["--payload-monotonic"]),
-        ("no-number", &["--num-records", "ten"]),
-        ("too-large", &["--record-size", "3000000000"]),
-        ("no-value", &["--reporting-interval"]),
-        ("no-list", &["--producer-props"]),
-        ("ambiguous", &["--payload", "x"]),
-        ("positional", &["more", "words"]),
-        ("none", &["--num-records", "0"]),
-        ("all-warm", &["--warmup-records", "10"]),
-        ("twice", &["--producer-props", "acks=1"]),
-    ] {
-        let more = if name == "no-size" { more.to_vec() } else { [&common[..], more].concat() };
-        let [theirs, ours] = both.run(name, &more);
-        ended(&theirs, 1);
-        ended(&ours, 1);
-        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr), "{name}");
-        assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{name}");
-    }
+    assert_errors_agree(&both);
     let theirs = kafka_tool(&place, TOOL, &[]);
     let ours = place.kdyno(&["producer-perf-test"]);
     assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));

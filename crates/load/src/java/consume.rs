@@ -267,7 +267,8 @@ impl Stream for JavaConsumeStream {
             recorder.lag(lag);
             recorder.finish()
         });
-        StreamTotals { id, counts, clients: self.clients.iter().map(Consumer::totals).collect() }
+        let clients = self.clients.iter().map(Consumer::totals).collect();
+        StreamTotals { id, counts, clients, steady: None }
     }
 
     fn context(&mut self) -> &mut StreamContext {

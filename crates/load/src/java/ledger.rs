@@ -226,7 +226,7 @@ impl Ledger {
 
     /// Ends: what has no outcome is unresolved; of a closed loop only what was handed to the client.
     pub fn finish(self, recorder: &mut Recorder) -> ClientTotals {
-        let is_open = |entry: &&Entry| !entry.is_done && !(self.is_closed && entry.handed_ns == 0);
+        let is_open = |entry: &&Entry| !(entry.is_done || self.is_closed && entry.handed_ns == 0);
         self.entries.iter().filter(is_open).for_each(|entry| recorder.unresolved(entry.intended_ns, 1));
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         ClientTotals { records: self.acknowledged, span_ns, member: None }

@@ -289,7 +289,7 @@ impl Stream for JavaProduceStream {
         let clients = clients.map(|client| client.finish(clock, now_ns, &mut recorder)).collect();
         let counts = recorder.finish();
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients }
+        StreamTotals { id, counts, clients, steady: None }
     }
 
     fn context(&mut self) -> &mut StreamContext {

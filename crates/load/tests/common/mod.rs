@@ -13,7 +13,6 @@ use kdyno_load::event_loop::told_ns;
 use kdyno_load::groups::Groups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
-use kdyno_load::records::GivenBySource;
 use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
@@ -415,7 +414,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             span: Default::default(),
             role,
         },
-        given: GivenBySource::new(),
+        given: Default::default(),
         groups: Groups::default(),
         security: Default::default(),
         java_connection: None,

@@ -89,9 +89,8 @@ fn set_endings(plan: &mut Plan, options: &Options) {
     }
 }
 
-/// The topic that is read.
+/// Of what the topic is made that is read.
 struct Topic {
-    name: String,
     partitions: u32,
     replicas: u32,
 }
@@ -152,7 +151,7 @@ fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
     attached.topics.insert(SCENARIO.to_owned(), name.clone());
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
-    let topic = Topic { name, partitions: number(found.partitions.len()), replicas: number(replicas) };
+    let topic = Topic { partitions: number(found.partitions.len()), replicas: number(replicas) };
     Ok((Target { attached, secrets: secrets.clone(), notes: Vec::new() }, topic))
 }
 

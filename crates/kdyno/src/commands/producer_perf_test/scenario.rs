@@ -1,6 +1,6 @@
 //! The scenario that a line of arguments comes to, and its plan.
 
-use super::Payloads;
+use super::payloads::Payloads;
 use super::properties::ProducerProperties;
 use crate::commands::quick::{TopicShape, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};

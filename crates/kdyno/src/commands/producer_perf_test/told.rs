@@ -1,6 +1,5 @@
 //! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
 
-use super::line;
 use super::scenario::ITEM;
 use crate::execution::Planned;
 use crate::failure::Failure;
@@ -106,7 +105,7 @@ impl Told {
         for second in self.next_second..until {
             let acknowledged = seconds.get(&second).copied().unwrap_or_default();
             let second = Second { acknowledged: figures(&acknowledged, 0), accepted: acknowledged.accepted };
-            self.windows.add(&second).iter().try_for_each(|text| line(text))?;
+            self.windows.add(&second).iter().try_for_each(|text| out::line(text))?;
         }
         self.next_second = self.next_second.max(until);
         Ok(())
@@ -123,10 +122,10 @@ impl Told {
         self.lines(&seconds, last)?;
         let whole =
             tool_lines::whole(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
-        line(&total_of(&whole, false))?;
+        out::line(&total_of(&whole, false))?;
         let steady =
             tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
-        steady.map_or(Ok(()), |steady| line(&total_of(&steady, true)))
+        steady.map_or(Ok(()), |steady| out::line(&total_of(&steady, true)))
     }
 
     /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.

@@ -1,0 +1,36 @@
+//! The file that values come from.
+
+use crate::failure::Failure;
+use crate::out;
+use kdyno_perf_test::producer::{self, Options, Value};
+use std::path::{Path, PathBuf};
+
+/// The file of payloads and what stands between them.
+pub(super) struct Payloads {
+    pub(super) path: PathBuf,
+    pub(super) delimiter: String,
+}
+
+/// Looks at the file of payloads, if there is one, and tells how many there are.
+pub(super) fn look(options: &Options) -> Result<Option<Payloads>, Failure> {
+    let Value::File(file) = &options.value else { return Ok(None) };
+    let path = std::path::absolute(file).map_err(Failure::tool)?;
+    out::line(&producer::reading(&path.display().to_string()))?;
+    let delimiter = producer::literal(&options.delimiter).map_err(|why| {
+        Failure::usage(format!("--payload-delimiter: {why}")).hint(
+            "the delimiter is a regular expression, of which those are understood that stand for one text",
+        )
+    })?;
+    let content = read(&path)?;
+    if content.is_empty() {
+        return Err(Failure::usage("File does not exist or empty file provided."));
+    }
+    out::line(&producer::records_read(kdyno_model::plan::pieces(&content, &delimiter).len()))?;
+    Ok(Some(Payloads { path, delimiter }))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = path.display().to_string();
+    let failed = |why: String| Failure::usage(format!("--payload-file: the file {name} {why}"));
+    crate::given_files::read(&name).map_err(failed)
+}
