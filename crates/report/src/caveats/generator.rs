@@ -85,7 +85,7 @@ fn of_java(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 },
                 numbers.first(first)
             ),
-            "give it more heap with `jvm: [-Xmx…]` of its `client`, or measure what it does with this one on purpose",
+            "give it more heap: `jvm: [-Xmx…]` of its `client`",
         ),
         _ => None,
     }

@@ -59,7 +59,7 @@ fn what_a_java_client_costs_stands_in_a_table_of_its_own() {
     let text = run_table(&java.input(), &OPTIONS);
     let table = text.split("Java clients: what they cost").nth(1).expect("the table");
     let row = table.lines().find(|line| line.contains("writers")).expect("a row");
-    for told in ["3.25", "640 B", "41 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
+    for told in ["3.25", "640 B", "41.0 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
         assert!(row.contains(told), "{told}: {row}");
     }
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(NOTE), "{text}");

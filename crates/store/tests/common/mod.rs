@@ -215,7 +215,6 @@ pub fn events() -> Vec<Event> {
         EventKind::FetchError,
         EventKind::RecordsSkipped,
         EventKind::EventsDropped,
-        EventKind::FullGc,
         EventKind::TransactionAborted,
         EventKind::ProducerEnded,
     ];
@@ -338,7 +337,6 @@ pub fn caveats() -> Vec<ScopedCaveat> {
         Caveat::Failures { item: item(), reason: text("delivery-timeout"), records: 1 },
         Caveat::Unresolved { item: item(), records: 1 },
         Caveat::ThreadBusy { thread: item(), cpu_percent: 80.0 },
-        Caveat::FullGc { item: item(), collections: 1, all_ns: Some(u64::MAX), first: text("it was so") },
         Caveat::WorkerBusy { cpu_percent: third, cores: 2 },
         Caveat::GeneratorLate { item: item(), quantile: text("p99.9"), late_ns: u64::MAX, response_ns: 1 },
         Caveat::SharedProcessors { processors: 2 },

@@ -24,6 +24,7 @@ fn plan(rate: Rate) -> ProducePlan {
         payload: Payload::Unique,
         records: Default::default(),
         records_max: None,
+        tool_lines: None,
         synchronous: false,
         transactions: None,
         client: ProducerSettings {
@@ -76,6 +77,8 @@ fn consume() -> ConsumePlan {
         work: None,
         read: Read::Decode,
         group: None,
+        records_max: None,
+        idle_ns: None,
     }
 }
 
@@ -378,6 +381,7 @@ fn what_consumers_are_handed_is_recorded() {
 fn members_of_a_group_share_partitions() {
     let group = kdyno_model::plan::GroupPlan {
         name: "g".to_owned(),
+        id: None,
         protocol: kdyno_model::plan::GroupProtocol::Consumer { assignor: None },
         instance_id: Some("me".to_owned()),
         poll_interval_max_ns: SECOND,
