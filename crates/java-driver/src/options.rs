@@ -12,6 +12,9 @@ const HEAP: &str = "-Xmx512M";
 const COLLECTOR: &str = "-XX:+UseG1GC";
 /// A client opens no window.
 const HEADLESS: &str = "-Djava.awt.headless=true";
+/// One that has no memory left ends, instead of going on without the threads that found none; the worker knows its exit
+/// code.
+const ENDS_WITHOUT_MEMORY: &str = "-XX:+ExitOnOutOfMemoryError";
 
 /// What begins an option that says how large the heap may become.
 const SAYS_HEAP: [&str; 4] = ["-Xmx", "-XX:MaxHeapSize", "-XX:MaxRAMPercentage", "-XX:MaxRAM="];
@@ -22,7 +25,7 @@ const NAMES_CLASSES: [&str; 7] = ["-cp", "-classpath", "--class-path", "-jar", "
 pub(crate) fn all(given: &[String]) -> Result<Vec<String>, JavaDriverError> {
     given.iter().try_for_each(|option| check(option))?;
     let says = |option: &String, begins: &[&str]| begins.iter().any(|begin| option.starts_with(begin));
-    let mut all = vec![HEADLESS.to_owned()];
+    let mut all = vec![HEADLESS.to_owned(), ENDS_WITHOUT_MEMORY.to_owned()];
     if !given.iter().any(|option| says(option, &SAYS_HEAP)) {
         all.push(HEAP.to_owned());
     }
@@ -60,10 +63,19 @@ mod tests {
     #[test]
     fn ours_give_way_to_the_users() {
         let options = |given: &[&str]| of(given).expect("options").join(" ");
-        assert_eq!(options(&[]), "-Djava.awt.headless=true -Xmx512M -XX:+UseG1GC");
-        assert_eq!(options(&["-Xmx1g"]), "-Djava.awt.headless=true -XX:+UseG1GC -Xmx1g");
+        assert_eq!(
+            options(&[]),
+            "-Djava.awt.headless=true -XX:+ExitOnOutOfMemoryError -Xmx512M -XX:+UseG1GC"
+        );
+        assert_eq!(
+            options(&["-Xmx1g"]),
+            "-Djava.awt.headless=true -XX:+ExitOnOutOfMemoryError -XX:+UseG1GC -Xmx1g"
+        );
         assert_eq!(options(&["-XX:MaxRAMPercentage=50"]).matches("-Xmx").count(), 0);
-        assert_eq!(options(&["-XX:+UseZGC"]), "-Djava.awt.headless=true -Xmx512M -XX:+UseZGC");
+        assert_eq!(
+            options(&["-XX:+UseZGC"]),
+            "-Djava.awt.headless=true -XX:+ExitOnOutOfMemoryError -Xmx512M -XX:+UseZGC"
+        );
         assert!(options(&["-Xms1g", "-XX:+UseStringDeduplication"]).contains("-Xmx512M -XX:+UseG1GC -Xms1g"));
     }
 

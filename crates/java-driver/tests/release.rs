@@ -71,7 +71,10 @@ fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_
     assert_eq!(first.facts["version"], "4.1.1");
     assert_eq!(first.facts["jar_sha256"].len(), 64);
     assert!(first.facts["commit"].len() >= 8, "{:?}", first.facts);
-    assert_eq!(first.facts["options"], "-Djava.awt.headless=true -Xmx512M -XX:+UseG1GC -Dkdyno.test=here");
+    assert_eq!(
+        first.facts["options"],
+        "-Djava.awt.headless=true -XX:+ExitOnOutOfMemoryError -Xmx512M -XX:+UseG1GC -Dkdyno.test=here"
+    );
     assert_eq!(first.task.properties["acks"], "1");
 
     // Nothing is compiled again: there is no compiler any more, as on a host where only Java itself is.

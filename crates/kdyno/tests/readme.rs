@@ -125,3 +125,18 @@ fn the_scenario_shown_asks_what_is_said_of_it() {
     assert!(text.contains("comparison: A is 1 GiB of heap, B is 512 MiB"), "{text}");
     assert!(text.contains("writers.response.p99 (lower is better, 10 % matters)"), "{text}");
 }
+
+/// The load shown with Kafka's own Java client, with the rest of a scenario around it.
+#[test]
+fn the_load_with_a_java_client_is_planned_as_written() {
+    let place = Place::new();
+    let load = blocks_of("yaml").into_iter().find(|block| block.contains("driver: java")).expect("a load");
+    let scenario = format!(
+        "kdyno: 1\nid: java\nquestion: Does it work?\nsystem: {{kafka: newest}}\ntopics: {{orders: {{partitions: 2}}}}\n\
+         {load}phases: {{measure: 5s}}\n"
+    );
+    place.file("java.yaml", &scenario);
+    let said = place.kdyno(&["run", "./java.yaml", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("java 4.1.1"), "{said:?}");
+}

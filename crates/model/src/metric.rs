@@ -283,13 +283,13 @@ pub const ALL: &[Metric] = &[
         "member_records_least",
         READ_ALONE,
         Unit::Count,
-        "records of the measure phase of the member with the fewest",
+        "records that the member with the fewest was handed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_most",
         READ_ALONE,
         Unit::Count,
-        "records of the measure phase of the member with the most",
+        "records that the member with the most was handed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_cv",

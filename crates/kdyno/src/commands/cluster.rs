@@ -54,7 +54,7 @@ pub(crate) fn stand(
     let after = seconds.map(|seconds| format!(" after {seconds:.1} s")).unwrap_or_default();
     out::note(&format!("{name} is running{after}; `kdyno cluster down {name}` ends it and removes its data"));
     out::note(&format!(
-        "`kdyno cluster target {name}` prints a target file, with which `kdyno run` measures it"
+        "`kdyno cluster target {name} > {name}.yaml && chmod 600 {name}.yaml` makes a target file, with which `kdyno run` measures it"
     ));
     if let Some(path) = &running.client_properties {
         out::note(&format!(

@@ -43,7 +43,8 @@ fn quick_takes_what_kafkas_own_tools_take() {
     let said = quick(&config(&format!(
         "linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n{levels}"
     )));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    // Of a host that others keep busy latencies are not to be used, which it says by 6.
+    assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
     for note in [
         "`client.id` of `writers` has no effect",
         "`schema.registry.url` is no setting of Kafka's",

@@ -169,7 +169,7 @@ impl GroupCourse {
         let (members, ms) = (members.len(), took_ns / 1_000_000);
         let why = if why.is_empty() { String::new() } else { format!("; it began with: {why}") };
         let detail = format!(
-            "generation {generation}: {members} members in {ms} ms, {moved} partitions have a new owner{why}"
+            "generation {generation}: {members} members in {ms} ms, partitions got a new owner {moved} times{why}"
         );
         events.push(at_ns, EventKind::GroupRebalanced, detail);
         if let Some(recorder) = recorder {
@@ -254,8 +254,7 @@ mod tests {
         told.note(0, &[assigned(500, 3, 2)]);
         assert_eq!(told.told(), [], "one is in it yet");
         told.note(1, &[assigned(520, 3, 1)]);
-        let detail =
-            "generation 3: 2 members in 420 ms, 3 partitions have a new owner; it began with: a member came";
+        let detail = "generation 3: 2 members in 420 ms, partitions got a new owner 3 times; it began with: a member came";
         assert_eq!(told.told(), [(EventKind::GroupRebalanced, detail.to_owned())]);
         let (counts, sums) = told.counts();
         assert_eq!((counts.rebalances, sums), (1, vec![u128::from(420 * MS)]));

@@ -100,7 +100,8 @@ mod tests {
         let records = (offsets.end - offsets.start) as u64;
         let taken = offsets.clone().filter(|offset| polls.takes(partition, *offset)).count() as u64;
         let (end, told) = polls.of_answer(partition, offsets.end, records);
-        assert_eq!((end - offsets.start, told), (taken as i64, taken));
+        // Of an answer of which nothing is handed over, it ends where the one before did.
+        assert_eq!(((end - offsets.start).max(0), told), (taken as i64, taken));
         taken
     }
 

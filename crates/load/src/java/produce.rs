@@ -242,10 +242,12 @@ impl Stream for JavaProduceStream {
             self.readiness.take_times().into_iter().for_each(|times| recorder.connected(times));
         }
         self.link.keep_up(&self.context, now_ns, net);
+        if let Some(clock) = self.clock {
+            self.pass(now_ns, clock);
+        }
         self.say_task();
         self.read(net);
         if let Some(clock) = self.clock {
-            self.pass(now_ns, clock);
             if self.has_begun {
                 self.hand_over(now_ns, clock, net);
             }

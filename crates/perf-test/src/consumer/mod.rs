@@ -2,11 +2,9 @@
 
 mod date_format;
 mod flags;
-mod number;
 mod parser;
 mod rows;
 
 pub use date_format::DateFormat;
 pub use flags::{Asked, Options, Refusal, Topics, read, usage};
-pub use number::fixed;
 pub use rows::{Consumed, Intervals, timeout_warning};

@@ -2,7 +2,7 @@
 //!
 //! MB are MiB of keys and values. Divisions are Java's: by no time at all they give `NaN` or `Infinity`.
 
-use super::number::fixed;
+use crate::java_format::fixed;
 
 const BYTES_PER_MB: f64 = 1_048_576.0;
 

@@ -67,7 +67,10 @@ fn the_lines_of_reports_are_read() {
     assert_eq!(ibm.deprecated, [("--producer.config", "--command-config")]);
 
     let intel = options(INTEL);
-    assert_eq!((intel.value.clone(), intel.delimiter.as_str()), (Value::File("/data/words.txt".to_owned()), "\\|"));
+    assert_eq!(
+        (intel.value.clone(), intel.delimiter.as_str()),
+        (Value::File("/data/words.txt".to_owned()), "\\|")
+    );
     assert_eq!((intel.warmup_records, intel.print_metrics), (3_000_000, true));
     assert_eq!((intel.bootstrap.as_deref(), intel.properties.len()), (Some("b1:9092"), 4));
     assert!(intel.deprecated.is_empty() && intel.transactions_ms(false).is_none());

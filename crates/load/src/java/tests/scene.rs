@@ -181,6 +181,7 @@ impl Java {
 
     fn react(&mut self, now_ns: u64, heard: &ToJava) {
         match heard {
+            _ if self.script.is_silent => {}
             ToJava::Task { .. } => {
                 for client in 0..self.script.clients {
                     let ready = FromJava::Ready {
