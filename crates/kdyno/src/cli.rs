@@ -55,9 +55,9 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
     Quick(QuickArgs),
-    /// Kafka's own kafka-producer-perf-test, with its flags and lines, by kdyno's client
+    /// Do what kafka-producer-perf-test does, with its flags and lines, by kdyno's own client
     ProducerPerfTest(PerfTestArgs),
-    /// Kafka's kafka-consumer-perf-test, by kdyno's own client: the same flags and lines, and a run file
+    /// Do what kafka-consumer-perf-test does, with its flags and lines, by kdyno's own client
     ConsumerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),

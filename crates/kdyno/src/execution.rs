@@ -117,8 +117,8 @@ pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Fail
     Ok(kdyno_lab::run(&request, options)?)
 }
 
-/// Options whose values are not kept: addresses of somebody's cluster, and properties, which may hold secrets.
-const HIDDEN: &[&str] = &["bootstrap-server", "command-property"];
+/// Options whose values are not kept: addresses and topics of somebody's cluster, and properties, which may hold secrets.
+const HIDDEN: &[&str] = &["bootstrap-server", "command-property", "topic", "include"];
 
 /// The command line as the run file keeps it: of hidden values at most what stands before their `=`.
 pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
@@ -159,7 +159,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
     let evidence = match Evidence::read(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is what to tell, not that its file cannot be read after that.
-        Err(_) if outcome.failure.is_some() => return failed_or(outcome, || Ok(Exit::Done)),
+        Err(_) if outcome.failure.is_some() => return failed_or(outcome, true, || Ok(Exit::Done)),
         Err(failure) => return Err(failure),
     };
     let input = evidence.input();
@@ -183,7 +183,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
             Err(failure) => out::note(&format!("no report: {}", failure.message)),
         }
     }
-    failed_or(outcome, || Ok(gated(judged(&input), args.gate)))
+    failed_or(outcome, true, || Ok(gated(judged(&input), args.gate)))
 }
 
 /// The exit code of an answer, with a word on standard error where it is not 0.
@@ -210,14 +210,17 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
 }
 
 /// What went wrong together with where the evidence is; else what comes of the answer.
-pub(crate) fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn failed_or(outcome: &RunOutcome, can_resume: bool, answer: impl FnOnce() -> Outcome) -> Outcome {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
-        Some(LabError::Interrupted) => Err(Failure {
-            exit: Exit::Interrupted,
-            message: "the run was interrupted".to_owned(),
-            hint: Some(format!("{kept}; `kdyno run --resume {}` goes on with it", outcome.path.display())),
-        }),
+        Some(LabError::Interrupted) => {
+            let resume = format!("; `kdyno run --resume {}` goes on with it", outcome.path.display());
+            Err(Failure {
+                exit: Exit::Interrupted,
+                message: "the run was interrupted".to_owned(),
+                hint: Some(if can_resume { kept + &resume } else { kept }),
+            })
+        }
         Some(error) => {
             let hints = error.hint().into_iter().chain([kept]);
             Err(Failure::tool(error).hint(hints.collect::<Vec<_>>().join("; ")))

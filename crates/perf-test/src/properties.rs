@@ -3,9 +3,6 @@
 use kdyno_model::properties::{Property, trim};
 use std::fmt::Write;
 
-/// How names begin that say how a cluster is reached, and may be somebody's secret.
-const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
-
 /// Where a property was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -17,7 +14,7 @@ pub enum Origin {
 
 /// A property, and where it was given.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct Entry {
     /// Its name.
     pub name: String,
     /// Its value, which may be a secret.
@@ -29,30 +26,28 @@ pub struct Given {
 /// `NAME=VALUE` as it was typed. The tools take no `=` in a value; here it may have some, so that a login can be typed.
 ///
 /// # Errors
-/// In the tools' words, with the name alone: what is no property may be a part of a password.
-pub fn piece(typed: &str) -> Result<(String, String), String> {
+/// In the tools' words; what was typed without `=` is not repeated, for it may be a part of a password.
+pub fn name_and_value(typed: &str) -> Result<(String, String), String> {
     match typed.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
         }
         Some((name, _)) => Err(format!("Invalid property: {name}=")),
-        None => Err(format!("Invalid property: {typed}")),
+        None => Err(
+            "Invalid property: what was typed has no `=`; write NAME=VALUE, in quotes where it has blanks"
+                .to_owned(),
+        ),
     }
-}
-
-/// Whether a property says how a cluster is reached.
-pub fn is_of_reach(name: &str) -> bool {
-    FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// The properties of a file and those that were typed, of which the later one counts.
 #[derive(Clone, Default)]
-pub struct Merged(Vec<Given>);
+pub struct Merged(Vec<Entry>);
 
 impl Merged {
     /// Those of a file, in its order.
     pub fn of_file(properties: &[Property]) -> Self {
-        let given = |property: &Property| Given {
+        let given = |property: &Property| Entry {
             name: property.name.clone(),
             value: property.value.clone(),
             from: Origin::Line(property.line),
@@ -63,7 +58,7 @@ impl Merged {
     /// Sets one that was typed with an option.
     pub fn set(&mut self, name: &str, value: &str, option: &'static str) {
         self.remove(name);
-        self.0.push(Given { name: name.to_owned(), value: value.to_owned(), from: Origin::Option(option) });
+        self.0.push(Entry { name: name.to_owned(), value: value.to_owned(), from: Origin::Option(option) });
     }
 
     /// Takes one out, and returns its value as Kafka's clients read it.
@@ -72,13 +67,8 @@ impl Merged {
         Some(trim(&self.0.remove(place).value).to_owned())
     }
 
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Given> {
-        self.0.iter()
-    }
-
     /// The one that stands on a line of [`Self::text`], from 1.
-    pub fn on_line(&self, line: u32) -> Option<&Given> {
+    pub fn on_line(&self, line: u32) -> Option<&Entry> {
         self.0.get(usize::try_from(line).ok()?.checked_sub(1)?)
     }
 
@@ -129,11 +119,11 @@ mod tests {
     #[test]
     fn a_value_may_hold_an_equals_sign() {
         let login = "sasl.jaas.config=x.PlainLoginModule required username=\"a\" password=\"b=c\";";
-        let (name, value) = piece(login).expect("a property");
+        let (name, value) = name_and_value(login).expect("a property");
         assert_eq!((name.as_str(), value.ends_with("password=\"b=c\";")), ("sasl.jaas.config", true));
-        assert_eq!(piece("acks").expect_err("none"), "Invalid property: acks");
-        assert_eq!(piece("acks=").expect_err("none"), "Invalid property: acks=");
-        assert_eq!(piece("=secret").expect_err("none"), "Invalid property: =");
+        assert!(!name_and_value("secret").expect_err("none").contains("secret"));
+        assert_eq!(name_and_value("acks=").expect_err("none"), "Invalid property: acks=");
+        assert_eq!(name_and_value("=secret").expect_err("none"), "Invalid property: =");
     }
 
     #[test]
@@ -152,6 +142,5 @@ mod tests {
         assert_eq!(merged.on_line(1).map(|given| given.from.clone()), Some(Origin::Line(2)));
         assert_eq!(merged.on_line(3).map(|given| given.name.as_str()), Some("odd name"));
         assert!(merged.on_line(0).is_none() && merged.on_line(4).is_none());
-        assert!(is_of_reach("sasl.jaas.config") && !is_of_reach("acks"));
     }
 }

@@ -92,7 +92,7 @@ pub const CRATES: &[CrateRule] = &[
         pure: true,
         no_tokio: true,
         program: false,
-        never: "print other than Kafka's tools do; touch a socket, file, clock, environment or unseeded randomness",
+        never: "print; touch a socket, file, clock, environment or unseeded randomness",
     },
     CrateRule {
         place: "store",

@@ -340,16 +340,20 @@ impl<S: RecordSink> Consumer<S> {
     /// When it has something to do by time alone: its connections, or partitions that wait after an error and
     /// whose broker could be asked.
     pub fn next_deadline(&self) -> Option<u64> {
-        let is_free = |position: &&Position| {
-            let source = self.source(position).filter(|source| self.connections.can_ask(*source));
-            source.is_some_and(|source| self.brokers.get(source).is_none_or(|broker| !broker.is_busy))
+        let is_free = |connection: Option<usize>| {
+            let connection = connection.filter(|connection| self.connections.can_ask(*connection));
+            connection
+                .is_some_and(|connection| self.brokers.get(connection).is_none_or(|broker| !broker.is_busy))
         };
         let due_ns = |position: &Position| {
-            let waits = Some(position.not_before_ns).filter(|not_before_ns| *not_before_ns > 0);
-            waits.or_else(|| position.end_due_ns())
+            if position.not_before_ns > 0 {
+                return is_free(self.source(position)).then_some(position.not_before_ns);
+            }
+            // The leader alone is asked where the log ends.
+            let due_ns = position.end_due_ns()?;
+            is_free(self.connections.leader(TOPIC, position.partition as usize)).then_some(due_ns)
         };
-        let waiting = self.positions.iter().filter(|position| due_ns(position).is_some()).filter(is_free);
-        waiting.filter_map(due_ns).chain(self.connections.next_deadline()).min()
+        self.positions.iter().filter_map(due_ns).chain(self.connections.next_deadline()).min()
     }
 
     /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers; `None` until

@@ -26,6 +26,7 @@ mod scenarios;
 mod schema;
 pub(crate) mod show;
 mod stored_runs;
+mod typed_secrets;
 mod up;
 
 use crate::cli::{ClusterCommand, Command};

@@ -10,10 +10,10 @@ mod scenario;
 mod target;
 mod told;
 
-use crate::execution::{Way, measure};
+use crate::execution::{Way, failed_or, measure};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_lab::{LabError, RunOutcome};
+use kdyno_lab::RunOutcome;
 use kdyno_model::trial::TrialId;
 use kdyno_perf_test::producer::{self, Options, Refusal};
 use kdyno_store::RunFile;
@@ -55,14 +55,14 @@ fn run(options: &Options) -> Outcome {
     let mut told = Told::new(options);
     let way = Way {
         out: None,
-        // Whoever starts several of these at once, as reports do, means it.
+        // Several may be started at once on purpose, as many published benchmarks do.
         share: true,
         command_line: ["kdyno", "producer-perf-test"]
             .map(str::to_owned)
             .into_iter()
             .chain(options.command_line())
             .collect(),
-        variables: &|name| std::env::var_os(name),
+        variables: &|name| properties.variable(name),
         progress: &mut |progress| told.tell(progress),
     };
     let outcome = measure(planned, way)?;
@@ -71,21 +71,11 @@ fn run(options: &Options) -> Outcome {
 
 /// The totals, and what is ours; a run that did not come to its end has neither.
 fn finish(outcome: &RunOutcome, mut told: Told) -> Outcome {
-    let kept = format!("what was measured until then is kept in {}", outcome.path.display());
-    match &outcome.failure {
-        Some(LabError::Interrupted) => {
-            let message = "the run was interrupted".to_owned();
-            return Err(Failure { exit: Exit::Interrupted, message, hint: Some(kept) });
-        }
-        Some(error) => {
-            let hints = error.hint().into_iter().chain([kept]);
-            return Err(Failure::tool(error).hint(hints.collect::<Vec<_>>().join("; ")));
-        }
-        None => {}
-    }
-    let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
-    told.totals(&evidence)?;
-    told.corrected(&evidence)?;
-    out::note(&format!("run     {}", outcome.path.display()));
-    Ok(Exit::Done)
+    failed_or(outcome, false, || {
+        let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
+        told.totals(&evidence)?;
+        told.corrected(&evidence)?;
+        out::note(&format!("run     {}", outcome.path.display()));
+        Ok(Exit::Done)
+    })
 }

@@ -39,6 +39,8 @@ pub(super) struct JavaProduceStream {
     token_bucket: TokenBucket,
     recorder: Option<Recorder>,
     clock: Option<Clock>,
+    /// The client that is looked at first.
+    first: usize,
     /// Last release of due records, ns.
     released_ns: u64,
     /// When the token bucket opens for what waits, ns.
@@ -69,6 +71,7 @@ impl JavaProduceStream {
             token_bucket: TokenBucket::new(context.task.bytes_per_s_max),
             recorder: None,
             clock: None,
+            first: 0,
             released_ns: 0,
             opens_ns: None,
             has_task: false,
@@ -149,7 +152,10 @@ impl JavaProduceStream {
             }
         }
         self.opens_ns = None;
-        for (index, client) in self.clients.iter_mut().enumerate() {
+        // Where a cap lets few records through, every client is the first one in its turn.
+        self.first = (self.first + 1) % self.clients.len().max(1);
+        for index in (self.first..self.clients.len()).chain(0..self.first) {
+            let client = &mut self.clients[index];
             if !client.has_something() {
                 continue;
             }

@@ -4,6 +4,7 @@
 use super::date_format::DateFormat;
 use super::parser::{Spec, Takes, Typed, typed};
 use super::rows::header;
+use std::fmt;
 use std::fmt::Write as _;
 
 /// What a command line asks for.
@@ -27,7 +28,7 @@ pub enum Topics {
 }
 
 /// What was typed, and what the tool takes where nothing was.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Options {
     /// `--bootstrap-server`, as typed.
     pub bootstrap_server: String,
@@ -59,6 +60,13 @@ pub struct Options {
     pub prints_metrics: bool,
     /// Lines for standard output before anything is done.
     pub printed: Vec<&'static str>,
+}
+
+/// Without what was typed: properties may hold secrets.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
 }
 
 /// A command line that cannot be done.

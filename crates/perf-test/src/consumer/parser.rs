@@ -24,7 +24,7 @@ pub(super) struct Spec {
 }
 
 /// What was typed of each option.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Typed {
     found: Vec<(&'static str, Option<String>)>,
 }

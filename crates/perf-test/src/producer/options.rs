@@ -1,7 +1,7 @@
 //! The flags of the tool, and what they come to.
 
 use super::argparse::{self, Flag, Kind, Typed, Wrong, double};
-use crate::properties::{is_of_reach, piece};
+use crate::properties::name_and_value;
 
 const fn flag(name: &'static str, kind: Kind, metavar: &'static str, help: &'static str) -> Flag {
     Flag { name, kind, metavar, is_required: false, is_choice: false, default: None, help }
@@ -293,7 +293,7 @@ impl Given {
         }
         let properties_flag =
             if self.all(PRODUCER_PROPS).is_some() { PRODUCER_PROPS } else { COMMAND_PROPERTY };
-        let pieces = self.all(properties_flag).unwrap_or_default().iter().map(|typed| piece(typed));
+        let pieces = self.all(properties_flag).unwrap_or_default().iter().map(|typed| name_and_value(typed));
         let renamed = [(PRODUCER_PROPS, COMMAND_PROPERTY), (PRODUCER_CONFIG, COMMAND_CONFIG)];
         Ok(Options {
             topic: text(TOPIC).unwrap_or_default(),
@@ -354,10 +354,7 @@ impl Options {
         add(WARMUP_RECORDS, (self.warmup_records > 0).then(|| self.warmup_records.to_string()));
         add(REPORTING_INTERVAL, Some(self.interval_ms.to_string()));
         add(COMMAND_PROPERTY, switch(!self.properties.is_empty()));
-        let told = |(name, value): &(String, String)| {
-            let is_private = is_of_reach(name) || name == "transactional.id";
-            format!("{name}={}", if is_private { REDACTED } else { value })
-        };
+        let told = |(name, _): &(String, String)| format!("{name}={REDACTED}");
         words.extend(self.properties.iter().map(told));
         words
     }

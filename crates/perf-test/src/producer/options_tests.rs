@@ -157,7 +157,7 @@ fn what_is_wrong_is_told_in_the_tools_words() {
             with("--producer.config a --command-config b"),
             "--command-config and --producer.config cannot be specified together.",
         ),
-        (with("--producer-props acks"), "Invalid property: acks"),
+        (with("--producer-props acks"), "Invalid property: what was typed has no `=`"),
         (with("--throughput 0"), "--throughput 0 would never end"),
     ] {
         assert!(told.starts_with(words), "{told:?} instead of {words:?}");
@@ -195,9 +195,9 @@ fn what_is_stored_of_the_line_says_nothing_of_the_cluster() {
         kept,
         "--bootstrap-server redacted --topic redacted --num-records 15000000 --payload-file /data/words.txt \
          --payload-delimiter \\| --throughput 50000 --command-config c.properties --print-metrics --transactional-id \
-         redacted --warmup-records 3000000 --reporting-interval 5000 --command-property acks=all \
-         sasl.jaas.config=redacted ssl.key.password=redacted transactional.id=redacted compression.type=zstd \
-         batch.size=114688 linger.ms=5"
+         redacted --warmup-records 3000000 --reporting-interval 5000 --command-property acks=redacted \
+         sasl.jaas.config=redacted ssl.key.password=redacted transactional.id=redacted compression.type=redacted \
+         batch.size=redacted linger.ms=redacted"
     );
     assert!(!kept.contains("hunter2") && !kept.contains("b1:9092"));
     let again = read(&words(&kept)).map_err(|refusal| format!("{refusal:?}")).expect("options");

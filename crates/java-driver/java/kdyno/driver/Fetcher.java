@@ -19,6 +19,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 final class Fetcher extends Client implements ConsumerRebalanceListener {
     private static final Duration POLL = Duration.ofMillis(100);
     private static final Duration POLL_BEFORE_BEGIN = Duration.ofMillis(20);
+    private static final long ASK_AGAIN_NS = 500_000_000L;
     private static final long LAG_EVERY_NS = 1_000_000_000L;
     /** Records that one frame tells of. */
     private static final int ITEMS_MAX = 1 << 16;
@@ -32,12 +33,17 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
     /** Frames that the worker has not been told, in order. */
     private final Frame pending = new Frame();
     private volatile boolean hasBegun;
+    /** Nothing that is polled is kept yet: partitions that come are paused. Of the client's own thread. */
+    private boolean isWaiting = true;
     private volatile boolean isToCatchUp;
 
     private KafkaConsumer<byte[], byte[]> consumer;
     private Lag lag;
     /** What there was of each partition when nothing new came any more; null: to be asked. */
     private Map<TopicPartition, Long> ends;
+    /** The ends that were reached at first, and when they are asked for again. */
+    private Map<TopicPartition, Long> reached;
+    private long askAgainAt;
     private boolean hasCaughtUp;
     private String warned;
     /** Partitions that were assigned before the load and of which it does not know where they begin. */
@@ -162,6 +168,12 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
                 lock.wait();
             }
         }
+        if (task.isMember) {
+            // An error may have left it open where partitions begin.
+            place();
+            keepChanges();
+        }
+        isWaiting = false;
         consumer.resume(consumer.paused());
     }
 
@@ -217,6 +229,9 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
     private boolean isCaughtUp() {
         try {
             if (ends == null) {
+                if (reached != null && System.nanoTime() < askAgainAt) {
+                    return false;
+                }
                 ends = consumer.endOffsets(consumer.assignment());
             }
             for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
@@ -224,7 +239,12 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
                     return false;
                 }
             }
-            return true;
+            // A last transaction may not have ended yet, nor a follower have the last records.
+            boolean isStill = ends.equals(reached);
+            reached = ends;
+            ends = null;
+            askAgainAt = System.nanoTime() + ASK_AGAIN_NS;
+            return isStill;
         } catch (RetriableException | IllegalStateException error) {
             // Of the latter kind: a partition that it has no longer.
             ends = null;
@@ -234,7 +254,7 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-        if (!hasBegun) {
+        if (isWaiting) {
             consumer.pause(partitions);
             unplaced.addAll(partitions);
         }
@@ -256,6 +276,7 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
     private void changed(int how, Collection<TopicPartition> partitions) {
         // Where reading ends has to be asked anew.
         ends = null;
+        reached = null;
         hasCaughtUp = false;
         int generation = consumer.groupMetadata().generationId();
         changes.begin(Frame.ASSIGNMENT).i32(index).i64(System.nanoTime()).u8(how).i32(generation);

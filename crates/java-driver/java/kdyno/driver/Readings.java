@@ -93,6 +93,9 @@ final class Readings {
         long count = 0;
         long milliseconds = 0;
         for (GarbageCollectorMXBean collector : collectors) {
+            if (isCycles(collector)) {
+                continue;
+            }
             count += Math.max(0, collector.getCollectionCount());
             milliseconds += Math.max(0, collector.getCollectionTime());
         }
@@ -100,6 +103,13 @@ final class Readings {
         Runtime runtime = Runtime.getRuntime();
         frame.i64(runtime.totalMemory() - runtime.freeMemory()).end();
         link.write(frame);
+    }
+
+    /** Of a collector that works beside the application: the application stands still in its pauses alone. */
+    private boolean isCycles(GarbageCollectorMXBean collector) {
+        String name = collector.getName();
+        String pauses = name.replace("Cycles", "Pauses");
+        return !pauses.equals(name) && collectors.stream().anyMatch(other -> other.getName().equals(pauses));
     }
 
     private long allocated() {

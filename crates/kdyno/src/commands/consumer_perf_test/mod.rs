@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_perf_test::consumer::{self, Asked, Options};
 use output::Output;
-use properties::Given;
+use properties::ConsumerProperties;
 
 /// Does what the tool would.
 pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
@@ -56,18 +56,18 @@ fn print(lines: &[&str]) -> Result<(), Failure> {
 
 fn run(options: &Options) -> Outcome {
     print(&options.printed)?;
-    let given = Given::read(options)?;
-    let planned = plan::plan(options, &given)?;
-    out::note(&format!("kdyno {VERSION}: the consumer is kdyno's own client, not Kafka's for Java"));
+    let properties = ConsumerProperties::read(options)?;
+    let planned = plan::plan(options, &properties)?;
+    out::note("driver  native (kdyno's own client)");
     planned.remarks.iter().for_each(output::remark);
     let mut output = Output::new(options);
     let way = Way {
         out: None,
         share: true,
         command_line: command_line(std::env::args()),
-        variables: &|name| given.variable(name),
+        variables: &|name| properties.variable(name),
         progress: &mut |progress| output.tell(progress),
     };
     let outcome = measure(planned, way)?;
-    failed_or(&outcome, || output.finish(&outcome.path))
+    failed_or(&outcome, false, || output.finish(&outcome.path))
 }

@@ -1,6 +1,6 @@
 //! What the tool was asked for as a scenario, and its plan.
 
-use super::properties::{Given, TYPED};
+use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::quick::{hint, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -46,9 +46,9 @@ const FORCED: &[&str] = &[
 const FETCH_SIZE: &str = "max.partition.fetch.bytes";
 
 /// Looks at the cluster, writes the scenario, plans it.
-pub(super) fn plan(options: &Options, given: &Given) -> Result<Planned, Failure> {
-    let (settings, notes) = given.properties.of_load(Side::Consume);
-    let (target, topic) = look(options, given)?;
+pub(super) fn plan(options: &Options, properties: &ConsumerProperties) -> Result<Planned, Failure> {
+    let (settings, notes) = properties.client.of_load(Side::Consume);
+    let (target, topic) = look(options, properties)?;
     let client = client(options, &settings);
     let text = scenario_text(options, &topic, &client);
     let (mut plan, remarks) =
@@ -111,12 +111,12 @@ fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
 }
 
 /// Asks the cluster who it is, and of what the topic is made.
-fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
+fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, Topic), Failure> {
     let mut attached = AttachedPlan {
         target: SCENARIO.to_owned(),
         bootstrap: bootstrap(options)?,
         cluster_id: String::new(),
-        security: Box::new(given.properties.security.clone()),
+        security: Box::new(properties.client.security.clone()),
         prefix: PREFIX.to_owned(),
         topics: BTreeMap::new(),
         caps: NO_CAPS,
@@ -128,8 +128,8 @@ fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
     };
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
-    let secrets = &given.properties.secrets;
-    let access = kdyno_lab::access(&attached, secrets, &|name| given.variable(name))?;
+    let secrets = &properties.client.secrets;
+    let access = kdyno_lab::access(&attached, secrets, &|name| properties.variable(name))?;
     let mut admin =
         access.admin(&format!("{PREFIX}admin"), CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
@@ -145,7 +145,7 @@ fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
     let found = admin.topics(Some(&[&name])).map_err(|error| failed(&error))?;
     let found = found.iter().find(|topic| topic.name == name && !topic.error.is_error());
     let found = found.ok_or_else(|| {
-        Failure::usage(format!("the cluster shows no topic {}", quoted(&name)))
+        Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(&name)))
             .hint("it is not there, or this user may not describe it")
     })?;
     attached.topics.insert(SCENARIO.to_owned(), name.clone());
@@ -159,7 +159,7 @@ fn look(options: &Options, given: &Given) -> Result<(Target, Topic), Failure> {
 fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>) -> Result<String, Failure> {
     let wrong = |why: String| Failure::usage(format!("--include: {}: {why}", quoted(pattern)));
     let regex = Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
-        wrong(format!("no pattern that is read here: {error}"))
+        wrong(format!("no regular expression that is supported here: {error}"))
             .hint("look-around, back references and possessive quantifiers of Java's patterns are not")
     })?;
     let mut matching: Vec<&str> = names.filter(|name| regex.is_match(name)).collect();
@@ -206,7 +206,7 @@ fn client<'p>(options: &Options, settings: &[&'p Property]) -> Vec<Setting<'p>> 
     of_user.chain([setting(FETCH_SIZE, &options.fetch_size.to_string(), None)]).collect()
 }
 
-/// What is wrong with a setting is told of where it was given, not of a scenario that nobody sees.
+/// What is wrong with a setting is told of where it was properties, not of a scenario that nobody sees.
 fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<'_>]) -> InputError {
     let place = error.place.map_or(0, |place| place.line as usize);
     let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
@@ -266,6 +266,6 @@ mod tests {
         let told = |pattern: &str| found(pattern).expect_err("refused").message;
         assert!(told("order").contains("the name of no topic matches"));
         assert!(told("orders.*").contains("2 topics match: `orders`, `orders-2`"), "{}", told("orders.*"));
-        assert!(told("(?=pay).*").contains("no pattern that is read here"));
+        assert!(told("(?=pay).*").contains("no regular expression that is supported here"));
     }
 }

@@ -1,5 +1,6 @@
 //! The producer's properties: those of the file, those that were typed, and the addresses.
 
+use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
 use crate::scenario_source::read_bytes;
 use crate::target_source::head;
@@ -8,11 +9,10 @@ use kdyno_perf_test::producer::Options;
 use kdyno_perf_test::properties::{Merged, Origin};
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place};
-use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties, has_secret};
+use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::ffi::OsString;
 use std::path::Path;
-use tempfile::NamedTempFile;
 
 const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
 const BOOTSTRAP_FLAG: &str = "--bootstrap-server";
@@ -27,8 +27,7 @@ pub(super) struct ProducerProperties {
     merged: Merged,
     /// The file that was typed.
     file: Option<String>,
-    /// Holds secrets that were typed, which the run reads from there; gone when this is.
-    _secrets: Option<NamedTempFile>,
+    typed: TypedSecrets,
 }
 
 /// Reads and merges them.
@@ -45,11 +44,7 @@ pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
     }
     let has_transactional_id = merged.remove(TRANSACTIONAL_ID).is_some();
     let text = merged.text();
-    let is_secret_typed = options.properties.iter().any(|(name, _)| has_secret(name));
-    let secrets = if is_secret_typed { Some(private(&text)?) } else { None };
-    let typed = Path::new(options.config.as_deref().unwrap_or(options.properties_flag));
-    // A secret is read again when the run begins, from where it stands by its name.
-    let path = secrets.as_ref().map_or(typed, NamedTempFile::path);
+    let path = Path::new(options.config.as_deref().unwrap_or(options.properties_flag));
     let file = PropertiesFile { path, bytes: text.as_bytes(), head: &head };
     let found = client_properties(file, &BTreeMap::new());
     let mut properties = ProducerProperties {
@@ -57,9 +52,12 @@ pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
         has_transactional_id,
         merged,
         file: options.config.clone(),
-        _secrets: secrets,
+        typed: TypedSecrets::default(),
     };
     properties.client = found.map_err(|error| properties.as_given(error))?;
+    // A secret of the file is read again when the run begins, from where it stands by its name.
+    properties.typed =
+        TypedSecrets::take(&mut properties.client, &options.properties, options.properties_flag)?;
     Ok(properties)
 }
 
@@ -73,20 +71,15 @@ fn of_file(path: &Path) -> Result<Merged, Failure> {
     Ok(Merged::of_file(&properties.properties))
 }
 
-/// A file that its owner alone may read.
-fn private(text: &str) -> Result<NamedTempFile, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::tool(format!("could not write a file for the secrets that were typed: {error}"))
-    };
-    let mut file = tempfile::Builder::new().prefix("kdyno-properties-").tempfile().map_err(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
-    Ok(file)
-}
-
 impl ProducerProperties {
     /// The producer's settings, and what is to be told of all others.
     pub(super) fn settings(&self) -> (Vec<&Property>, Vec<String>) {
         self.client.of_load(Side::Produce)
+    }
+
+    /// The value of an environment variable, or of one of the command's own.
+    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
+        self.typed.variable(name)
     }
 
     /// An error at a line of the merged properties, told of where that one was given.

@@ -54,12 +54,11 @@ pub(super) fn look(
     let mut admin = access.admin(&client_id, quick::CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     attached.cluster_id = admin.cluster().map_err(|error| failed(&error))?.cluster_id.unwrap_or_default();
     let topic = admin.topic_by_asking(&options.topic).map_err(|error| match error.code() {
-        Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => {
-            Failure::tool(format!("the cluster shows no topic {} and makes none", quoted(&options.topic)))
-                .hint(
-                    "create it first, or let brokers make topics by themselves (`auto.create.topics.enable`)",
-                )
-        }
+        Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => Failure::tool(format!(
+            "the cluster shows no topic {} and does not create it",
+            quoted(&options.topic)
+        ))
+        .hint("create it first, or let brokers make topics by themselves (`auto.create.topics.enable`)"),
         _ => failed(&error),
     })?;
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);

@@ -276,6 +276,19 @@ fn a_cap_holds_records_back() {
     assert!(counts.acknowledged_bytes <= 24 * 100_000 + 100, "{counts:?}");
 }
 
+/// What a cap lets through is not the first client's alone.
+#[test]
+fn clients_share_what_a_cap_lets_through() {
+    let mut context = context(StreamRole::Produce(closed()), 2, 3 * SECOND);
+    context.task.bytes_per_s_max = Some(100_000);
+    let outcome = run(context, Script { clients: 2, ..Script::default() });
+    outcome.assert_accounted();
+    let records: Vec<u64> = outcome.totals.clients.iter().map(|client| client.records).collect();
+    let (least, most) = (records[0].min(records[1]), records[0].max(records[1]));
+    // The first second's worth may go to whoever comes first.
+    assert!(least > 900 && most - least <= 1_100, "{records:?}");
+}
+
 #[test]
 fn what_ends_a_stream_is_told() {
     let failing = |script| produced(open(10.0), 1, script).failure.expect("a failure");
