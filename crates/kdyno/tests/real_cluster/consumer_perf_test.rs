@@ -1,7 +1,7 @@
 //! `kdyno consumer-perf-test` beside Kafka's own tool: the same flags on one cluster and topic, and lines of the same shape.
 
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_tool, one_at_a_time};
+use crate::fixture::{ended, kafka_tool, one_at_a_time, some_of};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 
@@ -160,7 +160,7 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
     let _turn = one_at_a_time();
     let standing = Standing::new(0);
     let line = "--bootstrap-server 127.0.0.1:1 --topic t --num-records 1";
-    for typed in [
+    for typed in some_of([
         "",
         "--help",
         "--bogus",
@@ -178,7 +178,7 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
         &format!("{line} --reporting-interval -5"),
         &format!("{line} --fetch-size x"),
         &format!("{line} --date-format nnn"),
-    ] {
+    ]) {
         let args: Vec<&str> = typed.split_whitespace().collect();
         let theirs = standing.any_java(TOOL, &args);
         let command = [&["consumer-perf-test"], &args[..]].concat();

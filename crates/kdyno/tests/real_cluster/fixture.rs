@@ -11,6 +11,16 @@ pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
+pub fn is_matrix() -> bool {
+    std::env::var_os("KDYNO_MATRIX").is_some_and(|value| value == "full")
+}
+
+/// Of a long table every one, or else every third.
+pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if is_matrix() { 1 } else { 3 })
+}
+
 /// A small scenario: `brokers` brokers without replication and with a setting that they do not know, a constant
 /// load, one reader.
 pub fn scenario(brokers: u32, seconds: u32) -> String {

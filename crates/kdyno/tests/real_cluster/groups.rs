@@ -2,7 +2,7 @@
 
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{
-    caveats, event_kinds, figure, figure_of, kafka_tool, one_at_a_time, ran, start_scenario,
+    caveats, event_kinds, figure, figure_of, is_matrix, kafka_tool, one_at_a_time, ran, start_scenario,
 };
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
@@ -56,15 +56,16 @@ fn assert_conserved(evidence: &TrialEvidence, item: &str) {
 fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
     let _turn = one_at_a_time();
     let place = Place::new();
-    let cases = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  \
-                 - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n  - {kafka: newest, protocol: consumer}\n";
+    let few = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: newest, protocol: consumer}\n";
+    let more = "  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
+    let cases = if is_matrix() { format!("{few}{more}") } else { few.to_owned() };
     let readers = "  readers: {consume: perf, clients: 3, group: billing, client: {group.protocol: $protocol, auto.commit.interval.ms: 1000}}\n  \
                    audit: {consume: perf, clients: 2, group: audit, client: {partition.assignment.strategy: cooperative-sticky}}\n";
-    let said = start_scenario(&place, &scenario(cases, QUICKLY_JOINED, readers)).wait(RUN_DEADLINE);
+    let said = start_scenario(&place, &scenario(&cases, QUICKLY_JOINED, readers)).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
     let all = evidences(&place);
-    assert_eq!(all.len(), 6);
+    assert_eq!(all.len(), if is_matrix() { 6 } else { 2 });
     for (case, evidence) in all.iter().enumerate() {
         for item in ["readers", "audit"] {
             assert_conserved(evidence, item);

@@ -2,7 +2,7 @@
 //! numbers, and the same exit codes.
 
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_tool, one_at_a_time};
+use crate::fixture::{ended, kafka_tool, one_at_a_time, some_of};
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
@@ -67,7 +67,7 @@ impl<'a> Both<'a> {
 /// What is wrong with a command line is told in the tool's words, with its exit code.
 fn assert_errors_agree(both: &Both<'_>) {
     let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
-    for (name, more) in [
+    for (name, more) in some_of([
         ("no-size", &["--num-records", "10", "--throughput", "-1"][..]),
         ("unknown", &["--topics", "x"]),
         ("no-such", &["--compression-codec=x"]),
@@ -81,7 +81,7 @@ fn assert_errors_agree(both: &Both<'_>) {
         ("none", &["--num-records", "0"]),
         ("all-warm", &["--warmup-records", "10"]),
         ("twice", &["--producer-props", "acks=1"]),
-    ] {
+    ]) {
         let more = if name == "no-size" { more.to_vec() } else { [&common[..], more].concat() };
         let [theirs, ours] = both.run(name, &more);
         ended(&theirs, 1);

@@ -152,9 +152,9 @@ impl JavaProduceStream {
             }
         }
         self.opens_ns = None;
-        // Where a cap lets few records through, every client is the first one in its turn.
-        self.first = (self.first + 1) % self.clients.len().max(1);
-        for index in (self.first..self.clients.len()).chain(0..self.first) {
+        // Where a cap lets few records through, who had some comes last the next time.
+        let (first, count) = (self.first, self.clients.len());
+        for index in (first..count).chain(0..first) {
             let client = &mut self.clients[index];
             if !client.has_something() {
                 continue;
@@ -168,7 +168,11 @@ impl JavaProduceStream {
                 bucket: &mut self.token_bucket,
                 opens_ns: &mut self.opens_ns,
             };
+            let before = self.link.out().len();
             client.hand_over(records, *batch, &mut pace, recorder, self.link.out());
+            if self.link.out().len() > before {
+                self.first = (index + 1) % count;
+            }
             self.due.set(index, client.next_due(clock));
         }
     }
