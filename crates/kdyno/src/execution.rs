@@ -238,7 +238,12 @@ fn announce(planned: &Planned) {
         let length = kdyno_model::units::duration(first.expected_ns);
         out::note(&format!("first look: after about {length}, and there it may end"));
     }
-    for remark in &planned.remarks {
+    tell(&planned.remarks);
+}
+
+/// Says on standard error what a plan makes of what was typed and its author may not expect.
+pub(crate) fn tell(remarks: &[Note]) {
+    for remark in remarks {
         match remark {
             Note::Warning(text) => out::note(&format!("warning: {text}")),
             Note::Fact(fact) => out::note(fact),

@@ -7,7 +7,6 @@ use crate::payload::{BodyForm, Payloads, Pool};
 use crate::record_source::{batch_records_max, compression, compressor, record_source};
 use crate::recorder::Recorder;
 use crate::records::{Draws, RecordSource};
-use crate::schedule::Schedule;
 use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
@@ -322,11 +321,8 @@ impl Stream for ProduceStream {
         self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
-            if let Rate::Open { pieces, arrivals } = &self.plan.rate {
-                let schedule =
-                    Schedule::new(pieces, *arrivals, number, task.clients_total, self.context.seed);
-                let is_late = task.span.is_late();
-                client.set_schedule(if is_late { schedule.without_warmup() } else { schedule });
+            if let Some(schedule) = self.context.schedule(&self.plan.rate, number) {
+                client.set_schedule(schedule);
             }
             client.set_limit(self.plan.records_max, number, task.clients_total);
             self.due.set(index, client.next_due(clock));

@@ -3,6 +3,7 @@
 use crate::groups::Groups;
 use crate::net::Net;
 use crate::records::GivenBySource;
+use crate::schedule::Schedule;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::connection::Refusal;
@@ -10,7 +11,7 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::group::GroupError;
 use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::{LoadSpan, PhasesPlan};
+use kdyno_model::plan::{LoadSpan, PhasesPlan, Rate};
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
 use kdyno_model::seed::mix;
 use kdyno_model::worker::{FromWorker, StreamTask, WorkerEvent};
@@ -248,6 +249,13 @@ impl StreamContext {
     fn clients(&self) -> String {
         let count = self.task.client_count;
         if count == 1 { "1 client".to_owned() } else { format!("{count} clients") }
+    }
+
+    /// The schedule of the item's client `client`; a closed loop has none.
+    pub(crate) fn schedule(&self, rate: &Rate, client: u32) -> Option<Schedule> {
+        let Rate::Open { pieces, arrivals } = rate else { return None };
+        let schedule = Schedule::new(pieces, *arrivals, client, self.task.clients_total, self.seed);
+        Some(if self.is_late() { schedule.without_warmup() } else { schedule })
     }
 
     /// Seed of what becomes of the transactions of the stream's client `index`.

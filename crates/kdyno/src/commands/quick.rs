@@ -8,7 +8,7 @@ use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
-use kdyno_kafka::admin::AdminError;
+use kdyno_kafka::admin::{AdminError, TopicInfo};
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps, Plan, Protocol};
 use kdyno_model::properties::{Property, trim};
@@ -33,6 +33,10 @@ const CAPS: Caps = Caps {
     disk_bytes: Some(10 << 30),
     time_ns: Some(10 * 60 * 1_000_000_000),
 };
+
+/// Nothing is capped.
+const NO_CAPS: Caps =
+    Caps { produce_bytes_per_s: None, connections: None, partitions: None, disk_bytes: None, time_ns: None };
 
 /// What messages call the scenario.
 const SCENARIO: &str = "quick";
@@ -104,26 +108,38 @@ fn bootstrap(args: &QuickArgs, properties: &ClientProperties) -> Result<Vec<Stri
     }
 }
 
+/// A cluster as it is attached to without a target file: nothing capped and nothing allowed.
+pub(crate) fn attached(
+    target: &str,
+    bootstrap: Vec<String>,
+    properties: &ClientProperties,
+    topics: BTreeMap<String, String>,
+) -> AttachedPlan {
+    AttachedPlan {
+        target: target.to_owned(),
+        bootstrap,
+        cluster_id: String::new(),
+        security: Box::new(properties.security.clone()),
+        prefix: PREFIX.to_owned(),
+        topics,
+        caps: NO_CAPS,
+        allow: Vec::new(),
+        abort_if: Vec::new(),
+        facts: BTreeMap::new(),
+        price: None,
+        sustain_ns: None,
+    }
+}
+
 /// Asks the cluster who it is, and of what the topic is or will be made.
 fn look(
     args: &QuickArgs,
     bootstrap: &[String],
     properties: &ClientProperties,
 ) -> Result<(Target, TopicShape), Failure> {
-    let mut attached = AttachedPlan {
-        target: "quick".to_owned(),
-        bootstrap: bootstrap.to_vec(),
-        cluster_id: String::new(),
-        security: Box::new(properties.security.clone()),
-        prefix: PREFIX.to_owned(),
-        topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
-        caps: CAPS,
-        allow: Vec::new(),
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
-        price: None,
-        sustain_ns: None,
-    };
+    let topics = args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect();
+    let mut attached = attached("quick", bootstrap.to_vec(), properties, topics);
+    attached.caps = CAPS;
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
     let access = kdyno_lab::access(&attached, &properties.secrets, &|name| std::env::var_os(name))?;
@@ -131,7 +147,6 @@ fn look(
     let mut admin = access.admin(&client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
     attached.cluster_id = cluster.cluster_id.unwrap_or_default();
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let topic = match &args.topic {
         None => TopicShape {
             partitions: args.partitions,
@@ -144,8 +159,7 @@ fn look(
                 Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(name)))
                     .hint("it is not there, or this user may not describe it")
             })?;
-            let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
-            TopicShape { partitions: number(found.partitions.len()), replicas: number(replicas) }
+            TopicShape::of(found)
         }
     };
     Ok((Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }, topic))
@@ -166,6 +180,19 @@ pub(crate) fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
 pub(super) struct TopicShape {
     pub(super) partitions: u32,
     pub(super) replicas: u32,
+}
+
+impl TopicShape {
+    /// Of a topic that is there.
+    pub(super) fn of(topic: &TopicInfo) -> Self {
+        let replicas = topic.partitions.first().map_or(1, |partition| partition.replicas.len());
+        Self { partitions: number(topic.partitions.len()), replicas: number(replicas) }
+    }
+}
+
+/// A number of brokers, partitions or replicas, of which there is one at least.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
 /// Reads and plans the scenario.

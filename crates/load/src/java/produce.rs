@@ -11,7 +11,6 @@ use crate::net::Net;
 use crate::record_source::{batch_records_max, record_source};
 use crate::recorder::Recorder;
 use crate::records::RecordSource;
-use crate::schedule::Schedule;
 use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
@@ -217,14 +216,7 @@ impl Stream for JavaProduceStream {
         self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
-            let schedule = match &self.plan.rate {
-                Rate::Max { .. } => None,
-                Rate::Open { pieces, arrivals } => {
-                    Some(Schedule::new(pieces, *arrivals, number, task.clients_total, self.context.seed))
-                }
-            };
-            let schedule = schedule
-                .map(|schedule| if task.span.is_late() { schedule.without_warmup() } else { schedule });
+            let schedule = self.context.schedule(&self.plan.rate, number);
             client.start(schedule, self.plan.records_max, (number, task.clients_total));
             self.due.set(index, client.next_due(clock));
         }

@@ -8,7 +8,7 @@ mod plan;
 mod properties;
 
 use crate::cli::VERSION;
-use crate::execution::{Way, command_line, failed_or, measure};
+use crate::execution::{Way, command_line, failed_or, measure, tell};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_perf_test::consumer::{self, Asked, Options};
@@ -51,7 +51,7 @@ fn as_the_tool(failure: Failure) -> Failure {
 }
 
 fn print(lines: &[&str]) -> Result<(), Failure> {
-    lines.iter().try_for_each(|line| out::data(&format!("{line}\n")))
+    lines.iter().try_for_each(|line| out::line(line))
 }
 
 fn run(options: &Options) -> Outcome {
@@ -59,7 +59,7 @@ fn run(options: &Options) -> Outcome {
     let properties = ConsumerProperties::read(options)?;
     let planned = plan::plan(options, &properties)?;
     out::note("driver  native (kdyno's own client)");
-    planned.remarks.iter().for_each(output::remark);
+    tell(&planned.remarks);
     let mut output = Output::new(options);
     let way = Way {
         out: None,

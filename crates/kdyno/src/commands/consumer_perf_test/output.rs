@@ -10,7 +10,6 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, Grain};
 use kdyno_perf_test::consumer::{Consumed, Intervals, Options, timeout_warning};
 use kdyno_perf_test::java_format::fixed;
-use kdyno_plan::Note;
 use kdyno_store::RunFile;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -19,14 +18,6 @@ use std::path::Path;
 const NS_PER_MS: u64 = 1_000_000;
 const MS_PER_S: u64 = 1_000;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
-
-/// Says on standard error what the plan makes of what was typed.
-pub(super) fn remark(note: &Note) {
-    match note {
-        Note::Warning(text) => out::note(&format!("warning: {text}")),
-        Note::Fact(fact) => out::note(fact),
-    }
-}
 
 /// Prints while the run goes on, and at its end.
 pub(super) struct Output<'a> {
@@ -75,7 +66,7 @@ impl<'a> Output<'a> {
         let line = self.intervals.row(since_ms, consumed, to_ms(counted.unassigned_ns), time);
         if let Some(line) = line {
             // A reader that is gone is told of at the end.
-            let _ = out::data(&format!("{line}\n"));
+            let _ = out::line(&line);
         }
     }
 
@@ -89,7 +80,7 @@ impl<'a> Output<'a> {
         evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
         let is_short = i64::try_from(counts.fetched).unwrap_or(i64::MAX) < self.options.records;
         if is_short {
-            out::data(&format!("{}\n", timeout_warning(self.options.timeout_ms)))?;
+            out::line(&timeout_warning(self.options.timeout_ms))?;
         }
         let at_ms = |since_ns: u64| (t0_ms + to_ms(since_ns)).cast_signed();
         let consumed = Consumed {
@@ -100,7 +91,7 @@ impl<'a> Output<'a> {
             rebalance_ms: to_ms(counts.unassigned_ns).cast_signed(),
         };
         if !self.options.shows_intervals {
-            out::data(&format!("{}\n", consumed.row(|unix_ms| time(self.options, unix_ms))))?;
+            out::line(&consumed.row(|unix_ms| time(self.options, unix_ms)))?;
         }
         out::note(&self.summary(&evidence, &consumed, is_short));
         out::note(&format!("run     {}", run_file.display()));

@@ -1,12 +1,12 @@
 //! What the tool was asked for as a scenario, and its plan.
 
 use super::properties::{ConsumerProperties, TYPED};
-use crate::commands::quick::{hint, literal};
+use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_kafka::admin::AdminError;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{AttachedPlan, Caps, Plan, Role};
+use kdyno_model::plan::{Plan, Role};
 use kdyno_model::properties::{Property, trim};
 use kdyno_perf_test::consumer::{Options, Topics};
 use kdyno_plan::{Choices, Note};
@@ -16,18 +16,10 @@ use kdyno_scenario::input::{InputError, Place, listed, quoted};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// What messages call the scenario, and the name of its load item.
 const SCENARIO: &str = "consumer-perf-test";
 pub(super) const ITEM: &str = "consumer";
-/// Begins the client ids.
-const PREFIX: &str = "kdyno-";
-/// How long the first connection may take.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
-/// Nothing is written, and how much is read the user has said.
-const NO_CAPS: Caps =
-    Caps { produce_bytes_per_s: None, connections: None, partitions: None, disk_bytes: None, time_ns: None };
 /// Most names that are told of topics that match.
 const TOLD_MAX: usize = 5;
 /// Groups that nobody named end in a number below this one.
@@ -89,12 +81,6 @@ fn set_endings(plan: &mut Plan, options: &Options) {
     }
 }
 
-/// Of what the topic is made that is read.
-struct Topic {
-    partitions: u32,
-    replicas: u32,
-}
-
 fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
     let typed = options.bootstrap_server.split(',').map(str::trim).filter(|address| !address.is_empty());
     let addresses: Vec<String> = typed.map(str::to_owned).collect();
@@ -111,21 +97,8 @@ fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
 }
 
 /// Asks the cluster who it is, and of what the topic is made.
-fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, Topic), Failure> {
-    let mut attached = AttachedPlan {
-        target: SCENARIO.to_owned(),
-        bootstrap: bootstrap(options)?,
-        cluster_id: String::new(),
-        security: Box::new(properties.client.security.clone()),
-        prefix: PREFIX.to_owned(),
-        topics: BTreeMap::new(),
-        caps: NO_CAPS,
-        allow: Vec::new(),
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
-        price: None,
-        sustain_ns: None,
-    };
+fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, TopicShape), Failure> {
+    let mut attached = attached(SCENARIO, bootstrap(options)?, &properties.client, BTreeMap::new());
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
     let secrets = &properties.client.secrets;
@@ -149,10 +122,7 @@ fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, T
             .hint("it is not there, or this user may not describe it")
     })?;
     attached.topics.insert(SCENARIO.to_owned(), name.clone());
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
-    let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
-    let topic = Topic { partitions: number(found.partitions.len()), replicas: number(replicas) };
-    Ok((Target { attached, secrets: secrets.clone(), notes: Vec::new() }, topic))
+    Ok((Target { attached, secrets: secrets.clone(), notes: Vec::new() }, TopicShape::of(found)))
 }
 
 /// The one topic whose name matches a pattern as a whole.
@@ -225,7 +195,7 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(options: &Options, topic: &Topic, client: &[Setting<'_>]) -> String {
+fn scenario_text(options: &Options, topic: &TopicShape, client: &[Setting<'_>]) -> String {
     let client = client.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n");
     let from = if options.from_latest { "latest" } else { "earliest" };
     format!(

@@ -1,7 +1,7 @@
 //! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
 
 use super::scenario::ITEM;
-use crate::execution::Planned;
+use crate::execution::{Planned, tell};
 use crate::failure::Failure;
 use crate::out;
 use crate::progress::text_options;
@@ -16,7 +16,6 @@ use kdyno_model::plan::{Plan, Role};
 use kdyno_model::sample::Timing;
 use kdyno_model::units::count;
 use kdyno_perf_test::producer::{Figures, Latencies, Options, Second, Windows, total};
-use kdyno_plan::Note;
 use kdyno_report::terminal::trial_summary;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -34,12 +33,7 @@ pub(super) struct Told {
 
 /// What the plan makes of what was typed and its author may not expect.
 pub(super) fn remarks(options: &Options, planned: &Planned) {
-    for remark in &planned.remarks {
-        match remark {
-            Note::Warning(text) => out::note(&format!("warning: {text}")),
-            Note::Fact(fact) => out::note(fact),
-        }
-    }
+    tell(&planned.remarks);
     if options.properties.iter().any(|(name, _)| name == "max.block.ms") {
         out::note(
             "`max.block.ms` is not taken: a record that comes due while the buffer is full waits for room",
