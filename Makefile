@@ -9,6 +9,10 @@ SHELL := /bin/bash
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
 
+# Always of the whole workspace: a package by itself resolves to other features, and all that stands below would be
+# built once more.
+XTASK = cargo build --quiet --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target words; do \
 		printf '%-20s %s\n' "$$target" "$$words" || exit 0; done
@@ -20,17 +24,16 @@ demo: ## measure a real three-broker Kafka on this machine (minutes, most of the
 
 test: ## all tests, those against real clusters too; the last line is the summary
 	@scripts/setup.sh kafka
-	cargo xtask test
+	$(XTASK) test
 
 check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files
 	@scripts/setup.sh build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo xtask tidy
-	cargo xtask messages
-	cargo test --quiet --package kdyno-model --test reference
-	cargo test --quiet --package kdyno-scenario --test reference
-	cargo test --quiet --package kdyno-report --test report the_committed
+	$(XTASK) tidy
+	$(XTASK) messages
+	cargo test --quiet --workspace --test reference
+	cargo test --quiet --workspace --test report the_committed
 
 bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit (AGAINST=COMMIT)
 	@scripts/setup.sh bench
@@ -39,12 +42,12 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka
-	KDYNO_MATRIX=full cargo test --package kdyno-testbed --test clusters
-	KDYNO_MATRIX=full cargo test --package kdyno --test real_cluster -- each_group perf_test
+	KDYNO_MATRIX=full cargo test --workspace --test clusters
+	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- each_group perf_test
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
 	@scripts/setup.sh kafka
-	cargo test --package kdyno-load --test accuracy --test accounting
+	KDYNO_ACCURACY=full cargo test --workspace --test accuracy --test accounting
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy
 

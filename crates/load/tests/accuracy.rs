@@ -178,13 +178,17 @@ fn with_a_tick_every_record_agrees_within_one_tick() {
     assert_same_responses(&outcome, &measured(&load, &arrivals(&load), responses));
 }
 
-/// Accuracy tests 4 and 5: ten million arrivals at λ = 800/s, μ = 1000/s.
+/// Accuracy tests 4 and 5: ten million arrivals at λ = 800/s, μ = 1000/s (`make accuracy`), or else a quarter of them: the
+/// p99 then spreads twice as much, still well within 3 %.
 fn queue_p99_ms(arrivals: Arrivals) -> f64 {
-    let load = Load::open(800.0, arrivals).single_records().seconds(12_500.0);
+    let is_whole = std::env::var_os("KDYNO_ACCURACY").is_some_and(|value| value == "full");
+    let seconds = if is_whole { 12_500.0 } else { 3_125.0 };
+    let load = Load::open(800.0, arrivals).single_records().seconds(seconds);
     let time = ServiceTime::Exponential { mean_ns: 1e6 };
     let outcome = simulate(&load, cluster(Service::Queue { per: ServicePer::Record, time }));
     outcome.assert_accounted();
-    assert!(outcome.counts().acknowledged.abs_diff(10_000_000) < 5 * 3_200);
+    let expected = 800.0 * seconds;
+    assert!((outcome.counts().acknowledged as f64 - expected).abs() < 5.0 * expected.sqrt());
     outcome.histogram(Timing::Response).value_at_quantile(0.99) as f64 / 1e6
 }
 

@@ -2,6 +2,8 @@
 //! deadlines, and leaves nothing behind, also when a test fails.
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
+pub mod turns;
+
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,8 @@
 //! What a cluster does wrong, and what the plan makes of the load.
 
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, QUICKLY, Said};
-use crate::fixture::{MS, alone, beside_others, brokers, measured, provoke, scenario, topic};
+use crate::fixture::{MS, brokers, measured, provoke, scenario, topic};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, Stored};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};

@@ -1,7 +1,8 @@
 //! A comparison that is interrupted and goes on.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{Seen, beside_others, brokers, compare, scenario};
+use crate::fixture::{Seen, brokers, compare, scenario};
 use kdyno_kafka_server::fake_broker::tcp;
 use kdyno_model::conclusion::Conclusion;
 use rustix::process::Signal;

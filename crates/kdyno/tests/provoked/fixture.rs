@@ -9,22 +9,9 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::trial::TrialId;
 use kdyno_store::RunFile;
 use std::process::Command;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub const MS: u64 = 1_000_000;
 const CLUSTER_ID: &str = "kdyno-fake-cluster";
-
-static TURNS: RwLock<()> = RwLock::new(());
-
-/// For what loads the machine to its limits, or must not wait for a processor.
-pub fn alone() -> RwLockWriteGuard<'static, ()> {
-    TURNS.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// For small loads: several may run at once.
-pub fn beside_others() -> RwLockReadGuard<'static, ()> {
-    TURNS.read().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Waits until records are measured. The program says how it stands every five seconds, so the measure phase must last
 /// for longer than that.

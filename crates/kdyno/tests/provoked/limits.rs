@@ -1,7 +1,8 @@
 //! Limits on a real worker and real sockets; their sizes in simulated time: `crates/load/tests/limits.rs`.
 
 use crate::common::Place;
-use crate::fixture::{Seen, alone, brokers, provoke, scenario, used};
+use crate::common::turns::alone;
+use crate::fixture::{Seen, brokers, provoke, scenario, used};
 use kdyno_model::conclusion::LimitKind;
 
 /// Answers take 20 ms: what a client has under way sets the rate, and the machine does next to nothing.

@@ -1,7 +1,8 @@
 //! What befalls the worker: it is stopped, killed, held, or as fast as it can be.
 
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, Running, signal};
-use crate::fixture::{Seen, alone, beside_others, brokers, command, measured, provoke, scenario, used};
+use crate::fixture::{Seen, brokers, command, measured, provoke, scenario, used};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::LimitKind;
 use kdyno_model::finding::Value;

@@ -1,7 +1,8 @@
 //! What happens to a cluster between one trial and the next.
 
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{ended, one_at_a_time, start_scenario};
+use crate::fixture::{ended, start_scenario};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -35,7 +36,7 @@ fn kinds(evidence: &TrialEvidence) -> Vec<EventKind> {
 /// Programs that are not part of the run use a third of the processors meanwhile: both are told, each with its trial.
 #[test]
 fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let load = "rate: 200/s, value: 100B";
     let mut running =
@@ -84,7 +85,7 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
 /// A follower that is stopped falls out of sync; the next trial waits until it has caught up.
 #[test]
 fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let system = "mode: {controllers: 1}, storage: memory, config: {replica.lag.time.max.ms: 1500}";
     let load = "rate: 200/s, value: 100B, client: {acks: 1, request.timeout.ms: 2000ms, delivery.timeout.ms: 4000ms}";
@@ -130,7 +131,7 @@ fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
 /// those that are left.
 #[test]
 fn the_log_is_compared_where_a_leader_died() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let load = "rate: 500/s, value: 100B, client: {acks: 1}";
     let phases = "warmup: 1s, measure: 15s, drain: 5s";

@@ -1,7 +1,8 @@
 //! Bundled scenarios.
 
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{caveats, ended, figure_of, one_at_a_time};
+use crate::fixture::{caveats, ended, figure_of};
 use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
@@ -32,7 +33,7 @@ fn sum_of_seconds(place: &Place, case: &str, series: &str) -> f64 {
 
 #[test]
 fn the_first_scenario_replicates_and_loses_nothing() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
     let text = include_str!("../../../../scenarios/first-light.yaml");
@@ -62,7 +63,7 @@ fn the_first_scenario_replicates_and_loses_nothing() {
 
 #[test]
 fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let document = bundled(
         &place,

@@ -1,11 +1,12 @@
 //! Where clusters come from, and clusters that stand.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, one_at_a_time, scenario};
+use crate::fixture::{ended, scenario};
 
 #[test]
 fn an_unknown_version_is_named_in_one_message() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let args = ["cluster", "up", "new", "--kafka", "3.9.99"];
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
@@ -18,7 +19,7 @@ fn an_unknown_version_is_named_in_one_message() {
 
 #[test]
 fn without_maven_and_without_a_cached_release_one_message_says_so() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let path = place.file("small.yaml", &scenario(1, 2));
     // A Java, wherever the user has it, and nothing else.
@@ -41,7 +42,7 @@ fn without_maven_and_without_a_cached_release_one_message_says_so() {
 
 #[test]
 fn a_standing_cluster_is_listed_and_taken_down() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let up = ["cluster", "up", "mine", "--kafka", "4.1.1", "--heap", "256MiB"];
     let config = ["--config", "num.io.thread=4", "--config", "num.network.threads=2"];

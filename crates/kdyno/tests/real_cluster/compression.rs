@@ -1,7 +1,8 @@
 //! Levels of compression: what a broker, which unpacks what it is sent, makes of them.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{figure, one_at_a_time, ran, start_scenario};
+use crate::fixture::{figure, ran, start_scenario};
 
 /// Items by what their producers are set to: the ends of each codec's range, and lz4's fast compressor.
 const ITEMS: [(&str, &str); 7] = [
@@ -16,7 +17,7 @@ const ITEMS: [(&str, &str); 7] = [
 
 #[test]
 fn brokers_take_what_is_compressed_at_any_level() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let item = |(name, client): &(&str, &str)| {
         let shape = "produce: perf, clients: 1, rate: 200/s, value: 500B";

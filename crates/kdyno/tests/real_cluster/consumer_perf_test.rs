@@ -1,7 +1,8 @@
 //! `kdyno consumer-perf-test` beside Kafka's own tool: the same flags on one cluster and topic, and lines of the same shape.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_tool, one_at_a_time, some_of};
+use crate::fixture::{ended, kafka_tool, some_of};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 
@@ -84,7 +85,7 @@ fn fields(said: &Said) -> Vec<String> {
 
 #[test]
 fn the_same_flags_print_lines_of_the_same_shape() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let standing = Standing::new(0);
     let both = standing.both(&["--num-records", "5000"]);
     assert_eq!(shape(&both[0]), shape(&both[1]));
@@ -139,7 +140,7 @@ fn the_same_flags_print_lines_of_the_same_shape() {
 
 #[test]
 fn rows_of_intervals_have_the_same_shape_and_stand_in_for_the_last_one() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     // Longer than an interval: each has a row, with the records that come after it.
     let standing = Standing::new(3_000);
     let both = standing.both(&["--num-records", "20000", "--show-detailed-stats"]);
@@ -157,7 +158,7 @@ fn rows_of_intervals_have_the_same_shape_and_stand_in_for_the_last_one() {
 
 #[test]
 fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let standing = Standing::new(0);
     let line = "--bootstrap-server 127.0.0.1:1 --topic t --num-records 1";
     for typed in some_of([

@@ -1,7 +1,8 @@
 //! A comparison whose sides run at once.
 
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, one_at_a_time};
+use crate::fixture::ended;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{EventKind, Subject};
@@ -30,7 +31,7 @@ fn other_s(of: &TrialEvidence, name: &str) -> f64 {
 
 #[test]
 fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let path = place.file("duet.yaml", SCENARIO);
     let path = path.to_str().expect("plain path");

@@ -1,7 +1,8 @@
 //! End-to-end latencies on real brokers: of a load's own records, and of a probe beside it that reaches every leader.
 
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, figure, one_at_a_time, start_scenario};
+use crate::fixture::{ended, figure, start_scenario};
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
 use kdyno_store::RunFile;
@@ -23,7 +24,7 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 
 #[test]
 fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ended(&said, 0);

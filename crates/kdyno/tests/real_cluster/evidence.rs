@@ -1,7 +1,8 @@
 //! What is measured and kept, also of a run that was interrupted and goes on.
 
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, event_kinds, figure, one_at_a_time, start};
+use crate::fixture::{ended, event_kinds, figure, start};
 use kdyno_lab::{Progress, RunOptions, RunRequest};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 #[test]
 fn a_run_measures_counts_and_keeps_everything() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let said = start(&place, 1, 4).wait(RUN_DEADLINE);
     ended(&said, 0);
@@ -95,7 +96,7 @@ show: {columns: [writers.acked_per_s]}
 
 #[test]
 fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let scenario = place.file("settled.yaml", BY_EVIDENCE);
     let args = ["run", scenario.to_str().expect("plain path"), "--share", "--yes", "--seed", "1"];

@@ -1,16 +1,15 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{
-    caveats, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure,
-};
+use crate::fixture::{caveats, ended, event_kinds, figure, scenario, start, start_and_measure};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::INT);
@@ -24,7 +23,7 @@ fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
 
 #[test]
 fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let mut running = start(&place, 1, 120);
     running.wait_for_process("kafka.Kafka");
@@ -36,7 +35,7 @@ fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
 
 #[test]
 fn killing_kdyno_leaves_no_process_and_a_readable_run() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::KILL);
@@ -49,7 +48,7 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
 
 #[test]
 fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let running = start_and_measure(&place, 1, 120);
     let workers = running.processes("kdyno worker");
@@ -69,7 +68,7 @@ fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
 
 #[test]
 fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let running = start_and_measure(&place, 1, 120);
     let guards = running.processes("kdyno guard");
@@ -89,7 +88,7 @@ fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
 
 #[test]
 fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let running = start_and_measure(&place, 2, 10);
     let brokers = running.processes("kafka.Kafka");
@@ -113,7 +112,7 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
 
 #[test]
 fn a_full_disk_stops_the_run_with_one_clear_error() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let small = place.path().join("small-disk");
     let Some(_mount) = SmallDisk::mount(&small) else {

@@ -3,13 +3,6 @@
 use crate::common::{Place, QUICKLY, Running, Said};
 use serde_json::Value;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-pub fn one_at_a_time() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed before has cleaned up behind itself.
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
 pub fn is_matrix() -> bool {

@@ -1,9 +1,8 @@
 //! Consumer groups on real brokers: each group is handed every record, whatever happens to its members.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{
-    caveats, event_kinds, figure, figure_of, is_matrix, kafka_tool, one_at_a_time, ran, start_scenario,
-};
+use crate::fixture::{caveats, event_kinds, figure, figure_of, is_matrix, kafka_tool, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
 use kdyno_store::RunFile;
@@ -54,7 +53,7 @@ fn assert_conserved(evidence: &TrialEvidence, item: &str) {
 
 #[test]
 fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let few = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: newest, protocol: consumer}\n";
     let more = "  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
@@ -91,7 +90,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
 
 #[test]
 fn members_come_and_go_and_every_record_is_handed_over() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
     let readers = format!(
@@ -116,7 +115,7 @@ fn members_come_and_go_and_every_record_is_handed_over() {
 /// While its application works, a slow consumer fetches nothing that would tell it how the log grows.
 #[test]
 fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
@@ -135,7 +134,7 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
 
 #[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
     // from `latest` the others would skip what came meanwhile, as Java's do.
@@ -179,7 +178,7 @@ fn coordinator(place: &Place) -> u32 {
 
 #[test]
 fn a_group_goes_on_when_the_broker_that_coordinates_it_is_killed() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, group.initial.rebalance.delay.ms: 0}";
     let readers = "  readers: {consume: perf, clients: 3, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, auto.commit.interval.ms: 1000}}\n";

@@ -1,7 +1,8 @@
 //! Clients that come and go, and many of them, on real brokers.
 
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{event_kinds, figure, one_at_a_time, ran, start_scenario};
+use crate::fixture::{event_kinds, figure, ran, start_scenario};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
 use kdyno_store::RunFile;
@@ -25,7 +26,7 @@ show: {columns: [writers.acked_per_s, next.acked_per_s, readers.connect.p99, wri
 
 #[test]
 fn clients_come_and_go_beside_hundreds_of_others() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);

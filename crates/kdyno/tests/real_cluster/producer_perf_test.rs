@@ -1,8 +1,9 @@
 //! `kdyno producer-perf-test` beside Kafka's own tool: the same flags on the same cluster give the same lines, but for the
 //! numbers, and the same exit codes.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_tool, one_at_a_time, some_of};
+use crate::fixture::{ended, kafka_tool, some_of};
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
@@ -93,7 +94,7 @@ fn assert_errors_agree(both: &Both<'_>) {
 
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let both = Both::up(&place);
     let payloads = place.file("payloads.txt", "one|three|a longer payload than the others|");

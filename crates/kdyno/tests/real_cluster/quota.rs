@@ -1,7 +1,8 @@
 //! A quota of the brokers is named as the limit, and twice the quota carries twice as much.
 
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, kafka_tool, one_at_a_time, ran};
+use crate::fixture::{ended, kafka_tool, ran};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::Value;
@@ -19,7 +20,7 @@ phases: {warmup: 3s, measure: 6s, drain: 10s}
 
 #[test]
 fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
-    let _turn = one_at_a_time();
+    let _turn = alone();
     let place = Place::new();
     // Quotas are kept in windows of a second, of which few are looked back on.
     let config = ["--config", "quota.window.num=3"];

@@ -1,8 +1,9 @@
 //! Clusters that ask who comes. Runs on them go as on others, and what opens them is in the files that are for it: neither in
 //! what is printed nor in a log, a run file or the list of processes, whether the login is good, refused or cut off.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
-use crate::fixture::{ended, event_kinds, figure, kafka_tool, one_at_a_time, ran, start_scenario};
+use crate::fixture::{ended, event_kinds, figure, kafka_tool, ran, start_scenario};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
@@ -162,7 +163,7 @@ impl<'a> Secured<'a> {
 
 #[test]
 fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let cluster = Secured::up(&place);
     let login = jaas::parse(&cluster.property("sasl.jaas.config")).expect("a login");
@@ -234,7 +235,7 @@ fn files(place: &Place, name: &str) -> Vec<PathBuf> {
 
 #[test]
 fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     for is_cut_off in [false, true] {
         let place = Place::new();
         // However long it takes to look everywhere, a run that is cut off is still in its measure phase.

@@ -1,7 +1,8 @@
 //! Transactions on real brokers, since KIP-890 and before it.
 
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{figure_of, one_at_a_time, ran, start_scenario};
+use crate::fixture::{figure_of, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, StreamId, series};
 use kdyno_store::RunFile;
@@ -24,7 +25,7 @@ show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.
 
 #[test]
 fn transactions_are_committed_timed_and_found_in_the_log() {
-    let _turn = one_at_a_time();
+    let _turn = beside_others();
     let place = Place::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
