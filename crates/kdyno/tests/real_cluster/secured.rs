@@ -180,7 +180,7 @@ impl<'a> Secured<'a> {
         let group = ["--bootstrap-server", &address, "--group", "kdyno-mine"];
         let mut consume = [&["consumer-perf-test"][..], &topic, &group].concat();
         // Of this tool each has its flag.
-        typed.iter().for_each(|one| consume.extend(["--command-property", one]));
+        typed.iter().for_each(|one| consume.extend(["--command-property", one.as_str()]));
         for args in [produce, consume] {
             let mut running = self.place.start(self.place.command(&args));
             running.wait_for_process(" worker");
