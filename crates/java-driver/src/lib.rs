@@ -50,6 +50,10 @@ pub fn resolve(
     progress: &dyn Fn(&str),
 ) -> Result<Resolved, JavaDriverError> {
     let options = options::all(&driver.jvm)?;
+    // Before anything is fetched, which takes a Java too. Whoever has none needs one with a compiler.
+    if java::find_between(environment, "the Java client", (compile::JAVA_OLDEST, u32::MAX)).is_err() {
+        java::find_compiler(environment, compile::JAVA_OLDEST)?;
+    }
     let Jars { client, others, checkout } = client::jars(environment, &driver.client, progress)?;
     let client = ClientJar::read(&client)?;
     let java = java::find_between(environment, &client.name(), java_range(&client)?)?;

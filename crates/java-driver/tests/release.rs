@@ -110,6 +110,18 @@ fn a_source_that_does_not_compile_leaves_nothing_and_says_why() {
     assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
 }
 
+/// Maven runs on Java: asked first, it would only say that it cannot be run.
+#[test]
+fn without_java_nothing_is_fetched_and_a_jdk_is_asked_for() {
+    let temp = tempfile::tempdir().expect("temp");
+    let environment = Environment::in_folder(temp.path());
+    let error = resolved(&environment, MAIN, &[]).expect_err("no Java");
+    let told = "a Java compiler (javac) of version 11 or newer is needed once; found no Java";
+    assert_eq!(error.to_string(), told);
+    assert!(error.hint().is_some_and(|hint| hint.contains("install a JDK")), "{error}");
+    assert!(!environment.cache_dir.exists(), "nothing was begun");
+}
+
 #[test]
 fn a_release_that_does_not_exist_names_the_nearest() {
     let temp = tempfile::tempdir().expect("temp");

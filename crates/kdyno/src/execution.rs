@@ -118,11 +118,13 @@ pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Fail
 }
 
 /// Options whose values are not kept: addresses and topics of somebody's cluster, and properties, which may hold secrets.
-const HIDDEN: &[&str] = &["bootstrap-server", "command-property", "topic", "include"];
+const HIDDEN: &[&str] = &["bootstrap-server", PROPERTY, "topic", "include"];
+/// Kafka's producer tool takes a list of these. Where one alone is taken, what is typed behind it is no less private.
+const PROPERTY: &str = "command-property";
 
 /// The command line as the run file keeps it: of hidden values at most what stands before their `=`.
 pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
-    let mut is_hidden = false;
+    let (mut is_hidden, mut is_property) = (false, false);
     let redacted = |value: &str| match value.split_once('=') {
         Some((name, _)) => format!("{name}=redacted"),
         None => "redacted".to_owned(),
@@ -132,10 +134,14 @@ pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
             return redacted(&arg);
         }
         // Drop-in commands take options with one dash too.
-        let Some(option) = arg.strip_prefix('-') else { return arg };
+        let Some(option) = arg.strip_prefix('-') else {
+            return if is_property { redacted(&arg) } else { arg };
+        };
         let (name, value) = option.split_once('=').unzip();
         let name = name.unwrap_or(option);
-        let is_one = HIDDEN.contains(&name.strip_prefix('-').unwrap_or(name));
+        let bare = name.strip_prefix('-').unwrap_or(name);
+        is_property = bare == PROPERTY;
+        let is_one = HIDDEN.contains(&bare);
         match value {
             Some(value) if is_one => format!("-{name}={}", redacted(value)),
             None => {
@@ -437,9 +443,12 @@ mod tests {
             "a.b=c=d",
             "--command-property=e=f",
             "g=h",
+            "required",
+            "--json",
+            "y",
         ];
-        let expected =
-            "x -bootstrap-server redacted --command-property a.b=redacted --command-property=e=redacted g=h";
+        let expected = "x -bootstrap-server redacted --command-property a.b=redacted --command-property=e=redacted \
+                        g=redacted redacted --json y";
         assert_eq!(kept(&typed), expected);
     }
 

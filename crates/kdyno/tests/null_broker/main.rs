@@ -1,8 +1,9 @@
-//! Whole runs without Java: an attached "cluster" that is the null broker in a process of its own, or a fake one.
+//! Whole runs without brokers of Kafka: what they send to is the null broker in a process of its own, or a fake cluster.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod denied;
+mod java;
 mod producer_perf_test;
 mod quick;
 mod system;

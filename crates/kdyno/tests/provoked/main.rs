@@ -25,6 +25,7 @@
 //! | unknown setting | `real_cluster::evidence` |
 //! | page cache absorbed | any short run on a real disk, `first-light` for one; what the host writes back of other programs makes it no test: `analysis` (`caveats`), on readings |
 //! | host shared | `null_broker` |
+//! | full collection | `null_broker::java`: a signal makes a Java client collect its heap |
 //! | pairs lost, pairs unconditioned, these starts only, undeclared difference, evidence of runs | `analysis` (`conclusions`), `stored.rs` |
 //! | accounting broken, samples missing | nothing short of a defect of the worker makes them: `analysis` (`caveats`), on rows that lie |
 //! | steal | nothing but a hypervisor takes a processor: `analysis` (`caveats`), on readings |

@@ -7,6 +7,19 @@ use crate::fixture::{ended, kafka_tool, some_of};
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
+// Lines of three published reports, behind the name of the tool, as they are printed there. Huawei's is a template; Intel's is
+// a picture, of which its guide says in words what it holds.
+const HUAWEI: &str = "--producer-props bootstrap.servers={Connection address} acks=1 batch.size={batch.size} linger.ms=0 \
+                      --topic {Topic name} --num-records {num-records} --record-size 1024 --throughput 102400";
+const IBM_PRODUCER: &str = "--topic perf-test --num-records 20000000 --record-size 128 --throughput -1 \
+                            --producer.config /config/producer.properties";
+const IBM_CONSUMER: &str = "--topic perf-test --messages 20000000 --group kafka-perf \
+                            --consumer.config /config/consumer.properties --timeout 120000 --bootstrap-server ADDRESS:443";
+const INTEL: &str = "--topic test-PR78-BR4-PA32-R3 --payload-file kafka-payload.txt --payload-delimiter \\| \
+                     --num-records 15000000 --warmup-records 3000000 --throughput 50000 --print-metrics \
+                     --bootstrap-server ADDRESS:9093 --command-property acks=all compression.type=zstd batch.size=114688 \
+                     linger.ms=5";
+
 /// Each number as `#`; lines that are alike then stand once.
 fn shape(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(masked).collect();
@@ -92,6 +105,49 @@ fn assert_errors_agree(both: &Both<'_>) {
     }
 }
 
+/// They run as typed but for addresses, places of files, what the template leaves open, and numbers of records, a tenth or two
+/// of a percent of theirs. IBM's files say how its cluster is reached: not this one.
+fn assert_lines_of_reports_run(both: &Both<'_>) {
+    let (place, address) = (both.place, both.address.as_str());
+    let common = format!("bootstrap.servers={address}\n");
+    place.file("producer.properties", &format!("{common}compression.type=none\nacks=all\n"));
+    place.file("consumer.properties", &format!("{common}group.id=kafka-perf\n"));
+    place.file("kafka-payload.txt", "one|three|a longer payload than the others");
+    let run = |tool: &str, line: &str, changed: &[(&str, &str)]| {
+        let typed = changed.iter().fold(line.to_owned(), |line, (theirs, ours)| {
+            assert!(line.contains(theirs), "{theirs} is not in {line}");
+            line.replace(theirs, ours)
+        });
+        let args: Vec<&str> = std::iter::once(tool).chain(typed.split_whitespace()).collect();
+        let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+        ended(&said, 0);
+        said
+    };
+    let open = [("{batch.size}", "16384"), ("{Topic name}", "topic-01"), ("{num-records}", "30000")];
+    let huawei = [&[("{Connection address}", address)][..], &open].concat();
+    let said = run("producer-perf-test", HUAWEI, &huawei);
+    assert_sent(&said, &["30000 records sent, "]);
+    let said = run("producer-perf-test", IBM_PRODUCER, &[("20000000", "40000"), ("/config/", "")]);
+    assert_sent(&said, &["40000 records sent, "]);
+    let ibm = [("20000000", "40000"), ("/config/", ""), ("ADDRESS:443", address)];
+    let said = run("consumer-perf-test", IBM_CONSUMER, &ibm);
+    assert!(said.stdout.starts_with("Warning: --messages is deprecated."), "{said:?}");
+    let row = said.stdout.lines().last().unwrap_or_default();
+    assert_eq!(row.split(", ").nth(4), Some("40000"), "{said:?}");
+    let intel = [("15000000", "15000"), ("3000000", "3000"), ("ADDRESS:9093", address)];
+    let said = run("producer-perf-test", INTEL, &intel);
+    assert_sent(&said, &["15000 records sent, ", "12000 steady state records sent, "]);
+    assert!(said.stdout.contains("Number of records read: 3\nWarmup first 3000 records."), "{said:?}");
+}
+
+/// The totals begin so, and no record was lost on the way.
+fn assert_sent(said: &Said, totals: &[&str]) {
+    let last: Vec<&str> = said.stdout.lines().filter(|line| line.contains("99.9th")).collect();
+    assert_eq!(last.len(), totals.len(), "{said:?}");
+    assert!(last.iter().zip(totals).all(|(line, total)| line.starts_with(total)), "{said:?}");
+    assert!(said.stderr.contains("0 records failed, 0 unresolved"), "{said:?}");
+}
+
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
     let _turn = beside_others();
@@ -148,6 +204,7 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         assert_eq!(sent(&ours), sent(&theirs), "{name}");
     }
     assert_errors_agree(&both);
+    assert_lines_of_reports_run(&both);
     let theirs = kafka_tool(&place, TOOL, &[]);
     let ours = place.kdyno(&["producer-perf-test"]);
     assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));

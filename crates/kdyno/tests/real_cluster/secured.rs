@@ -3,7 +3,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
-use crate::fixture::{ended, event_kinds, figure, kafka_tool, ran, start_scenario};
+use crate::fixture::{ended, event_kinds, figure, is_matrix, kafka_tool, ran, start_scenario};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
@@ -20,6 +20,11 @@ load:
   readers: {consume: perf}
 phases: {warmup: 1s, condition: none, measure: 5s, drain: 5s}
 show: {columns: [writers.acked_per_s]}
+";
+/// Of a load, what Kafka's own Java client carries.
+const JAVA: &str = "  \
+  java_writers: {produce: perf, rate: 100/s, value: 100B, client: {driver: java, version: 4.1.1}}
+  java_readers: {consume: perf, client: {driver: java, version: 4.1.1}}
 ";
 const HEAD: &str = "kdyno: 1\nid: small\nquestion: Does it work?\n";
 const SYSTEM: &str = "\
@@ -78,9 +83,10 @@ impl Secrets {
         }
     }
 
-    /// Looks at command line and environment of every process of the place: brokers, guard, kdyno and its worker.
-    fn are_in_no_process(&self, place: &Place) {
-        let processes = place.processes(0);
+    /// Looks at command line and environment of every process of the place but this one: brokers, guard, kdyno and its
+    /// worker, Java clients.
+    fn are_in_no_process(&self, place: &Place, but: u32) {
+        let processes = place.processes(but);
         for name in ["kafka.Kafka", " worker"] {
             assert!(processes.iter().any(|(_, line)| line.contains(name)), "no {name}: {processes:?}");
         }
@@ -144,20 +150,48 @@ impl<'a> Secured<'a> {
         lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next().expect(name)
     }
 
-    /// Starts a run by a properties file.
-    fn run(&self, properties: &Path) -> Running<'a> {
+    /// Starts a run of this load by a properties file.
+    fn run(&self, load: &str, properties: &Path) -> Running<'a> {
         let own = self.path.to_str().expect("plain path");
         assert!(self.target.contains(own), "{}", self.target);
         let target = self.target.replace(own, properties.to_str().expect("plain path"));
         self.place.file("target.yaml", &target);
-        self.place.file("small.yaml", &format!("{HEAD}{LOAD}"));
+        self.place.file("small.yaml", &format!("{HEAD}{load}"));
         let args = ["run", "small.yaml", "--target", "target.yaml", "--share", "--yes", "--seed", "1"];
         self.place.start(self.place.command(&args))
     }
 
     /// What comes of a run where the file says something else.
     fn run_by(&self, text: &str) -> Said {
-        self.run(&self.place.file("private/wrong.properties", text)).wait(RUN_DEADLINE)
+        self.run(LOAD, &self.place.file("private/wrong.properties", text)).wait(RUN_DEADLINE)
+    }
+
+    /// Opens the cluster with the drop-in commands, to which everything of its file is typed. So secrets are on the command
+    /// line of the user's own, and on no other.
+    fn open_by_drop_ins(&self, secrets: &Secrets) {
+        const RECORDS: &str = "6000";
+        let all = Properties::parse(self.text.as_bytes()).expect("properties");
+        let typed: Vec<String> =
+            all.properties.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
+        let topic = ["--topic", "kdyno-mine", "--num-records", RECORDS];
+        let paced = ["--record-size", "100", "--throughput", "3000", "--command-property"];
+        let mut produce = [&["producer-perf-test"][..], &topic, &paced].concat();
+        produce.extend(typed.iter().map(String::as_str));
+        let address = self.property("bootstrap.servers");
+        let group = ["--bootstrap-server", &address, "--group", "kdyno-mine"];
+        let mut consume = [&["consumer-perf-test"][..], &topic, &group].concat();
+        // Of this tool each has its flag.
+        typed.iter().for_each(|one| consume.extend(["--command-property", one.as_str()]));
+        for args in [produce, consume] {
+            let mut running = self.place.start(self.place.command(&args));
+            running.wait_for_process(" worker");
+            secrets.are_in_no_process(self.place, running.pid());
+            let said = running.wait(RUN_DEADLINE);
+            ended(&said, 0);
+            let last = said.stdout.lines().last().unwrap_or_default();
+            let is_all = last.starts_with("6000 records sent, ") || last.split(", ").nth(4) == Some(RECORDS);
+            assert!(is_all, "{said:?}");
+        }
     }
 }
 
@@ -170,15 +204,18 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     let (password, key) = (login.options["password"].as_str(), cluster.property("ssl.keystore.key"));
     let secrets = Secrets::of(&[password, &key, WRONG]);
 
-    let mut running = cluster.run(&cluster.path);
+    let load = LOAD.replace("phases:", &format!("{JAVA}phases:"));
+    let mut running = cluster.run(&load, &cluster.path);
     running.wait_for("· measure");
-    secrets.are_in_no_process(&place);
+    assert_eq!(running.processes("kdyno.driver.Main").len(), 2, "Java clients of two items");
+    secrets.are_in_no_process(&place, 0);
     ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     // Coordinators ask who comes, too, and have ACLs of their own.
     for address in ["writers.acked_per_s", "orders.committed", "readers.fetched_per_s"] {
         assert!(figure(&document, address) > 0.0, "{address}");
     }
+    assert_java_was_let_in(&document);
     assert_eq!(["writers.failed", "orders.failed"].map(|failed| figure(&document, failed)), [0.0, 0.0]);
     let kinds = event_kinds(&document);
     assert!(!kinds.iter().any(|kind| kind == "disconnected" || kind == "refused"), "{kinds:?}");
@@ -210,12 +247,52 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     let java =
         ["--bootstrap-server", &address, "--command-config", path, "--create", "--topic", "kdyno-mine"];
     ended(&kafka_tool(&place, "org.apache.kafka.tools.TopicCommand", &java), 0);
+    cluster.open_by_drop_ins(&secrets);
     let quick = ["quick", "--command-config", path, "--duration", "2s", "--share"];
     ran(&place.start(place.command(&quick)).wait(RUN_DEADLINE));
     ended(&place.start(place.command(&["cluster", "down", "sec"])).wait(RUN_DEADLINE), 0);
     assert!(!cluster.path.exists(), "it goes with the cluster");
     secrets.are_in_no_file(&place, &[&private]);
     place.expect_no_processes();
+}
+
+/// Its clients wrote and read as others do, and knew all that they were told.
+fn assert_java_was_let_in(document: &serde_json::Value) {
+    for address in ["java_writers.acked_per_s", "java_readers.fetched_per_s"] {
+        assert!(figure(document, address) > 0.0, "{address}");
+    }
+    assert_eq!(figure(document, "java_writers.failed"), 0.0);
+    let kinds = event_kinds(document);
+    assert!(!kinds.contains(&"client-warning".to_owned()), "{}", document["events"]);
+}
+
+/// The rest of a long table, of which SCRAM with certificates is part of the test above: a cluster for each, so with
+/// `make test-matrix` alone.
+#[test]
+fn java_clients_are_let_in_by_each_kind_of_listener() {
+    if !is_matrix() {
+        return;
+    }
+    let _turn = beside_others();
+    for clients in [
+        "{protocol: SSL}",
+        "{protocol: SSL, tls: 1.2, certificates: required}",
+        "{protocol: SASL_SSL, sasl: PLAIN}",
+        "{protocol: SASL_PLAINTEXT, sasl: SCRAM-SHA-256}",
+        "{protocol: SASL_SSL, sasl: OAUTHBEARER}",
+    ] {
+        let place = Place::new();
+        let scenario = format!(
+            "{HEAD}system: {{kafka: newest, limits: {{heap: 256MiB}}, listeners: {{clients: {clients}}}}}\n\
+             topics: {{perf: {{partitions: 2, replicas: 1}}}}\nload:\n{JAVA}\
+             phases: {{warmup: 1s, condition: none, measure: 3s, drain: 5s}}\n\
+             show: {{columns: [java_writers.acked_per_s]}}\n"
+        );
+        let said = start_scenario(&place, &scenario).wait(RUN_DEADLINE);
+        assert!(matches!(said.code, Some(0 | 6)), "{clients}: {said:?}");
+        assert_java_was_let_in(&place.show());
+        place.expect_no_processes();
+    }
 }
 
 /// The files of this name.
@@ -251,7 +328,7 @@ fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
         let key = all.get("ssl.keystore.key").expect("a key");
         assert_eq!(std::fs::metadata(settings).expect("there").permissions().mode() & 0o777, 0o600);
         let secrets = Secrets::of(&[password, key]);
-        secrets.are_in_no_process(&place);
+        secrets.are_in_no_process(&place, 0);
         secrets.are_in_no_file(&place, &[settings]);
         if is_cut_off {
             running.processes("kafka.Kafka").into_iter().for_each(|pid| signal(pid, Signal::KILL));

@@ -4,6 +4,7 @@ use super::*;
 use kdyno_model::plan::{
     Arrivals, AttachedPlan, Caps, Compression, Fill, Rate, RatePiece, RecordPlan, TransactionsPlan,
 };
+use kdyno_model::secret::SecretRef;
 use kdyno_perf_test::producer;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -125,9 +126,9 @@ fn transactions_and_numbers_are_planned() {
     assert!(why.contains("--payload-monotonic counts up to"), "{why}");
 }
 
+/// The file of a run holds the plan and the text of its scenario: of what was typed they have at most a name.
 #[test]
-fn secrets_that_are_typed_lie_in_a_private_file_while_the_run_goes_on() {
-    use std::os::unix::fs::PermissionsExt;
+fn secrets_that_are_typed_are_variables_of_the_command_alone() {
     let login = "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" \
                  password=\"hunter2=\";";
     let mut args: Vec<String> =
@@ -143,12 +144,21 @@ fn secrets_that_are_typed_lie_in_a_private_file_while_the_run_goes_on() {
     let properties =
         super::super::properties::read(&options).map_err(|failure| failure.message).expect("properties");
     assert!(properties.client.security.sasl.is_some());
-    let file = properties.client.secrets.values().find_map(|secret| match secret {
-        kdyno_model::secret::SecretRef::Property { file, .. } => Some(file.clone()),
-        _ => None,
-    });
-    let file = file.expect("a file");
-    assert_eq!(std::fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
-    drop(properties);
-    assert!(!file.exists());
+    let references: Vec<&SecretRef> = properties.client.secrets.values().collect();
+    let [SecretRef::Env(variable)] = references.as_slice() else { panic!("{references:?}") };
+    assert_eq!(properties.variable(variable).expect("a value"), "hunter2=");
+    assert_eq!(std::env::var_os(variable), None, "nobody else has it");
+    assert_eq!(properties.variable("PATH"), std::env::var_os("PATH"), "a file may refer to the environment");
+    let mut target = target("t");
+    *target.attached.security = properties.client.security.clone();
+    target.secrets.clone_from(&properties.client.secrets);
+    let (partitions, replicas) = TOPIC_SHAPE;
+    let planned = planned(&options, &properties, (target, TopicShape { partitions, replicas }), None)
+        .map_err(|failure| failure.message)
+        .expect("a plan");
+    let plan = serde_json::to_string(&planned.plan).expect("JSON");
+    assert!(plan.contains(variable.as_str()), "the lab asks for it by this name: {plan}");
+    for told in [&plan, &planned.scenario_text, &format!("{:?}", planned.remarks)] {
+        assert!(!told.contains("hunter2"), "{told}");
+    }
 }
