@@ -50,7 +50,7 @@ pub(crate) fn check(
     Ok(lock)
 }
 
-/// Is there room for what a trial of the case writes?
+/// Is there room for what a trial of the case writes, or what conditions its cluster at a given rate?
 pub(crate) fn room(
     plan: &Plan,
     case: &CasePlan,
@@ -59,11 +59,12 @@ pub(crate) fn room(
     environment: &Environment,
 ) -> Result<(), TestbedError> {
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
-    if let Some(bytes) = kdyno_plan::bytes_to_write_of_trial(case) {
+    let of_case = |case: &CasePlan| kdyno_plan::bytes_to_write_of_case(plan, case);
+    if let Some(bytes) = of_case(case) {
         let other = beside(plan, case).filter(|other| {
             matches!(&other.system, SystemPlan::Local(of_other) if of_other.storage == cluster.storage)
         });
-        let of_other = other.and_then(kdyno_plan::bytes_to_write_of_trial).unwrap_or(0);
+        let of_other = other.and_then(of_case).unwrap_or(0);
         return preflight::check_room(&folders, bytes.saturating_add(of_other));
     }
     // A maximum rate writes what it can; the brokers' retention is then what bounds it.
