@@ -2,8 +2,9 @@
 
 use crate::connections;
 use crate::error::LabError;
+use crate::heaps::heaps;
 use crate::java_clients::drivers;
-use crate::preflight::{heaps, jvms, local, room};
+use crate::preflight::{jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
@@ -57,8 +58,8 @@ pub fn dry_run_checks(
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
-        let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
-        add(preflight::memory_warning(heaps, free).map_or(Note::Fact(fact), Note::Warning));
+        let fact = format!("memory: heaps of {heaps}, {} free", shown(free));
+        add(heaps.warning(free).map_or(Note::Fact(fact), Note::Warning));
     }
     if let Some(jvms) = jvms(plan) {
         add(processors(plan, jvms, kdyno_testbed::host::processors()));

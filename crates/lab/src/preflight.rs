@@ -2,6 +2,7 @@
 
 use crate::connections;
 use crate::error::LabError;
+use crate::heaps::heaps;
 use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
@@ -35,7 +36,7 @@ pub(crate) fn check(
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
     }
-    if let Some(warning) = heaps(plan).and_then(|(heaps, free)| preflight::memory_warning(heaps, free)) {
+    if let Some(warning) = heaps(plan).and_then(|(heaps, free)| heaps.warning(free)) {
         (options.progress)(Progress::Warning(warning));
     }
     let progress = RefCell::new(&mut *options.progress);
@@ -101,12 +102,6 @@ pub(crate) fn room_for_trial(
         SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => Ok(()),
     }
-}
-
-/// Heaps of the clusters that stand at once, bytes, where that is most, and the host's free memory; `None` without a
-/// cluster of our own.
-pub(crate) fn heaps(plan: &Plan) -> Option<(u64, u64)> {
-    Some((most_at_once(plan, preflight::heap_bytes)?, kdyno_testbed::host::memory_available_bytes()?))
 }
 
 /// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.
