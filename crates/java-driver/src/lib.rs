@@ -15,6 +15,7 @@ mod options;
 mod sources;
 
 pub use error::JavaDriverError;
+pub use options::heap_bytes;
 pub use sources::{SOURCES, Source};
 
 use client::Jars;

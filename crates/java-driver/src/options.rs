@@ -18,15 +18,16 @@ const ENDS_WITHOUT_MEMORY: &str = "-XX:+ExitOnOutOfMemoryError";
 
 /// What begins an option that says how large the heap may become.
 const SAYS_HEAP: [&str; 4] = ["-Xmx", "-XX:MaxHeapSize", "-XX:MaxRAMPercentage", "-XX:MaxRAM="];
+/// Share of the memory that Java takes for a heap of which nothing is said, percent.
+const HEAP_SHARE: f64 = 25.0;
 /// Options that name what is run: that is the driver.
 const NAMES_CLASSES: [&str; 7] = ["-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "--source"];
 
 /// Ours, as far as they stand, and behind them the user's.
 pub(crate) fn all(given: &[String]) -> Result<Vec<String>, JavaDriverError> {
     given.iter().try_for_each(|option| check(option))?;
-    let says = |option: &String, begins: &[&str]| begins.iter().any(|begin| option.starts_with(begin));
     let mut all = vec![HEADLESS.to_owned(), ENDS_WITHOUT_MEMORY.to_owned()];
-    if !given.iter().any(|option| says(option, &SAYS_HEAP)) {
+    if !says_heap(given) {
         all.push(HEAP.to_owned());
     }
     let names_collector = |option: &String| option.starts_with("-XX:+Use") && option.ends_with("GC");
@@ -35,6 +36,42 @@ pub(crate) fn all(given: &[String]) -> Result<Vec<String>, JavaDriverError> {
     }
     all.extend(given.iter().cloned());
     Ok(all)
+}
+
+fn says_heap(given: &[String]) -> bool {
+    given.iter().any(|option| SAYS_HEAP.iter().any(|begin| option.starts_with(begin)))
+}
+
+/// The largest that the heap of a process with these options of the user's becomes, bytes, on a host with so much memory.
+pub fn heap_bytes(given: &[String], memory_bytes: u64) -> u64 {
+    if !says_heap(given) {
+        return HEAP.strip_prefix("-Xmx").and_then(size).unwrap_or(0);
+    }
+    if let Some(bytes) = last_of(given, &["-Xmx", "-XX:MaxHeapSize="]).and_then(size) {
+        return bytes;
+    }
+    let memory = last_of(given, &["-XX:MaxRAM="]).and_then(size).unwrap_or(memory_bytes);
+    let share = last_of(given, &["-XX:MaxRAMPercentage="]).and_then(|text| text.parse().ok());
+    (memory as f64 * share.unwrap_or(HEAP_SHARE) / 100.0) as u64
+}
+
+/// What follows the beginning of the last option that begins so: it is the one that counts.
+fn last_of<'a>(given: &'a [String], begins: &[&str]) -> Option<&'a str> {
+    let value = |option: &'a String| begins.iter().find_map(|begin| option.strip_prefix(*begin));
+    given.iter().rev().find_map(value)
+}
+
+/// A size as Java takes it, bytes.
+fn size(text: &str) -> Option<u64> {
+    let unit: u64 = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 1 << 10,
+        'm' => 1 << 20,
+        'g' => 1 << 30,
+        't' => 1 << 40,
+        _ => 1,
+    };
+    let number = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 fn check(option: &str) -> Result<(), JavaDriverError> {
@@ -77,6 +114,20 @@ mod tests {
             "-Djava.awt.headless=true -XX:+ExitOnOutOfMemoryError -Xmx512M -XX:+UseZGC"
         );
         assert!(options(&["-Xms1g", "-XX:+UseStringDeduplication"]).contains("-Xmx512M -XX:+UseG1GC -Xms1g"));
+    }
+
+    #[test]
+    fn a_heap_is_as_large_as_java_makes_it() {
+        let memory_bytes = 8 << 30;
+        let mib = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|option| (*option).to_owned()).collect();
+            heap_bytes(&given, memory_bytes) >> 20
+        };
+        assert_eq!((mib(&[]), mib(&["-Xms1g", "-XX:+UseZGC"])), (512, 512));
+        assert_eq!((mib(&["-Xmx1g"]), mib(&["-Xmx2G", "-Xmx300m"])), (1024, 300));
+        assert_eq!((mib(&["-XX:MaxHeapSize=1048576k"]), mib(&["-Xmx1073741824"])), (1024, 1024));
+        assert_eq!(mib(&["-XX:MaxRAMPercentage=50", "-Xmx1t"]), 1 << 20, "a size comes before a share");
+        assert_eq!((mib(&["-XX:MaxRAMPercentage=50"]), mib(&["-XX:MaxRAM=4g"])), (4096, 1024));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::connections;
 use crate::error::LabError;
+use crate::heaps::heaps;
 use crate::java_clients::drivers;
-use crate::preflight::{heaps, jvms, local, room};
+use crate::preflight::{jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
@@ -57,8 +58,8 @@ pub fn dry_run_checks(
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
-        let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
-        add(preflight::memory_warning(heaps, free).map_or(Note::Fact(fact), Note::Warning));
+        let fact = format!("memory: heaps of {heaps}, {} free", shown(free));
+        add(heaps.warning(free).map_or(Note::Fact(fact), Note::Warning));
     }
     if let Some(jvms) = jvms(plan) {
         add(processors(plan, jvms, kdyno_testbed::host::processors()));
@@ -144,7 +145,7 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
     };
     let cases = || local(plan).filter(|(_, cluster)| here(cluster));
     let of_broker = |(case, cluster): (&CasePlan, &ClusterPlan)| {
-        kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
+        kdyno_plan::bytes_to_write_of_case(plan, case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
     };
     let written = volume(cases().map(of_broker), " on average");
     let sets_retention = |(case, cluster): (&CasePlan, &ClusterPlan)| {
@@ -161,8 +162,17 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
         Err(error) => error.to_string(),
     });
     let free: Vec<String> = free.collect();
-    let trial = of_trial(plan);
-    format!("disk: {trial} each broker writes {written}, replicas included; {}{kept}", free.join(", "))
+    let before = conditioning(plan);
+    let (trial, free) = (of_trial(plan), free.join(", "));
+    format!("disk: {trial} each broker writes {written}, replicas included{before}; {free}{kept}")
+}
+
+/// That a fresh cluster is conditioned as fast as it goes, which is in no figure.
+fn conditioning(plan: &Plan) -> String {
+    plan.unpaced_conditioning().map_or_else(String::new, |how| {
+        let most = kdyno_model::units::duration(how.most_ns);
+        format!("; before the first one, conditioning writes what it can in {most} at most")
+    })
 }
 
 fn attached(plan: &Plan) -> String {
@@ -249,7 +259,8 @@ mod tests {
         let disk =
             "disk: per trial each broker writes at most about 1.91 MiB on average, replicas included; ";
         assert!(facts[1].starts_with(disk), "{facts:?}");
-        assert!(facts[1].contains(" free in "), "{facts:?}");
+        let before = "; before the first one, conditioning writes what it can in 1 min at most; ";
+        assert!(facts[1].contains(before) && facts[1].contains(" free in "), "{facts:?}");
         assert!(facts[1].ends_with("; each cluster's retention is set to keep its logs within half of that"));
         assert!(facts[2].starts_with("memory: heaps of 192 MiB, "), "{facts:?}");
         assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");

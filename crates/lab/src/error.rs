@@ -49,6 +49,14 @@ pub enum LabError {
         /// What the cluster or the network said.
         source: AdminError,
     },
+    /// The cluster cannot be reached any more, so topics that were made on it stay.
+    #[error("the cluster cannot be reached any more: {source}; topics of the run stay on it: {topics}")]
+    TopicsStay {
+        /// Their names.
+        topics: String,
+        /// What the network said.
+        source: AdminError,
+    },
     /// A topic of the scenario could not be made.
     #[error("could not make topic `{address}`: {source}")]
     Topic {
@@ -189,6 +197,14 @@ impl LabError {
         }
     }
 
+    /// The error and its hint in one sentence, where it is not what the run ends with.
+    pub(crate) fn in_passing(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self}; {hint}"),
+            None => self.to_string(),
+        }
+    }
+
     /// What the user can do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -197,6 +213,10 @@ impl LabError {
             Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),
+            Self::TopicsStay { .. } => Some(
+                "did its brokers go away? when they answer again, `kdyno clean --target FILE` removes these topics"
+                    .to_owned(),
+            ),
             // The brokers' own words name the setting.
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))

@@ -20,6 +20,7 @@ mod connections;
 mod dry_run_checks;
 mod error;
 mod given;
+mod heaps;
 pub mod inbox;
 mod java_clients;
 mod limit;

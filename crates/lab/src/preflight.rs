@@ -2,6 +2,7 @@
 
 use crate::connections;
 use crate::error::LabError;
+use crate::heaps::heaps;
 use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
@@ -35,7 +36,7 @@ pub(crate) fn check(
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
     }
-    if let Some(warning) = heaps(plan).and_then(|(heaps, free)| preflight::memory_warning(heaps, free)) {
+    if let Some(warning) = heaps(plan).and_then(|(heaps, free)| heaps.warning(free)) {
         (options.progress)(Progress::Warning(warning));
     }
     let progress = RefCell::new(&mut *options.progress);
@@ -50,7 +51,7 @@ pub(crate) fn check(
     Ok(lock)
 }
 
-/// Is there room for what a trial of the case writes?
+/// Is there room for what a trial of the case writes, or what conditions its cluster at a given rate?
 pub(crate) fn room(
     plan: &Plan,
     case: &CasePlan,
@@ -59,11 +60,12 @@ pub(crate) fn room(
     environment: &Environment,
 ) -> Result<(), TestbedError> {
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
-    if let Some(bytes) = kdyno_plan::bytes_to_write_of_trial(case) {
+    let of_case = |case: &CasePlan| kdyno_plan::bytes_to_write_of_case(plan, case);
+    if let Some(bytes) = of_case(case) {
         let other = beside(plan, case).filter(|other| {
             matches!(&other.system, SystemPlan::Local(of_other) if of_other.storage == cluster.storage)
         });
-        let of_other = other.and_then(kdyno_plan::bytes_to_write_of_trial).unwrap_or(0);
+        let of_other = other.and_then(of_case).unwrap_or(0);
         return preflight::check_room(&folders, bytes.saturating_add(of_other));
     }
     // A maximum rate writes what it can; the brokers' retention is then what bounds it.
@@ -100,12 +102,6 @@ pub(crate) fn room_for_trial(
         SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => Ok(()),
     }
-}
-
-/// Heaps of the clusters that stand at once, bytes, where that is most, and the host's free memory; `None` without a
-/// cluster of our own.
-pub(crate) fn heaps(plan: &Plan) -> Option<(u64, u64)> {
-    Some((most_at_once(plan, preflight::heap_bytes)?, kdyno_testbed::host::memory_available_bytes()?))
 }
 
 /// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.

@@ -171,18 +171,32 @@ impl Provisions {
         }
     }
 
-    /// Takes everything down that is the run's own; the first thing that goes wrong is told.
-    pub(crate) fn take_down(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    /// Takes everything down that is the run's own, and returns what the run ends with: the first thing that went wrong,
+    /// which is what did `before`, if anything. All else is only told, so that nobody has to guess what stays.
+    pub(crate) fn take_down(
+        &mut self,
+        before: Option<LabError>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Option<LabError> {
         if self.standing.iter().any(|standing| !standing.system.is_attached()) {
             progress(Progress::Step("taking the system down".to_owned()));
         }
-        let mut outcome = Ok(());
+        let mut failure = before;
         for mut standing in self.standing.drain(..) {
             let topics = standing.drop_topics(progress);
-            outcome = outcome.and(topics).and(standing.system.stop());
+            for error in [topics, standing.system.stop()].into_iter().filter_map(Result::err) {
+                failure = Some(first_of(failure, error, progress));
+            }
         }
-        outcome
+        failure
     }
+}
+
+/// What went wrong before, if anything; what is not the first is told.
+fn first_of(before: Option<LabError>, error: LabError, progress: &mut dyn FnMut(Progress)) -> LabError {
+    let Some(before) = before else { return error };
+    progress(Progress::Warning(error.in_passing()));
+    before
 }
 
 /// Whether a cluster of one start stays when a trial of another, or of the same, comes. One that has lost a process
@@ -230,6 +244,20 @@ mod tests {
         assert!(stays((2, 2), true, false), "that of the other side");
         assert!(!stays((1, 2), true, true), "the same system, started anew");
         assert!(!stays((1, 2), true, false));
+    }
+
+    #[test]
+    fn what_went_wrong_first_is_what_a_run_ends_with_and_all_else_is_told() {
+        let error = || LabError::NullBroker { why: "it has no port".to_owned() };
+        let mut told = Vec::new();
+        let mut progress = |progress| match progress {
+            Progress::Warning(words) => told.push(words),
+            _ => panic!("a warning"),
+        };
+        assert!(matches!(first_of(None, error(), &mut progress), LabError::NullBroker { .. }));
+        let first = first_of(Some(LabError::NoBrokerLeft), error(), &mut progress);
+        assert!(matches!(first, LabError::NoBrokerLeft));
+        assert_eq!(told, ["it has no port"]);
     }
 
     #[test]

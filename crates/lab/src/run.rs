@@ -330,8 +330,7 @@ impl Run<'_> {
             let _ = self.store.log("cluster", &error.log_tail().join("\n"));
         }
         let judged = self.judge_together(out_of_time.is_some());
-        let taken_down = self.provisions.take_down(self.options.progress);
-        failure = failure.or(judged.err()).or(taken_down.err());
+        failure = self.provisions.take_down(failure.or(judged.err()), self.options.progress);
         let why = failure.as_ref().map(|error| self.private.hide(&error.to_string()));
         let end = SessionEnd {
             status: status(failure.as_ref(), out_of_time.is_some()),

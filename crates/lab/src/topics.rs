@@ -1,7 +1,7 @@
 //! The topics of a trial: made fresh, named so that no other run's topic can be meant, deleted afterwards.
 
 use crate::error::LabError;
-use kdyno_kafka::admin::{Access, Admin};
+use kdyno_kafka::admin::{Access, Admin, AdminError};
 use kdyno_model::plan::TopicPlan;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeMap;
@@ -51,7 +51,8 @@ impl Topics {
         if made.existing.len() == plans.len() && !plans.is_empty() {
             return Ok(made);
         }
-        let mut admin = connect(access, prefix, "make topics")?;
+        let mut admin = admin(access, prefix)
+            .map_err(|source| LabError::Admin { what: "connect to make topics".to_owned(), source })?;
         for (address, plan) in plans.iter().filter(|(address, _)| !existing.contains_key(*address)) {
             let real = name(address);
             let partitions = i32::try_from(plan.partitions).unwrap_or(i32::MAX);
@@ -99,10 +100,14 @@ impl Topics {
         if names.is_empty() {
             return Ok(());
         }
-        let mut admin = connect(access, &self.prefix, "delete topics")?;
+        let topics = names.join(", ");
+        let mut admin = match admin(access, &self.prefix) {
+            Ok(admin) => admin,
+            Err(source) => return Err(LabError::TopicsStay { topics, source }),
+        };
         admin
             .delete_topics(&names)
-            .map_err(|source| LabError::Admin { what: format!("delete topics {}", names.join(", ")), source })
+            .map_err(|source| LabError::Admin { what: format!("delete topics {topics}"), source })
     }
 }
 
@@ -112,16 +117,30 @@ pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, trial: TrialI
     format!("{prefix}{run_id:016x}-{address}-{trial}")
 }
 
-fn connect(access: &Access, prefix: &str, what: &str) -> Result<Admin, LabError> {
-    access
-        .admin(&format!("{prefix}admin"), ADMIN_DEADLINE)
-        .map_err(|source| LabError::Admin { what: format!("connect to {what}"), source })
+fn admin(access: &Access, prefix: &str) -> Result<Admin, AdminError> {
+    access.admin(&format!("{prefix}admin"), ADMIN_DEADLINE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Read;
+
+    /// Nobody listens there.
+    fn nobody() -> Access {
+        Access::plaintext(vec!["127.0.0.1:1".to_owned()])
+    }
+
+    /// A topic that was made on a cluster which is gone.
+    fn made_on_nobody() -> Topics {
+        Topics {
+            names: BTreeMap::from([("perf".to_owned(), "team-a.perf-1".to_owned())]),
+            existing: BTreeMap::new(),
+            is_kept: false,
+            made_of: BTreeMap::new(),
+            prefix: "team-a.".to_owned(),
+        }
+    }
 
     #[test]
     fn administration_uses_the_prefix_as_its_client_id() {
@@ -147,8 +166,8 @@ mod tests {
         let plans = BTreeMap::from([("perf".to_owned(), plan.clone())]);
         let existing =
             ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
-        // Nobody listens there, and nobody is asked.
-        let nobody = Access::plaintext(vec!["127.0.0.1:1".to_owned()]);
+        // Nobody is asked.
+        let nobody = nobody();
         let topics =
             Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
         assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));
@@ -159,6 +178,20 @@ mod tests {
             Topics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
             "one is to be made"
         );
+    }
+
+    #[test]
+    fn topics_of_a_cluster_that_went_away_are_named() {
+        let error = made_on_nobody().delete(&nobody()).expect_err("nobody listens there");
+        let told = error.in_passing();
+        for words in [
+            "the cluster cannot be reached any more: ",
+            "refused",
+            "topics of the run stay on it: team-a.perf-1",
+            "`kdyno clean --target FILE`",
+        ] {
+            assert!(told.contains(words), "{told}");
+        }
     }
 
     #[test]

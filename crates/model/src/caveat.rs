@@ -145,6 +145,9 @@ pub enum Caveat {
         item: String,
         /// Batches.
         batches: u64,
+        /// Whether its producers are idempotent. Not kept in run files from before it was looked at.
+        #[serde(default)]
+        is_idempotent: bool,
     },
     /// A quantile with fewer than 100 records beyond it.
     FewRecords {

@@ -23,10 +23,10 @@ pub struct Entry {
     pub from: Origin,
 }
 
-/// `NAME=VALUE` as it was typed. The tools take no `=` in a value; here it may have some, so that a login can be typed.
+/// `NAME=VALUE` as it was typed for the producer. The tool takes no `=` in a value; here it may have some, so that a login can be typed.
 ///
 /// # Errors
-/// In the tools' words; what was typed without `=` is not repeated, for it may be a part of a password.
+/// In the tool's words; what was typed without `=` is not repeated, for it may be a part of a password.
 pub fn name_and_value(typed: &str) -> Result<(String, String), String> {
     match typed.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
@@ -38,6 +38,12 @@ pub fn name_and_value(typed: &str) -> Result<(String, String), String> {
                 .to_owned(),
         ),
     }
+}
+
+/// The same for the consumer, whose tool splits at the first `=` and takes a name alone for one with an empty value.
+pub fn name_and_maybe_value(typed: &str) -> (String, String) {
+    let (name, value) = typed.split_once('=').unwrap_or((typed, ""));
+    (name.to_owned(), value.to_owned())
 }
 
 /// The properties of a file and those that were typed, of which the later one counts.

@@ -273,6 +273,17 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
 
+/// The same of the trials of a case and of the one that conditions its cluster, whichever writes most: that of a duet may
+/// last longer than those of its pairs. One that is as fast as it goes is not in it.
+pub fn bytes_to_write_of_case(plan: &Plan, case: &CasePlan) -> Option<u64> {
+    let own = bytes_to_write_of_trial(case)?;
+    let how = plan.conditioning.filter(|_| plan.unpaced_conditioning().is_none());
+    match how.and_then(|how| conditioned_by(how, case, Pace::Planned)) {
+        Some(conditioning) => bytes_to_write_of_trial(&conditioning).map(|bytes| bytes.max(own)),
+        None => Some(own),
+    }
+}
+
 /// Bytes of keys, values and headers the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
 /// volume the program asks before it loads a target.
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
@@ -287,7 +298,7 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
 /// Whether what a trial writes is known beforehand: not of one that conditions a cluster as fast as it goes, for a bounded
 /// time.
 fn is_counted(plan: &Plan, trial: &Upcoming<'_>) -> bool {
-    !trial.is_conditioning || Pace::of_plan(plan) == Pace::Planned
+    !trial.is_conditioning || plan.unpaced_conditioning().is_none()
 }
 
 /// Over all trials of which it is known.

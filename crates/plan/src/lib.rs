@@ -46,7 +46,8 @@ pub use choices::{
     Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, PlanError, SideChoices,
 };
 pub use estimate::{
-    bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, longest_ns, volume_bytes,
+    bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
+    longest_ns, volume_bytes,
 };
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};

@@ -22,7 +22,17 @@ pub fn boot_id() -> String {
 /// Memory that programs could take without others being swapped out, bytes; `None` where the kernel does not say.
 #[must_use]
 pub fn memory_available_bytes() -> Option<u64> {
-    parse::field(&parse::read("/proc/meminfo")?, "MemAvailable:").map(|kib| kib.saturating_mul(1024))
+    memory("MemAvailable:")
+}
+
+/// Memory of the host, bytes.
+#[must_use]
+pub fn memory_bytes() -> Option<u64> {
+    memory("MemTotal:")
+}
+
+fn memory(label: &str) -> Option<u64> {
+    parse::field(&parse::read("/proc/meminfo")?, label).map(|kib| kib.saturating_mul(1024))
 }
 
 /// Bytes that an unprivileged program may still write below the folder, which need not exist yet.
@@ -164,6 +174,7 @@ mod tests {
         let is_root_listed = mounts.lines().any(|mount| mount.split(' ').nth(4) == Some("/"));
         assert_eq!(facts.contains_key("disk_filesystem"), is_root_listed, "{facts:?}");
         assert!(memory_available_bytes().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(memory_available_bytes() <= memory_bytes());
     }
 
     #[test]

@@ -96,10 +96,20 @@ pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 pub(super) fn retries(trial: &Trial<'_>) -> Vec<Found> {
+    retries_of(trial, false)
+}
+
+/// Brokers keep the records of an idempotent producer from being stored twice.
+pub(super) fn idempotent_retries(trial: &Trial<'_>) -> Vec<Found> {
+    retries_of(trial, true)
+}
+
+fn retries_of(trial: &Trial<'_>, is_idempotent: bool) -> Vec<Found> {
     of_items(trial, |item| {
         let batches = item.tally.windowed.retries;
-        let is_told = batches > 0 && item.plan.role.as_produce().is_some();
-        is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches })
+        let produce = item.plan.role.as_produce()?;
+        let is_told = batches > 0 && produce.client.enable_idempotence == is_idempotent;
+        is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches, is_idempotent })
     })
 }
 

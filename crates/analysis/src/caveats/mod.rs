@@ -85,6 +85,7 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::warmup_not_settled, WARNING),
     (cluster::cut_short_by, WARNING),
     (log::not_checked, NOTE),
+    (load::idempotent_retries, NOTE),
     (load::few_records, NOTE),
     (load::assigned_not_group, NOTE),
     (load::closed_loop, NOTE),

@@ -148,6 +148,11 @@ impl Link {
         self.failure.get_or_insert(error);
     }
 
+    /// When its end of the socket was seen to be closed, ns: it has died, though it may not be known yet how.
+    pub fn closed_ns(&self) -> Option<u64> {
+        self.closed_ns
+    }
+
     /// Whether its clients are closed, or nothing is to be expected of it any more.
     pub fn has_ended(&self) -> bool {
         self.has_ended || self.failure.is_some()

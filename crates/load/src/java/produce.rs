@@ -139,11 +139,15 @@ impl JavaProduceStream {
         }
     }
 
-    /// Hands over what has come due, or what there is room for.
+    /// Hands over what has come due, or what there is room for. What comes due after the death of the process is offered
+    /// to nobody.
     fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
-        let is_release =
-            now_ns >= self.released_ns.saturating_add(self.context.tick_ns) || now_ns >= clock.load_end_ns;
+        let closed_ns = self.link.closed_ns();
+        let now_ns = closed_ns.map_or(now_ns, |closed_ns| now_ns.min(closed_ns));
+        let is_release = closed_ns.is_some()
+            || now_ns >= self.released_ns.saturating_add(self.context.tick_ns)
+            || now_ns >= clock.load_end_ns;
         if is_release {
             while let Some(client) = self.due.take_due(now_ns) {
                 self.released_ns = now_ns;
@@ -160,7 +164,7 @@ impl JavaProduceStream {
             }
             // What the clients before it took is this one's delay.
             let mut pace = Pace {
-                now_ns: net.now_ns(),
+                now_ns: closed_ns.unwrap_or_else(|| net.now_ns()),
                 clock,
                 is_measuring: self.is_measuring,
                 is_flushing: self.is_flushing,
@@ -261,13 +265,15 @@ impl Stream for JavaProduceStream {
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
         let tick_ns = self.context.tick_ns;
-        // Before it knows the topic nothing can be handed over.
-        let due = self.due.next().filter(|_| self.records.is_some());
+        // Before it knows the topic nothing can be handed over, nor once its process has died.
+        let is_there = self.link.closed_ns().is_none();
+        let due = self.due.next().filter(|_| is_there && self.records.is_some());
+        let opens = self.opens_ns.filter(|_| is_there);
         let due = due.map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
-        let of_all = [recorder, due, begin, measure, end, self.opens_ns, self.link.next_deadline()];
+        let of_all = [recorder, due, begin, measure, end, opens, self.link.next_deadline()];
         of_all.into_iter().flatten().min()
     }
 
@@ -288,9 +294,10 @@ impl Stream for JavaProduceStream {
             return StreamTotals { id, clients, ..StreamTotals::default() };
         };
         recorder.tick(now_ns);
-        let clock = self.clock.filter(|clock| clock.has_begun(now_ns));
+        let until_ns = self.link.closed_ns().map_or(now_ns, |closed_ns| now_ns.min(closed_ns));
+        let clock = self.clock.filter(|clock| clock.has_begun(until_ns));
         let clients = self.clients.drain(..);
-        let clients = clients.map(|client| client.finish(clock, now_ns, &mut recorder)).collect();
+        let clients = clients.map(|client| client.finish(clock, until_ns, &mut recorder)).collect();
         let counts = recorder.finish();
         self.recorder = Some(recorder);
         StreamTotals { id, counts, clients, steady: None }

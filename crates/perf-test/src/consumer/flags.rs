@@ -4,6 +4,7 @@
 use super::date_format::DateFormat;
 use super::parser::{Spec, Takes, Typed, typed};
 use super::rows::header;
+use crate::properties::name_and_maybe_value;
 use std::fmt;
 use std::fmt::Write as _;
 
@@ -40,8 +41,8 @@ pub struct Options {
     pub group: Option<String>,
     /// `--fetch-size`: `max.partition.fetch.bytes`.
     pub fetch_size: i32,
-    /// `--socket-buffer-size`: `receive.buffer.bytes`.
-    pub socket_buffer_size: i32,
+    /// `--socket-buffer-size`: `receive.buffer.bytes`, where it is typed.
+    pub socket_buffer_size: Option<i32>,
     /// `--from-latest`.
     pub from_latest: bool,
     /// `--command-config`, or `--consumer.config`.
@@ -94,6 +95,7 @@ const NUM_RECORDS: &str = "num-records";
 const CONSUMER_CONFIG: &str = "consumer.config";
 const COMMAND_CONFIG: &str = "command-config";
 const INTERVAL: &str = "reporting-interval";
+const SOCKET_BUFFER: &str = "socket-buffer-size";
 
 const SPECS: &[Spec] = &[
     spec(BOOTSTRAP, Argument, "server to connect to", "required: brokers to ask first"),
@@ -109,7 +111,7 @@ const SPECS: &[Spec] = &[
         "",
         "without a committed offset begin after the last record, not at the first",
     ),
-    spec("socket-buffer-size", Argument, "Integer: size", "receive.buffer.bytes (default: 2097152)"),
+    spec(SOCKET_BUFFER, Argument, "Integer: size", "receive.buffer.bytes (default: 2097152)"),
     spec(COMMAND_CONFIG, Argument, "config file", "a properties file of the consumer"),
     spec(CONSUMER_CONFIG, Argument, "config file", "the same under its deprecated name"),
     spec(
@@ -223,10 +225,10 @@ fn options(typed: &Typed) -> Result<Options, String> {
         records: typed.number(records, 0)?,
         group: text("group")?,
         fetch_size: typed.number("fetch-size", 1 << 20)?,
-        socket_buffer_size: typed.number("socket-buffer-size", 2 << 20)?,
+        socket_buffer_size: typed.has(SOCKET_BUFFER).then(|| typed.number(SOCKET_BUFFER, 0)).transpose()?,
         from_latest: typed.has("from-latest"),
         config: text(config)?,
-        properties: typed.all("command-property").map(property).collect(),
+        properties: typed.all("command-property").map(name_and_maybe_value).collect(),
         timeout_ms: typed.number("timeout", 10_000)?,
         reporting_interval_ms: interval(typed)?,
         date_format: DateFormat::parse(pattern)?,
@@ -242,12 +244,6 @@ fn interval(typed: &Typed) -> Result<u64, String> {
         Ok(ms) if ms > 0 => Ok(ms),
         _ => Err("Reporting interval must be greater than 0.".to_owned()),
     }
-}
-
-/// Split at the first `=`: values may have more of them.
-fn property(text: &str) -> (String, String) {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    (name.to_owned(), value.to_owned())
 }
 
 #[cfg(test)]
@@ -279,7 +275,7 @@ mod tests {
             records: 10,
             group: None,
             fetch_size: 1_048_576,
-            socket_buffer_size: 2_097_152,
+            socket_buffer_size: None,
             from_latest: false,
             config: None,
             properties: Vec::new(),
@@ -302,7 +298,7 @@ mod tests {
         );
         assert_eq!((options.topics, options.records), (Topics::Matching("a.*".to_owned()), 7));
         assert_eq!((options.group.as_deref(), options.config.as_deref()), (Some("g"), Some("f")));
-        assert_eq!((options.fetch_size, options.socket_buffer_size, options.timeout_ms), (99, -1, 5));
+        assert_eq!((options.fetch_size, options.socket_buffer_size, options.timeout_ms), (99, Some(-1), 5));
         let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(options.properties, [property("a", "b=c"), property("d", "")]);
         assert_eq!(options.reporting_interval_ms, 1_000);

@@ -4,7 +4,7 @@ use super::{Lab, comparing, pairs};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{EvidenceUnit, PairDesign, Plan, Rate, RatePiece, Role, Strategy};
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
-use kdyno_plan::{Next, estimate, load_ns_after, longest_ns, next, upcoming};
+use kdyno_plan::{Next, bytes_to_write_of_case, estimate, load_ns_after, longest_ns, next, upcoming};
 use std::collections::BTreeMap;
 
 /// The same as [`comparing`], with both sides at once.
@@ -129,6 +129,8 @@ fn a_duet_takes_the_time_of_one_trial() {
     let turns = comparing(&[8], 1, EvidenceUnit::Start);
     let bytes = |plan: &Plan| estimate(plan).disk_bytes.unwrap();
     assert_eq!(bytes(&plan) - bytes(&turns), 2 * 8 * 21_000 * 1_036);
+    let of_case = |plan: &Plan| bytes_to_write_of_case(plan, &plan.cases[0]).unwrap();
+    assert_eq!((of_case(&plan), of_case(&turns)), (21_000 * 1_036, 15_000 * 1_036));
     let kept = |plan: &Plan| estimate(plan).kept_bytes.unwrap();
     assert_eq!(
         (kept(&plan), kept(&turns)),

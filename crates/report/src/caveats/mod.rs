@@ -304,9 +304,15 @@ mod tests {
             concerns: Concern::Everything,
             caveat,
         };
-        let retries = scoped(Caveat::Retries { item: item(), batches: 3 });
+        let sent_again = |is_idempotent| Caveat::Retries { item: item(), batches: 3, is_idempotent };
+        let retries = scoped(sent_again(false));
         let behind = scoped(Caveat::ConsumerBehind { item: item(), records: 30, seconds: Some(3.0) });
         assert!(!is_same(&retries, &behind) && is_same(&behind, &behind));
+        assert!(sentence(&retries.caveat).ends_with("may be in the log twice"));
+        assert_eq!(
+            sentence(&sent_again(true)),
+            "writers: 3 record batches were sent again; latencies include that"
+        );
         assert_eq!(
             sentence(&behind.caveat),
             "writers: 30 records behind the end of the log when the window ended, 3.00 s of what is produced: consumers \

@@ -78,12 +78,17 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "offer less, lengthen `phases.drain`, or look for a broker that stopped answering",
         ),
-        Caveat::Retries { item, batches } => told(
+        Caveat::Retries { item, batches, is_idempotent } => told(
             item,
             &[*batches as f64],
             format!(
-                "{item}: {} record batches were sent again; of a producer without idempotence their records may be in the log twice",
-                numbers.count(0)
+                "{item}: {} record batches were sent again; {}",
+                numbers.count(0),
+                if *is_idempotent {
+                    "latencies include that"
+                } else {
+                    "of a producer without idempotence their records may be in the log twice"
+                }
             ),
             SEE_EVENTS,
         ),

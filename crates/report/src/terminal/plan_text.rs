@@ -151,12 +151,16 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         return "disk: as much as `rate: max` can, replicas included".to_owned();
     };
     let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
+    let beside = match plan.unpaced_conditioning() {
+        Some(_) => "; what conditions a fresh cluster, as fast as it goes, comes on top",
+        None => "",
+    };
     // Which loads a search tries depends on what they show.
     if let Strategy::Find(find) = &plan.strategy {
         let highest = units::number(find.to_per_s, Unit::RecordsPerS);
         return format!(
             "{written} at most, if every trial ran at the highest load, {highest}: a lower `to` (`--to`) bounds it; \
-             replicas included"
+             replicas included{beside}"
         );
     }
     let kept = match estimate.kept_bytes {
@@ -166,7 +170,7 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         ),
         _ => ", replicas included".to_owned(),
     };
-    written + &kept
+    written + &kept + beside
 }
 
 fn order_text(plan: &Plan) -> String {

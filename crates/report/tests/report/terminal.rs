@@ -6,8 +6,8 @@ use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{
-    AttachedPlan, Caps, ClientListener, Compression, Estimate, HeaderPlan, KeyLaw, KeyPlan, Listeners,
-    Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
+    AttachedPlan, Caps, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
+    Listeners, Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
     TlsVersion, TransactionsPlan, ValuesPlan,
 };
 use kdyno_model::run::RunStatus;
@@ -374,6 +374,14 @@ fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
     let stays = Estimate { kept_bytes: ESTIMATE.disk_bytes, ..ESTIMATE };
     let text = told(&plan(), &stays);
     assert!(text.contains("disk: 3.00 GiB written by the brokers, replicas included\n"), "{text}");
+}
+
+#[test]
+fn that_conditioning_as_fast_as_it_goes_writes_more_is_told() {
+    let plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
+    let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
+    let words = "deleted after it; what conditions a fresh cluster, as fast as it goes, comes on top";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]

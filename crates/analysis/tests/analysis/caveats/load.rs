@@ -74,7 +74,7 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
                 trial.take_totals();
             },
             Severity::Warning,
-            Caveat::Retries { item: item(), batches: 1 },
+            Caveat::Retries { item: item(), batches: 1, is_idempotent: false },
         ),
     ]);
     let mut trial = Trial::clean();
@@ -83,6 +83,16 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
     assert_eq!(trial.caveats(), [], "those of the warm-up are in no figure");
     trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
     assert_eq!(trial.caveats(), [], "a pool without compression");
+}
+
+#[test]
+fn what_an_idempotent_producer_sends_again_is_a_note() {
+    let mut trial = Trial::clean();
+    trial.writers().client.enable_idempotence = true;
+    trial.counts(5).retries = 1;
+    trial.take_totals();
+    let caveat = Caveat::Retries { item: item(), batches: 1, is_idempotent: true };
+    assert_eq!(trial.caveats(), [(Severity::Note, caveat)]);
 }
 
 /// A trial of one of several sizes of batches, whose batches hold 50 records of 128 bytes.

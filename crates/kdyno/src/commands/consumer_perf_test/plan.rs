@@ -46,11 +46,11 @@ pub(super) fn plan(options: &Options, properties: &ConsumerProperties) -> Result
     let (mut plan, remarks) =
         planned(&text, target).map_err(|error| as_given(error, options, &text, &client))?;
     set_endings(&mut plan, options);
-    let own = [format!(
-        "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({} asked for); checksums \
-         of batches are computed",
-        options.socket_buffer_size
-    )];
+    let own = options.socket_buffer_size.map(|asked| {
+        format!(
+            "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
+        )
+    });
     let own = own.into_iter().chain(options.prints_metrics.then(|| {
         "`--print-metrics` prints nothing: kdyno's own client has none of Java's metrics; the run file has what was counted"
             .to_owned()

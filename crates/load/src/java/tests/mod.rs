@@ -224,7 +224,9 @@ fn the_death_of_the_process_is_told_and_leaves_every_record_accounted() {
     let dies = Some((T0 + SECOND + 500 * MS, "with exit code 3: it was out of memory"));
     for plan in [open(10_000.0), closed()] {
         let is_closed = matches!(plan.rate, Rate::Max { .. });
-        let outcome = produced(plan, 1, Script { dies, block_ns: 100_000, ..Script::default() });
+        // How it ended is known a second after that; nothing more is offered until then.
+        let script = Script { dies, known_later_ns: SECOND, block_ns: 100_000, ..Script::default() };
+        let outcome = produced(plan, 1, script);
         let failure = outcome.failure.clone().expect("a failure").to_string();
         assert!(failure.contains("exit code 3: it was out of memory; it wrote last: one / two"), "{failure}");
         outcome.assert_accounted();

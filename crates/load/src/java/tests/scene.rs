@@ -63,12 +63,15 @@ impl Net for SimNet {
 
 #[derive(Debug)]
 struct ScriptedProcess {
-    exit: Rc<Cell<Option<&'static str>>>,
+    exit: Exit,
 }
 
+/// How it ended, and from when on that is known, ns.
+type Exit = Rc<Cell<Option<(u64, &'static str)>>>;
+
 impl Process for ScriptedProcess {
-    fn ended(&mut self, _now_ns: u64) -> Option<String> {
-        self.exit.get().map(str::to_owned)
+    fn ended(&mut self, now_ns: u64) -> Option<String> {
+        self.exit.get().filter(|(known_ns, _)| now_ns >= *known_ns).map(|(_, how)| how.to_owned())
     }
 
     fn lines(&self) -> String {
@@ -97,6 +100,8 @@ pub struct Script {
     pub takes_max: u64,
     /// When it dies, ns, and how.
     pub dies: Option<(u64, &'static str)>,
+    /// How much later it is known how, ns.
+    pub known_later_ns: u64,
     /// What it says at instants, ns.
     pub says: Vec<(u64, Vec<u8>)>,
     /// Whether consumers catch up at once when they are told.
@@ -115,6 +120,7 @@ impl Default for Script {
             refuses: |_| false,
             takes_max: u64::MAX,
             dies: None,
+            known_later_ns: 0,
             says: Vec::new(),
             catches_up: true,
         }
@@ -135,7 +141,7 @@ struct Java {
     /// Per client: number of its next record, and when it begins with it at the earliest, ns.
     next: BTreeMap<u32, (u64, u64)>,
     until: BTreeMap<u32, i64>,
-    exit: Rc<Cell<Option<&'static str>>>,
+    exit: Exit,
 }
 
 impl Java {
@@ -161,7 +167,8 @@ impl Java {
             }
         }
         if self.script.dies.is_some_and(|(at_ns, _)| now_ns >= at_ns) {
-            self.exit.set(self.script.dies.take().map(|(_, how)| how));
+            let known_ns = now_ns + self.script.known_later_ns;
+            self.exit.set(self.script.dies.take().map(|(_, how)| (known_ns, how)));
             return self.socket.take().is_some();
         }
         while let Some(first) = self.planned.first_entry()
