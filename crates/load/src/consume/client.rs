@@ -145,7 +145,8 @@ impl ConsumeClient {
             .sink_mut()
             .take_bytes()
             .for_each(|(at_ns, bytes)| recorder.handed_over_bytes(at_ns, bytes));
-        self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
+        let untold = self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
+        recorder.untold(handed_ns, untold);
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
                 ConsumerEvent::FetchError(detail) => (EventKind::FetchError, detail),
