@@ -252,6 +252,10 @@ impl ConsumeClient {
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
                     all.iter().for_each(|one| reading.lost(one.partition));
+                    let is_lost = matches!(event, GroupEvent::Lost(_)) && has_begun;
+                    if let Some(member) = self.totals.member.as_mut().filter(|_| is_lost) {
+                        member.losses += 1;
+                    }
                     self.held = self.held.saturating_sub(all.len());
                     if self.held == 0 {
                         self.unassigned_since_ns.get_or_insert(*at_ns);
