@@ -1,7 +1,11 @@
 //! Consumer groups: what their members were given and handed over.
 
-use crate::rows::Item;
+use crate::rows::{Item, Trial};
+use kdyno_model::members::{MemberFigures, Members, OtherMembers};
 use kdyno_model::sample::MemberTotals;
+
+/// Members that are told one by one at most.
+const TOLD_MAX: usize = 8;
 
 /// A figure of an item's group; `None` without one.
 pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
@@ -18,10 +22,65 @@ pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
     }
 }
 
+/// The members of an item's group, if it is in one and all of them told what they did.
+pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
+    item.plan.role.group()?;
+    let totals = totals(item)?;
+    let (told, others) = told_apart(&totals);
+    (!told.is_empty()).then(|| Members { scope: trial.scope(), item: item.name.to_owned(), told, others })
+}
+
+/// What each member did; `None` where one did not tell.
+fn totals(item: &Item<'_>) -> Option<Vec<MemberTotals>> {
+    item.tally.clients.iter().map(|client| client.member).collect()
+}
+
 /// What each member was handed in the measure phase.
 fn records(item: &Item<'_>) -> Vec<f64> {
-    let members: Option<Vec<MemberTotals>> = item.tally.clients.iter().map(|client| client.member).collect();
-    members.unwrap_or_default().iter().map(|member| member.measured_records as f64).collect()
+    totals(item).unwrap_or_default().iter().map(|member| member.measured_records as f64).collect()
+}
+
+/// Members one by one, and where they are many the rest together: who lost partitions is told, then whose records are the
+/// farthest from an equal share.
+fn told_apart(totals: &[MemberTotals]) -> (Vec<MemberFigures>, Option<OtherMembers>) {
+    let sum = totals.iter().fold(0, |sum: u64, one| sum.saturating_add(one.measured_records));
+    let equal = sum as f64 / totals.len() as f64;
+    let figures = |(client, one): (u32, &MemberTotals)| MemberFigures {
+        client,
+        records: one.measured_records,
+        of_equal_share: (sum > 0).then(|| one.measured_records as f64 / equal),
+        partitions: one.partitions,
+        rebalances: one.rebalances,
+        losses: one.losses,
+    };
+    let mut told: Vec<MemberFigures> = (0..).zip(totals).map(figures).collect();
+    if told.len() <= TOLD_MAX {
+        return (told, None);
+    }
+    let distance = |one: &MemberFigures| (one.of_equal_share.unwrap_or(1.0) - 1.0).abs();
+    told.sort_by(|a, b| (b.losses > 0).cmp(&(a.losses > 0)).then(distance(b).total_cmp(&distance(a))));
+    let others = together(&told.split_off(TOLD_MAX));
+    told.sort_by_key(|one| one.client);
+    (told, others)
+}
+
+/// The least and the most of each figure.
+fn together(members: &[MemberFigures]) -> Option<OtherMembers> {
+    let least_and_most = |of: fn(&MemberFigures) -> u32| {
+        let values = || members.iter().map(of);
+        Some([values().min()?, values().max()?])
+    };
+    let records = || members.iter().map(|one| one.records);
+    let shares = || members.iter().filter_map(|one| one.of_equal_share);
+    let of_equal_share = shares().reduce(f64::min).zip(shares().reduce(f64::max));
+    Some(OtherMembers {
+        members: u32::try_from(members.len()).unwrap_or(u32::MAX),
+        records: [records().min()?, records().max()?],
+        of_equal_share: of_equal_share.map(<[f64; 2]>::from),
+        partitions: least_and_most(|one| one.partitions)?,
+        rebalances: least_and_most(|one| one.rebalances)?,
+        losses: least_and_most(|one| one.losses)?,
+    })
 }
 
 /// Standard deviation ÷ mean of all there are; `None` without any record.
@@ -34,12 +93,44 @@ fn variation(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::variation;
+    use super::*;
 
     #[test]
     fn members_that_have_the_same_do_not_vary() {
         assert_eq!(variation(&[5.0, 5.0, 5.0]), Some(0.0));
         assert_eq!(variation(&[0.0, 10.0]), Some(1.0));
         assert_eq!((variation(&[]), variation(&[0.0])), (None, None));
+    }
+
+    fn member(measured_records: u64, losses: u32) -> MemberTotals {
+        MemberTotals { measured_records, partitions: 2, rebalances: 1 + losses, losses }
+    }
+
+    #[test]
+    fn few_members_are_told_one_by_one_and_without_records_have_no_share() {
+        let (told, others) = told_apart(&[member(300, 0), member(100, 0)]);
+        let shares: Vec<_> = told.iter().map(|one| (one.client, one.of_equal_share)).collect();
+        assert_eq!((shares, others), (vec![(0, Some(1.5)), (1, Some(0.5))], None));
+        assert_eq!(told_apart(&[member(0, 0)]).0[0].of_equal_share, None);
+        assert_eq!(told_apart(&[]), (vec![], None));
+    }
+
+    #[test]
+    fn of_many_members_those_are_told_that_fared_otherwise() {
+        let mut all = vec![member(1_000, 0); 40];
+        // As many as the others, but it was out for a while; and seven that were handed more, and less.
+        all[17] = member(1_000, 1);
+        for (at, records) in [(3, 1_200), (39, 800), (20, 0), (21, 2_000), (22, 900), (23, 1_050), (5, 1_040)]
+        {
+            all[at] = member(records, 0);
+        }
+        all[8] = member(1_010, 0);
+        let (told, others) = told_apart(&all);
+        let clients: Vec<u32> = told.iter().map(|one| one.client).collect();
+        assert_eq!(clients, [3, 5, 17, 20, 21, 22, 23, 39]);
+        let others = others.expect("others");
+        assert_eq!((others.members, others.records), (32, [1_000, 1_010]));
+        assert_eq!((others.partitions, others.rebalances, others.losses), ([2, 2], [1, 1], [0, 0]));
+        assert_eq!(others.of_equal_share, Some([1.0, 1.01]));
     }
 }

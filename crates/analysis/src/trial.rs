@@ -87,6 +87,8 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
+    let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
+    conclusions.extend(members.map(Conclusion::Members));
     Ok(Judgement { findings: found, caveats, conclusions })
 }
 

@@ -18,6 +18,9 @@ pub mod broker_connections;
 pub mod client;
 pub mod connection;
 pub mod consumer;
+#[cfg(test)]
+#[path = "../tests/common/counting.rs"]
+mod counting;
 pub mod errors;
 pub mod group;
 pub mod messages;

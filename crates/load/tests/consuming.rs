@@ -3,47 +3,14 @@
 
 mod common;
 
-use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
+use common::{
+    CONTROL_NS, Fetching, Load, MS, Outcome, SECOND, TOPIC, assert_all_fetched, fetch, filled, filled_as,
+    stored,
+};
+use kdyno_kafka_server::fake_broker::FakeConfig;
 use kdyno_model::plan::{Arrivals, Read, StartOffset, WorkPlan};
 use kdyno_model::sample::{Counts, Grain};
 use std::collections::BTreeMap;
-
-/// Time that each request but Produce takes.
-const CONTROL_NS: u64 = 5 * MS;
-
-/// A cluster that holds what a second of load left in it, in a few hundred batches, and the instant at which it
-/// is so.
-fn filled(brokers: u32, partitions: u32) -> (FakeCluster, u64) {
-    filled_as(FakeConfig::new(brokers), partitions)
-}
-
-fn filled_as(config: FakeConfig, partitions: u32) -> (FakeCluster, u64) {
-    let config = config.topic(TOPIC, partitions).control_delay_ns(CONTROL_NS).keep_batches();
-    let load =
-        Load::open(5_000.0, Arrivals::Poisson).seconds(1.0).with(|plan| plan.client.linger_ns = 2 * MS);
-    let outcome = simulate(&load, FakeCluster::new(config));
-    outcome.assert_accounted();
-    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered);
-    let stored = stored(&outcome.cluster, partitions);
-    assert!(stored.0 == outcome.counts().acknowledged && stored.1 > 200, "{stored:?}");
-    (outcome.cluster, outcome.ended_ns)
-}
-
-/// Records, batches and bytes that a cluster holds.
-fn stored(cluster: &FakeCluster, partitions: u32) -> (u64, u64, u64) {
-    let all = (0..partitions as i32).map(|partition| cluster.stored(TOPIC, partition).expect("a partition"));
-    all.fold((0, 0, 0), |sum, of| (sum.0 + of.records, sum.1 + of.batches, sum.2 + of.bytes))
-}
-
-fn assert_all_fetched(outcome: &Outcome, partitions: u32) {
-    let (records, batches, bytes) = stored(&outcome.cluster, partitions);
-    let counts = outcome.counts();
-    assert_eq!((counts.fetched, counts.batches, counts.fetched_bytes), (records, batches, bytes));
-    let by_client: u64 = outcome.totals.clients.iter().map(|client| client.records).sum();
-    let in_rows: u64 = outcome.samples.iter().map(|sample| sample.counts.fetched).sum();
-    assert_eq!((by_client, in_rows), (records, records));
-}
 
 #[test]
 fn what_is_stored_is_fetched_once_by_any_number_of_clients() {

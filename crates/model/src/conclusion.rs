@@ -5,6 +5,7 @@
 //! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
+use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
 use crate::trial::{SearchStage, TrialId};
@@ -30,6 +31,8 @@ pub enum Conclusion {
     ToldApart(ToldApart),
     /// A setting that is not the same on both sides of a comparison.
     SettingDiffers(SettingDiffers),
+    /// What each member of a load item's group was handed and had.
+    Members(Members),
 }
 
 impl Conclusion {
@@ -41,6 +44,7 @@ impl Conclusion {
             Self::Verdict(of) => of.scope,
             Self::Search(of) => of.scope,
             Self::SettingDiffers(of) => of.scope,
+            Self::Members(of) => of.scope,
             Self::Claim(_) | Self::ToldApart(_) => Scope::Run,
         }
     }

@@ -20,6 +20,7 @@ pub mod histogram;
 pub mod identity;
 pub mod jaas;
 pub mod managed;
+pub mod members;
 pub mod metric;
 pub mod outcome;
 pub mod plan;

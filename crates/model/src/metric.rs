@@ -218,12 +218,12 @@ pub const ALL: &[Metric] = &[
         "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
          more than 1 s behind",
     ),
-    metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
+    metric("fetched_per_s", READ, Unit::RecordsPerS, "records handed over to the application in the window"),
     metric(
         "fetched_wire_mib_per_s",
         READ,
         Unit::MibPerS,
-        "MiB of record batches fetched in the window as they come on the wire: compressed, headers included",
+        "MiB of record batches that came over the wire in the window, handed over or not: compressed, headers included",
     ),
     metric(
         "aborted_records",
@@ -277,7 +277,7 @@ pub const ALL: &[Metric] = &[
         "duplicates",
         READ_ALONE,
         Unit::Count,
-        "records fetched in the window that a member of the group had been handed before",
+        "records handed over in the window that a member of the group had been handed before",
     ),
     metric(
         "member_records_least",

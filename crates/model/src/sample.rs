@@ -390,6 +390,9 @@ pub struct MemberTotals {
     pub partitions: u32,
     /// How often it was assigned partitions anew since T0.
     pub rebalances: u32,
+    /// How often it lost partitions without giving them up since T0: the group had gone on without it.
+    #[serde(default)]
+    pub losses: u32,
 }
 
 /// One reading of a resource or metric.

@@ -127,7 +127,7 @@ const COUNTS: [Count; 5] = [
     ("offered_per_s", "records whose intended instant lies in the second", |point| point.offered),
     ("achieved_per_s", "records the client accepted in the second", |point| point.achieved),
     ("acked_per_s", "records acknowledged in the second", |point| point.acknowledged),
-    ("fetched_per_s", "records fetched in the second", |point| point.fetched),
+    ("fetched_per_s", "records handed over in the second", |point| point.fetched),
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 

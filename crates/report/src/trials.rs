@@ -96,7 +96,7 @@ pub const CONNECTS: &[Shown] = &[
 
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
-    own("records", "fetched", "fetched_per_s"),
+    own("handed", "over", "fetched_per_s"),
     own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),

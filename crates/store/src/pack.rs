@@ -72,6 +72,8 @@ struct Behind {
     members: Vec<Option<(u64, u32, u32)>>,
     /// Of totals: the records behind the first ones, if they were asked for.
     steady: Option<PackedSteady>,
+    /// Of totals: how often each client lost partitions as a member, if any did.
+    losses: Vec<u32>,
 }
 
 /// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
@@ -169,6 +171,11 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
     if totals.clients.iter().any(|client| client.member.is_some()) {
         let packed = |member: MemberTotals| (member.measured_records, member.partitions, member.rebalances);
         behind.members = totals.clients.iter().map(|client| client.member.map(packed)).collect();
+        let losses = totals.clients.iter().map(|client| client.member.map_or(0, |member| member.losses));
+        behind.losses = losses.collect();
+        if behind.losses.iter().all(|losses| *losses == 0) {
+            behind.losses.clear();
+        }
     }
     behind.steady = totals.steady.as_ref().map(|steady| {
         let SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns } = steady;
@@ -179,12 +186,16 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
     let (packed, behind): (PackedTotals, _) = unpack_with(blob)?;
-    let member = |(measured_records, partitions, rebalances)| MemberTotals {
-        measured_records,
-        partitions,
-        rebalances,
+    let losses = behind.losses.iter().copied().chain(std::iter::repeat(0));
+    let member = |(one, losses): (&Option<(u64, u32, u32)>, u32)| {
+        one.map(|(measured_records, partitions, rebalances)| MemberTotals {
+            measured_records,
+            partitions,
+            rebalances,
+            losses,
+        })
     };
-    let members = behind.members.iter().map(|one| one.map(member)).chain(std::iter::repeat(None));
+    let members = behind.members.iter().zip(losses).map(member).chain(std::iter::repeat(None));
     let clients = packed.clients.iter().zip(members);
     let clients = clients.map(|(&(records, span_ns), member)| ClientTotals { records, span_ns, member });
     let clients = clients.collect();
@@ -236,7 +247,8 @@ fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackEr
     if *behind != Behind::default() {
         bytes.extend(plain(&behind.later)?);
     }
-    let has_steady = behind.steady.is_some();
+    let has_losses = !behind.losses.is_empty();
+    let has_steady = behind.steady.is_some() || has_losses;
     if !(behind.latest.is_empty() && behind.members.is_empty()) || has_steady {
         bytes.extend(plain(&behind.latest)?);
     }
@@ -245,6 +257,9 @@ fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackEr
     }
     if has_steady {
         bytes.extend(plain(&behind.steady)?);
+    }
+    if has_losses {
+        bytes.extend(plain(&behind.losses)?);
     }
     seal(&bytes)
 }
@@ -294,6 +309,9 @@ fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackErro
     }
     if !rest.is_empty() {
         (behind.steady, rest) = decode(rest)?;
+    }
+    if !rest.is_empty() {
+        (behind.losses, rest) = decode(rest)?;
     }
     if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
 }

@@ -32,14 +32,16 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
         let blob = pack_totals(&totals(counts.clone())).unwrap();
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
     }
-    let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3 };
-    let client = |member| ClientTotals { records: 5, span_ns: 6, member };
-    let clients = vec![client(None), client(Some(member))];
-    let of_group = StreamTotals { clients, ..totals(counts) };
-    let packed = pack_totals(&of_group).unwrap();
-    assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
     let steady =
         SteadyTotals { records: 1, value_bytes: 2, span_ns: 3, service: vec![4, 5], service_sum_ns: 6 };
+    for (losses, steady) in [(0, None), (4, None), (4, Some(steady.clone()))] {
+        let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3, losses };
+        let client = |member| ClientTotals { records: 5, span_ns: 6, member };
+        let clients = vec![client(None), client(Some(member))];
+        let of_group = StreamTotals { clients, steady, ..totals(counts.clone()) };
+        let packed = pack_totals(&of_group).unwrap();
+        assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
+    }
     let of_tool = StreamTotals { steady: Some(steady), ..totals(later.clone()) };
     let packed = pack_totals(&of_tool).unwrap();
     assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_tool);

@@ -86,6 +86,8 @@ pub(crate) enum Api {
     Fetch,
     ListOffsets,
     Metadata,
+    OffsetCommit,
+    OffsetFetch,
     FindCoordinator,
     ApiVersions,
     CreateTopics,
@@ -94,15 +96,18 @@ pub(crate) enum Api {
     AddPartitionsToTxn,
     EndTxn,
     DescribeConfigs,
+    ConsumerGroupHeartbeat,
 }
 
 impl Api {
     /// All of them, by ascending key.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Produce,
         Self::Fetch,
         Self::ListOffsets,
         Self::Metadata,
+        Self::OffsetCommit,
+        Self::OffsetFetch,
         Self::FindCoordinator,
         Self::ApiVersions,
         Self::CreateTopics,
@@ -111,6 +116,7 @@ impl Api {
         Self::AddPartitionsToTxn,
         Self::EndTxn,
         Self::DescribeConfigs,
+        Self::ConsumerGroupHeartbeat,
     ];
 
     /// The same API as our client knows it.
@@ -120,6 +126,8 @@ impl Api {
             Self::Fetch => messages::m01_fetch::API,
             Self::ListOffsets => messages::m02_list_offsets::API,
             Self::Metadata => messages::m03_metadata::API,
+            Self::OffsetCommit => messages::m08_offset_commit::API,
+            Self::OffsetFetch => messages::m09_offset_fetch::API,
             Self::ApiVersions => messages::m18_api_versions::API,
             Self::CreateTopics => messages::m19_create_topics::API,
             Self::DeleteTopics => messages::m20_delete_topics::API,
@@ -128,6 +136,7 @@ impl Api {
             Self::AddPartitionsToTxn => messages::m24_add_partitions_to_txn::API,
             Self::EndTxn => messages::m26_end_txn::API,
             Self::DescribeConfigs => messages::m32_describe_configs::API,
+            Self::ConsumerGroupHeartbeat => messages::m68_consumer_group_heartbeat::API,
         }
     }
 
@@ -143,12 +152,16 @@ impl Api {
             Self::Fetch => (4, 17),
             Self::Metadata => (0, 13),
             Self::EndTxn => (0, 5),
+            // Those in which a member by the consumer protocol commits and asks for offsets.
+            Self::OffsetCommit => (9, 9),
+            Self::OffsetFetch => (9, 9),
+            Self::ConsumerGroupHeartbeat => (0, 1),
             other => other.versions(),
         }
     }
 
     /// First and last version spoken; some lower ones than those of our own client, for other clients. Topics go
-    /// by name.
+    /// by name. Of what is not spoken at all the last one is below the first.
     pub fn versions(self) -> (i16, i16) {
         match self {
             Self::Produce => (3, 9),
@@ -163,6 +176,7 @@ impl Api {
             Self::AddPartitionsToTxn => (0, 3),
             Self::EndTxn => (0, 4),
             Self::DescribeConfigs => (1, 4),
+            Self::OffsetCommit | Self::OffsetFetch | Self::ConsumerGroupHeartbeat => (0, -1),
         }
     }
 

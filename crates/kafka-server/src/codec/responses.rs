@@ -27,7 +27,7 @@ pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Mes
     end_frame(out, start);
 }
 
-/// Everything that [`Api`] speaks, in these versions, and the level of the feature `transaction.version`, unless 0.
+/// Everything of [`Api`] that is spoken in these versions, and the level of the feature `transaction.version`, unless 0.
 pub(crate) fn api_versions(
     head: &RequestHead,
     versions: fn(Api) -> (i16, i16),
@@ -46,7 +46,7 @@ pub(crate) fn api_versions(
     m18_api_versions::Response {
         finalized_features: finalized_features.into_iter().collect(),
         error_code: ErrorCode(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE }),
-        api_keys: Api::ALL.map(range).to_vec(),
+        api_keys: Api::ALL.map(range).into_iter().filter(|one| one.min_version <= one.max_version).collect(),
         ..Default::default()
     }
 }

@@ -11,9 +11,9 @@ use crate::codec::responses::{self, respond};
 use crate::codec::{Api, TOPIC_NAME_BYTES_MAX, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions,
-    m19_create_topics, m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
-    m32_describe_configs,
+    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m08_offset_commit, m09_offset_fetch,
+    m10_find_coordinator, m18_api_versions, m19_create_topics, m20_delete_topics, m22_init_producer_id,
+    m24_add_partitions_to_txn, m26_end_txn, m32_describe_configs, m68_consumer_group_heartbeat,
 };
 use kdyno_kafka::wire::{Reader, Result, WireError};
 
@@ -89,6 +89,18 @@ impl FakeCluster {
             Api::EndTxn => {
                 let request = m26_end_txn::Request::decode(body, version)?;
                 respond(out, &head, &self.end_txn(broker, version, &request));
+            }
+            Api::OffsetCommit => {
+                let request = m08_offset_commit::Request::decode(body, version)?;
+                respond(out, &head, &self.commit_offsets(broker, &request));
+            }
+            Api::OffsetFetch => {
+                let request = m09_offset_fetch::Request::decode(body, version)?;
+                respond(out, &head, &self.committed_offsets(broker, &request));
+            }
+            Api::ConsumerGroupHeartbeat => {
+                let request = m68_consumer_group_heartbeat::Request::decode(body, version)?;
+                respond(out, &head, &self.hear_member(broker, &request));
             }
             Api::Produce => return Err(WireError::Invalid("produce requests are served elsewhere")),
         }

@@ -1,8 +1,9 @@
 //! What the fake cluster's coordinator keeps.
 
+use super::membership::Group;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the cluster knows of transactional producers.
+/// What the cluster knows of transactional producers and of consumer groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Coordinator {
     /// The broker that coordinates; one that is not there cannot be found.
@@ -10,6 +11,8 @@ pub(super) struct Coordinator {
     /// Until when it reads its log, ns.
     pub(super) loads_until_ns: u64,
     pub(super) producers: BTreeMap<String, Transactional>,
+    /// By their ids.
+    pub(super) groups: BTreeMap<String, Group>,
 }
 
 /// A transactional producer.

@@ -145,7 +145,7 @@ impl<'a> Step<'a> {
         self.add(Action::ForgetFetchSessions)
     }
 
-    /// Makes another broker coordinate transactions; the old one answers `NOT_COORDINATOR` from then on.
+    /// Makes another broker coordinate transactions and groups; the old one answers `NOT_COORDINATOR` from then on.
     pub fn move_coordinator(self, to: i32) -> Script<'a> {
         self.add(Action::MoveCoordinator { to })
     }

@@ -29,7 +29,7 @@ impl FakeCluster {
     }
 
     /// The error with which a broker does not work on a request to a coordinator.
-    fn not_coordinating(&self, broker: i32) -> Result<(), i16> {
+    pub(super) fn not_coordinating(&self, broker: i32) -> Result<(), i16> {
         if broker != self.coordinator.broker {
             Err(code::NOT_COORDINATOR)
         } else if self.now_ns < self.coordinator.loads_until_ns {

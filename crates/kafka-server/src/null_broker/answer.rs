@@ -132,6 +132,9 @@ pub(super) fn answer(
             respond(out, head, &m26_end_txn::Response::default());
         }
         Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
+        Api::OffsetCommit | Api::OffsetFetch | Api::ConsumerGroupHeartbeat => {
+            return Err(WireError::Invalid("a null broker keeps no groups"));
+        }
     }
     Ok(Answered::Now)
 }

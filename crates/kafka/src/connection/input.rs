@@ -50,7 +50,12 @@ impl Input {
         // A frame's claimed length is not trusted with memory at once: the buffer doubles as bytes come in.
         let grown = need.min((pending * 2).max(INPUT_BYTES));
         if self.bytes.len() < grown || self.end == self.bytes.len() {
-            self.bytes.resize(grown.max(self.end + INPUT_BYTES), 0);
+            let room = grown.max(self.end + INPUT_BYTES);
+            if grown > self.bytes.len() {
+                // It has doubled as it is, and for a moment the old one is there too: never more than two of the frame.
+                self.bytes.reserve_exact(room - self.bytes.len());
+            }
+            self.bytes.resize(room, 0);
         }
         &mut self.bytes[self.end..]
     }
@@ -128,6 +133,7 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counting::peak_bytes;
 
     #[test]
     fn a_claimed_length_takes_no_memory_before_its_bytes_come() {
@@ -135,6 +141,25 @@ mod tests {
         input.push(&(90i32 << 20).to_be_bytes());
         input.space();
         assert!(input.bytes.len() <= 2 * INPUT_BYTES);
+    }
+
+    #[test]
+    fn a_large_frame_takes_no_more_than_twice_its_size_while_it_comes() {
+        let part = vec![7; 64 << 10];
+        for bytes in [30_000_000, (16 << 20) + 50, (32 << 20) - 4, (32 << 20) + 5_000] {
+            let peak = peak_bytes(|| {
+                let mut input = Input::new(100 << 20);
+                input.push(&(bytes as i32).to_be_bytes());
+                let mut left: usize = bytes;
+                while left > 0 {
+                    let now = left.min(part.len());
+                    input.push(&part[..now]);
+                    left -= now;
+                }
+                assert!(input.next_frame().is_ok_and(|frame| frame.is_some()));
+            });
+            assert!(peak <= 2 * bytes + 2 * INPUT_BYTES, "{peak} for {bytes}");
+        }
     }
 
     /// A consumer that has caught up is never without a request in flight.

@@ -20,7 +20,9 @@ pub(super) struct Aborted {
 impl Aborted {
     /// As an answer names them.
     pub(super) fn of(told: &AbortedTransactions<'_>) -> Self {
-        let mut transactions: Vec<_> = told.iter().collect();
+        // They were read once, so that there are as many as it says.
+        let mut transactions = Vec::with_capacity(told.count());
+        transactions.extend(told.iter());
         transactions.sort_unstable();
         Self { transactions }
     }

@@ -16,6 +16,8 @@ mod sink;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_hostile;
+#[cfg(test)]
 mod tests_offsets;
 #[cfg(test)]
 mod tests_reading;

@@ -1,13 +1,10 @@
 //! Every message in `generated`, in every version we speak: compared with the
 //! `kafka-protocol` crate, an independent implementation, and read from bytes of any kind.
 
-#[path = "../../tests/common/counting.rs"]
-mod counting;
-
 use super::field::Source;
 use super::{Api, Message, generated, m03_metadata};
+use crate::counting::peak_bytes;
 use bytes::{Buf, Bytes, BytesMut};
-use counting::peak_bytes;
 use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::{Decodable, Encodable};
 use proptest::prelude::*;

@@ -19,6 +19,9 @@ use std::ops::Range;
 
 /// A larger buffer of instants is given back once they are told.
 const INSTANTS_KEPT: usize = 1 << 16;
+/// Records of one answer whose instants are kept, 128 MiB of them. Only one that is made to burst has more: they take 40 bytes
+/// each at least, and a client asks for 50 MB.
+const INSTANTS_MAX: usize = 1 << 24;
 
 /// Records of one partition's answer that the application has not begun with.
 #[derive(Debug)]
@@ -26,17 +29,67 @@ struct Chunk {
     partition: i32,
     /// When they came, ns.
     arrived_ns: u64,
-    records: VecDeque<Waiting>,
+    records: Queue,
 }
 
-/// A record that the application has not begun with.
+/// Records that the application has not begun with, in the order of their offsets. Those that are alike take the place of one,
+/// so that an answer of many tiny records takes no more here than it does itself.
+#[derive(Debug, Default)]
+struct Queue {
+    runs: VecDeque<Run>,
+    records: usize,
+}
+
+/// Records with offsets one after the other that are alike.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct Run {
+    /// Of the first one.
     offset: i64,
-    /// t0, ns, or [`UNTOLD`].
+    /// t0 of each, ns, or [`UNTOLD`].
     intended_ns: u64,
-    /// Bytes of its key and value.
+    /// Bytes of key and value of each.
     bytes: u32,
+    records: u32,
+}
+
+impl Queue {
+    fn push(&mut self, (offset, intended_ns, bytes): (i64, u64, u32)) {
+        self.records += 1;
+        if let Some(last) = self.runs.back_mut() {
+            let is_next = last.offset.checked_add(i64::from(last.records)) == Some(offset);
+            let is_alike = (last.intended_ns, last.bytes) == (intended_ns, bytes);
+            if is_next && is_alike && last.records < u32::MAX {
+                last.records += 1;
+                return;
+            }
+        }
+        self.runs.push_back(Run { offset, intended_ns, bytes, records: 1 });
+    }
+
+    /// Takes the first one: its offset, t0 and bytes.
+    fn pop(&mut self) -> Option<(i64, u64, u32)> {
+        let first = self.runs.front_mut()?;
+        let (offset, intended_ns, bytes) = (first.offset, first.intended_ns, first.bytes);
+        (first.offset, first.records) = (offset.saturating_add(1), first.records - 1);
+        if first.records == 0 {
+            self.runs.pop_front();
+        }
+        self.records -= 1;
+        Some((offset, intended_ns, bytes))
+    }
+
+    /// Keeps the first ones alone.
+    fn truncate(&mut self, kept: usize) {
+        while self.records > kept {
+            let Some(last) = self.runs.back_mut() else { break };
+            let surplus = (self.records - kept).min(last.records as usize);
+            last.records -= surplus as u32;
+            self.records -= surplus;
+            if last.records == 0 {
+                self.runs.pop_back();
+            }
+        }
+    }
 }
 
 /// A record that the application begins with.
@@ -57,6 +110,8 @@ pub(super) struct Begun {
 #[derive(Debug, Default)]
 struct AtOnce {
     intended_ns: Vec<u64>,
+    /// Records that do not tell it, or that are more than are kept.
+    untold: u64,
     /// For each instant at which some came, ns, where they end.
     ends: Vec<(u64, usize)>,
     /// For each of these instants, bytes of keys and values.
@@ -82,7 +137,7 @@ pub struct Application {
     /// What came, in the order of its coming.
     chunks: VecDeque<Chunk>,
     /// Of the chunk that is being read.
-    arriving: VecDeque<Waiting>,
+    arriving: Queue,
     /// Where no time is taken over records.
     at_once: AtOnce,
     /// Records of its last poll that it has not begun with: the first ones of `chunks`.
@@ -117,7 +172,7 @@ impl Application {
             trailers: TrailerReader::new(context.run_id),
             wall_offset_ns: context.wall_offset_ns,
             chunks: VecDeque::new(),
-            arriving: VecDeque::new(),
+            arriving: Queue::default(),
             at_once: AtOnce::default(),
             in_hand: 0,
             free_ns: 0,
@@ -139,7 +194,7 @@ impl Application {
 
     /// Records that came and that it has not begun with.
     pub(super) fn waiting(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.records.len()).sum()
+        self.chunks.iter().map(|chunk| chunk.records.records).sum()
     }
 
     /// When it is to be [advanced](Self::advance) by time alone, ns.
@@ -154,10 +209,10 @@ impl Application {
         while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
             let (partition, arrived_ns) = (first.partition, first.arrived_ns);
-            if let Some(Waiting { offset, intended_ns, bytes }) = first.records.pop_front() {
+            if let Some((offset, intended_ns, bytes)) = first.records.pop() {
                 begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns, bytes });
             }
-            if first.records.is_empty() {
+            if first.records.records == 0 {
                 self.chunks.pop_front();
             }
             self.in_hand -= 1;
@@ -173,8 +228,8 @@ impl Application {
         self.free_ns = self.free_ns.max(first.arrived_ns);
         for chunk in self.chunks.iter().take_while(|chunk| chunk.arrived_ns <= self.free_ns) {
             let room = self.poll_records_max - self.in_hand;
-            self.in_hand += chunk.records.len().min(room);
-            if chunk.records.len() > room {
+            self.in_hand += chunk.records.records.min(room);
+            if chunk.records.records > room {
                 break;
             }
             self.released.push(chunk.partition);
@@ -194,8 +249,9 @@ impl Application {
         self.polls.as_mut().map_or(0, Polls::take_left_over)
     }
 
-    /// Tells of the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
-    pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) {
+    /// Tells of the records that came since the last call, where no time is taken over them: it has them at `now_ns`. Returns of
+    /// how many more it is not known when they were intended.
+    pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) -> u64 {
         let mut begin = 0;
         for (fetched_ns, end) in self.at_once.ends.drain(..) {
             let intended_ns = &self.at_once.intended_ns[begin..end];
@@ -205,6 +261,7 @@ impl Application {
         self.polls.iter_mut().for_each(Polls::end_poll);
         self.at_once.intended_ns.clear();
         self.at_once.intended_ns.shrink_to(INSTANTS_KEPT);
+        std::mem::take(&mut self.at_once.untold)
     }
 
     /// Takes bytes of keys and values of the records that came and were handed over at once, each with their instant, ns.
@@ -249,11 +306,16 @@ impl RecordSink for Application {
             let (offset, intended_ns) = (record.offset, self.intended_ns(record));
             // Lengths of records have 31 bits.
             let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-            self.arriving.push_back(Waiting { offset, intended_ns, bytes });
+            self.arriving.push((offset, intended_ns, bytes));
             return;
         }
         if self.polls.as_mut().is_none_or(|polls| polls.takes(partition, record.offset)) {
-            self.at_once.intended_ns.push(self.intended_ns(record));
+            let intended_ns = self.intended_ns(record);
+            if intended_ns == UNTOLD || self.at_once.intended_ns.len() >= INSTANTS_MAX {
+                self.at_once.untold += 1;
+            } else {
+                self.at_once.intended_ns.push(intended_ns);
+            }
             self.at_once.bytes_of_answer += bytes as u64;
         }
     }
@@ -279,27 +341,27 @@ impl RecordSink for Application {
         }
         // With an ordinary poll nothing is in hand. Who leaves at work has not begun with what is.
         let chunk = self.chunks.iter().find(|chunk| chunk.partition == partition)?;
-        chunk.records.front().map(|waiting| waiting.offset)
+        chunk.records.runs.front().map(|first| first.offset)
     }
 
     fn forget(&mut self, partition: i32) {
         let mut taken = self.in_hand;
         for chunk in &mut self.chunks {
-            let kept = taken.min(chunk.records.len());
+            let kept = taken.min(chunk.records.records);
             taken -= kept;
             if chunk.partition == partition {
                 chunk.records.truncate(kept);
             }
         }
-        self.chunks.retain(|chunk| !chunk.records.is_empty());
+        self.chunks.retain(|chunk| chunk.records.records > 0);
     }
 
     fn end_of_answer(&mut self, partition: i32, now_ns: u64) {
-        if !self.arriving.is_empty() {
+        if self.arriving.records > 0 {
             let records = std::mem::take(&mut self.arriving);
             self.chunks.push_back(Chunk { partition, arrived_ns: now_ns, records });
         }
-        let AtOnce { intended_ns, ends, bytes, bytes_of_answer } = &mut self.at_once;
+        let AtOnce { intended_ns, untold: _, ends, bytes, bytes_of_answer } = &mut self.at_once;
         match (bytes.last_mut(), std::mem::take(bytes_of_answer)) {
             (_, 0) => {}
             (Some((at_ns, sum)), more) if *at_ns == now_ns => *sum += more,

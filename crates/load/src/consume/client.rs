@@ -145,7 +145,8 @@ impl ConsumeClient {
             .sink_mut()
             .take_bytes()
             .for_each(|(at_ns, bytes)| recorder.handed_over_bytes(at_ns, bytes));
-        self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
+        let untold = self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
+        recorder.untold(handed_ns, untold);
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
                 ConsumerEvent::FetchError(detail) => (EventKind::FetchError, detail),
@@ -251,6 +252,10 @@ impl ConsumeClient {
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
                     all.iter().for_each(|one| reading.lost(one.partition));
+                    let is_lost = matches!(event, GroupEvent::Lost(_)) && has_begun;
+                    if let Some(member) = self.totals.member.as_mut().filter(|_| is_lost) {
+                        member.losses += 1;
+                    }
                     self.held = self.held.saturating_sub(all.len());
                     if self.held == 0 {
                         self.unassigned_since_ns.get_or_insert(*at_ns);

@@ -6,7 +6,7 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::group::{Assignor, GroupConfig, GroupError, GroupEvent, GroupProtocol};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{self, ConsumePlan, GroupAssignor};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a member that leaves tries to commit, and then to tell its coordinator, ns.
 const LEAVE_TIMEOUT_NS: u64 = 5_000_000_000;
@@ -66,8 +66,11 @@ pub(crate) struct GroupCourse {
     rebalancing: BTreeSet<usize>,
     /// The rebalance that is under way.
     current: Option<Rebalance>,
-    /// A coordinator has assigned or committed something, and was not told to be lost since.
-    is_coordinated: bool,
+    /// Whom each client knows as the coordinator.
+    coordinators: BTreeMap<usize, i32>,
+    /// Brokers that have assigned or committed something as coordinators, and were not told to be lost since: each client
+    /// loses the same one by itself.
+    coordinating: BTreeSet<i32>,
     /// Clients that have failed.
     failed: BTreeSet<usize>,
 }
@@ -116,7 +119,7 @@ impl GroupCourse {
                 });
             }
             GroupEvent::Assigned(rebalanced) => {
-                self.is_coordinated = true;
+                self.coordinating.extend(self.coordinators.get(&client));
                 self.rebalancing.remove(&client);
                 let began_ns = rebalanced.began_ns;
                 let current =
@@ -132,13 +135,18 @@ impl GroupCourse {
                 );
                 events.push(at_ns, EventKind::PartitionsLost, detail);
             }
+            GroupEvent::Coordinator(broker) => {
+                self.coordinators.insert(client, *broker);
+            }
             // While the first member looks for it, brokers may make it.
-            GroupEvent::CoordinatorLost(why) if self.is_coordinated => {
-                self.is_coordinated = false;
-                events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
+            GroupEvent::CoordinatorLost(why) => {
+                let lost = self.coordinators.remove(&client);
+                if lost.is_some_and(|broker| self.coordinating.remove(&broker)) {
+                    events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
+                }
             }
             GroupEvent::Committed { took_ns, .. } => {
-                self.is_coordinated = true;
+                self.coordinating.extend(self.coordinators.get(&client));
                 if let Some(recorder) = recorder {
                     recorder.offsets_committed(at_ns, *took_ns);
                 }
@@ -146,9 +154,7 @@ impl GroupCourse {
             GroupEvent::Left => {
                 self.rebalancing.remove(&client);
             }
-            GroupEvent::Coordinator(_)
-            | GroupEvent::CoordinatorLost(_)
-            | GroupEvent::Revoking(_)
+            GroupEvent::Revoking(_)
             | GroupEvent::Revoked(_)
             | GroupEvent::Start(_)
             | GroupEvent::CommitFailed(_) => {}
@@ -276,21 +282,28 @@ mod tests {
         assert_eq!((counts.rebalances, counts.offset_commits, sums), (1, 1, vec![u128::from(300 * MS)]));
     }
 
+    /// Every member loses it by itself, and some when others are at work with the next one already.
     #[test]
     fn a_lost_coordinator_is_told_once_until_it_does_something_again() {
         let mut told = Told::new();
+        let found = |at_ms: u64, broker| (at_ms * MS, GroupEvent::Coordinator(broker));
         let committed = |at_ms: u64| (at_ms * MS, GroupEvent::Committed { partitions: 1, took_ns: 0 });
         let lost = |at_ms: u64| (at_ms * MS, GroupEvent::CoordinatorLost("NOT_COORDINATOR".to_owned()));
-        told.note(
-            0,
-            &[(0, GroupEvent::Coordinator(1)), lost(0), (0, GroupEvent::Coordinator(1)), committed(0)],
-        );
-        told.note(0, &[lost(1)]);
-        told.note(1, &[lost(2)]);
-        told.note(1, &[(3 * MS, GroupEvent::Coordinator(2)), lost(4), committed(5), lost(6)]);
-        told.note(0, &[(7 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
+        told.note(0, &[found(0, 1), lost(0)]);
+        assert_eq!(told.told(), [], "nothing was coordinated yet");
+        told.note(0, &[found(0, 1), committed(0)]);
+        told.note(1, &[found(0, 1), committed(0)]);
+        told.note(0, &[lost(1), found(2, 2), committed(3)]);
+        told.note(1, &[lost(4), found(5, 2), committed(6)]);
+        told.note(0, &[lost(7), found(8, 1), committed(9), lost(10)]);
+        told.note(0, &[(11 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
         let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
-        let expected = [EventKind::CoordinatorLost, EventKind::CoordinatorLost, EventKind::PartitionsLost];
-        assert_eq!(kinds, expected);
+        let expected = [
+            EventKind::CoordinatorLost,
+            EventKind::CoordinatorLost,
+            EventKind::CoordinatorLost,
+            EventKind::PartitionsLost,
+        ];
+        assert_eq!(kinds, expected, "of broker 1, of 2, of 1 once more");
     }
 }

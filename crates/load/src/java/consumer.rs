@@ -158,7 +158,12 @@ impl Consumer {
                 self.gave_up_ns.get_or_insert(at_ns);
                 (at_ns, GroupEvent::Rebalancing("a member gives up partitions".to_owned()))
             }
-            Change::Lost => (at_ns, GroupEvent::Lost(named())),
+            Change::Lost => {
+                if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
+                    member.losses += 1;
+                }
+                (at_ns, GroupEvent::Lost(named()))
+            }
         }
     }
 

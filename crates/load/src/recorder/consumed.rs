@@ -82,6 +82,13 @@ impl Recorder {
         }
     }
 
+    /// So many more records were handed over now of which nobody knows when they were intended.
+    pub fn untold(&mut self, now_ns: u64, records: u64) {
+        if records > 0 {
+            self.slot(now_ns).counts.discarded += records;
+        }
+    }
+
     /// Instants at which a record of this trial may have been intended, ns: from T0 to the end of the load. As long as nobody
     /// knows that end, an hour ahead is no instant of ours.
     fn load_ns(&self, now_ns: u64) -> Range<u64> {

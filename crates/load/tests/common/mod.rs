@@ -4,7 +4,7 @@
 mod fetching;
 
 #[allow(unused_imports, reason = "each test file uses its part")]
-pub use fetching::{Fetching, fetch};
+pub use fetching::{CONTROL_NS, Fetching, assert_all_fetched, fetch, filled, filled_as, stored};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;

@@ -6,6 +6,7 @@
 pub mod claims;
 pub mod curve;
 mod form;
+pub mod members;
 pub mod notes;
 mod prices;
 pub mod search;
@@ -45,5 +46,6 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
             notes::told_apart(of, &|case| table.row_of(case))
         }
         Conclusion::SettingDiffers(of) => verdict::setting(of),
+        Conclusion::Members(of) => members::sentence(of),
     }
 }

@@ -18,7 +18,7 @@ impl TextTable {
     }
 
     /// The marks of all of its figures.
-    pub(super) fn marks(&self) -> impl Iterator<Item = Mark> {
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         self.rows.iter().flatten().flat_map(|cell| cell.marks.iter().copied())
     }
 }

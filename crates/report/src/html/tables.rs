@@ -1,6 +1,6 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
-use crate::answer::{Answer, TextTable};
+use crate::answer::{Answer, TextTable, members};
 use crate::case_table::{CaseTable, Cell, Column, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
@@ -76,13 +76,13 @@ pub fn answer(number: usize, answer: &Answer) -> Markup {
                 p class=(format!("answer {}", tone(sentence.tone))) { (coded(&sentence.text)) }
             }
             @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
-                (scroll(&answer.title, &texts(table)))
+                (scroll(&answer.title, &texts(table, None)))
             }
             @if let Some(curve) = &answer.curve {
                 (super::curve::figure(curve, &format!("{id}-curve")))
                 details {
                     summary { "The trials of the curve" }
-                    (scroll("The trials of the curve", &texts(&curve.table())))
+                    (scroll("The trials of the curve", &texts(&curve.table(), None)))
                 }
             }
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
@@ -99,7 +99,7 @@ fn tone(tone: Tone) -> &'static str {
     }
 }
 
-fn texts(table: &TextTable) -> Markup {
+fn texts(table: &TextTable, caption: Option<&str>) -> Markup {
     let class = |number: bool| (!number).then_some("words");
     let class_of = |cell: &marks::Cell, number: bool| -> Option<String> {
         let classes: Vec<&str> = class(number).into_iter().chain(marked(&cell.marks)).collect();
@@ -107,6 +107,7 @@ fn texts(table: &TextTable) -> Markup {
     };
     html! {
         table {
+            @if let Some(caption) = caption { caption { (caption) } }
             @if table.columns.iter().any(|(head, _)| !head.is_empty()) {
                 thead { tr { @for (head, number) in &table.columns { th class=[class(*number)] scope="col" { (head) } } } }
             }
@@ -277,10 +278,16 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
         let rows: Vec<&StreamRow<'_>> = all.iter().filter(is_shown).collect();
         tables.push(table(title, &rows, shown, words));
     }
+    let members = members::table(input, figures);
+    signs.extend(members.iter().flat_map(|members| members.table.marks()));
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial" }
             @for table in tables { (table) }
+            @if let Some(members) = &members {
+                (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))
+                @if members.has_others { p class="note" { (members::OTHERS_NOTE) } }
+            }
             @if let Some(legend) = marks::legend(&signs) { p class="note" { (legend) } }
             @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
             @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }

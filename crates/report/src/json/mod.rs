@@ -62,7 +62,7 @@ struct RunDocument {
     noise: Vec<NoiseDocument>,
     /// The caveats about the findings.
     caveats: Vec<CaveatDocument>,
-    /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that can be told apart.
+    /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that can be told apart; of groups each member.
     conclusions: Vec<ConclusionDocument>,
     /// Every number: of trials in their measure phase, of cases over their trials, of published rows.
     findings: Vec<FindingDocument>,

@@ -1,6 +1,7 @@
 //! The end of a run as text: one printer for every scenario.
 
-use super::answer_text::answer_text;
+use super::answer_text::{answer_text, table_text as text_table};
+use crate::answer::members::{self, MembersTable};
 use crate::answer::{answers, notes};
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table, ratio_text};
 use crate::caveats::{self, Worded};
@@ -18,6 +19,9 @@ use kdyno_model::metric::{self, SubjectKind, Unit};
 use kdyno_model::plan::{Plan, Published, RoleKind, Strategy};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
+
+/// Rows of the table of members that are printed at most.
+const MEMBER_ROWS_MAX: usize = 40;
 
 /// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
@@ -379,7 +383,15 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
         out.push('\n');
         out.push_str(&grid(&fixed_columns(&rows), &flowing, options));
     }
+    let members = members::table(input, figures);
+    let is_explained = |of: &MembersTable| of.has_others && of.table.rows.len() <= MEMBER_ROWS_MAX;
+    if let Some(members) = &members {
+        out.push('\n');
+        out.push_str(&members_text(members, options));
+        signs.extend(members.table.marks());
+    }
     let notes = [
+        (members.as_ref().is_some_and(is_explained), members::OTHERS_NOTE),
         (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
         (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
         (rows.iter().any(StreamRow::is_java), JAVA_NOTE),
@@ -390,6 +402,18 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
         out.push('\n');
     }
     out
+}
+
+/// The members of groups, unless they fill the screen.
+fn members_text(members: &MembersTable, options: &TextOptions) -> String {
+    let title = options.paint(members::TITLE, Tone::Strong);
+    let rows = members.table.rows.len();
+    if rows > MEMBER_ROWS_MAX {
+        let elsewhere =
+            format!("{} rows, which are in the page and in the JSON document.", units::count(rows as f64));
+        return format!("{title}\n{}\n", wrap(&elsewhere, options.columns(), 0));
+    }
+    format!("{title}\n{}", text_table(&members.table, members.names, options))
 }
 
 /// Which trial and stream a row is of; a plan with one trial needs no number.

@@ -10,6 +10,7 @@ mod html;
 mod invalid;
 mod java;
 mod marks;
+mod members;
 mod sides;
 mod terminal;
 mod verdicts;

@@ -65,7 +65,8 @@ fn marked(mut run: Run) -> Run {
             Conclusion::Steadiness(_)
             | Conclusion::Limit(_)
             | Conclusion::ToldApart(_)
-            | Conclusion::SettingDiffers(_) => {}
+            | Conclusion::SettingDiffers(_)
+            | Conclusion::Members(_) => {}
         }
     }
     run

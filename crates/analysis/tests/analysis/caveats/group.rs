@@ -106,7 +106,7 @@ fn a_member_that_failed_is_told_with_the_first_reason() {
 #[test]
 fn figures_of_members_are_those_of_the_measure_phase() {
     let mut trial = grouped(|_| {});
-    let of = |measured_records| Some(MemberTotals { measured_records, partitions: 1, rebalances: 1 });
+    let of = |measured_records| Some(MemberTotals { measured_records, ..MemberTotals::default() });
     for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
         totals.clients[0].member = of(100);
         totals.clients[1].member = of(300);

@@ -70,6 +70,8 @@ pub(super) struct Coordinator {
     /// How many requests of each key came.
     pub asked: BTreeMap<i16, usize>,
     pub heartbeats: Vec<m68::Request>,
+    /// The broker that coordinates.
+    pub node: i32,
 }
 
 impl Coordinator {
@@ -89,6 +91,7 @@ impl Coordinator {
             is_silent: false,
             asked: BTreeMap::new(),
             heartbeats: Vec::new(),
+            node: BROKER,
         }
     }
 
@@ -133,7 +136,8 @@ impl Coordinator {
     }
 
     fn find(&mut self, asker: Asker, error_code: ErrorCode) {
-        let found = m10_find_coordinator::Coordinator { node_id: BROKER, error_code, ..Default::default() };
+        let found =
+            m10_find_coordinator::Coordinator { node_id: self.node, error_code, ..Default::default() };
         let answer = m10_find_coordinator::Response { coordinators: vec![found], ..Default::default() };
         self.answer(asker, &answer);
     }

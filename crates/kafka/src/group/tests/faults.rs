@@ -219,3 +219,36 @@ fn a_commit_during_a_rebalance_makes_it_join() {
     let failed = |client: &Client| client.count(|event| matches!(event, GroupEvent::CommitFailed(_)));
     assert_eq!(world.clients.iter().map(failed).sum::<usize>(), 1);
 }
+
+/// Whoever notices it first, by its heartbeat or its commit, looks for the new coordinator, which knows what the one before did. A
+/// member that comes meanwhile joins there, and the others follow.
+#[test]
+fn a_coordinator_that_moves_under_load_costs_nothing() {
+    let all = Assignor::ALL.map(classic).into_iter().chain([consumer()]);
+    for config in all {
+        let mut world = World::new(4);
+        world.add(config.clone());
+        world.add(config.clone());
+        world.run(20 * SECOND);
+        for node in 1..=4 {
+            world.coordinator.node = node;
+            world.run(3_700 * MS);
+        }
+        let what = &config.protocol;
+        for client in &world.clients {
+            let losses = client.count(|event| matches!(event, GroupEvent::CoordinatorLost(_)));
+            assert_eq!((losses, client.member.coordinator()), (4, Some(4)), "{what:?}");
+        }
+        let rebalances = |world: &World| world.clients[0].rebalances().len();
+        let before = rebalances(&world);
+        world.coordinator.node = 5;
+        world.add(config.clone());
+        world.run(20 * SECOND);
+        world.assert_shared(4);
+        assert!(rebalances(&world) > before, "{what:?}");
+        assert_eq!(world.clients.iter().map(lost).sum::<usize>(), 0, "{what:?}");
+        // Those that keep what does not move read on in it between their commit and the end of the rebalance.
+        let again_max = if config.protocol == classic(Assignor::CooperativeSticky).protocol { 4 } else { 0 };
+        assert!(world.duplicates() <= again_max, "{what:?}");
+    }
+}

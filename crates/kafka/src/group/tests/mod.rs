@@ -218,6 +218,11 @@ impl World {
             client.asked.push(request);
             client.member.send(request, request, &mut client.connection, *now_ns).expect("a common version");
             let bytes = written(&mut client.connection);
+            // Of a broker that does not coordinate any more.
+            if client.member.coordinator().is_some_and(|asked| asked != coordinator.node) {
+                let key = i16::from_be_bytes([bytes[4], bytes[5]]);
+                coordinator.errors.insert(0, (key, ErrorCode::NOT_COORDINATOR));
+            }
             coordinator.take(at, request, &bytes, *now_ns);
         }
         client.take_events();

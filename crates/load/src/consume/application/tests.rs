@@ -1,6 +1,9 @@
 //! When an application begins with which record, against what is reckoned by hand.
 
 use super::*;
+use kdyno_kafka::records::{
+    BatchHeader, BodySum, Compression, HEADER_BYTES, batches, encode_record, write_batch_header,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -14,7 +17,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
         wall_offset_ns: 0,
         at_once: AtOnce::default(),
         chunks: VecDeque::new(),
-        arriving: VecDeque::new(),
+        arriving: Queue::default(),
         in_hand: 0,
         free_ns: 0,
         released: Vec::new(),
@@ -25,8 +28,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    let waiting = (0..records as i64).map(|offset| Waiting { offset, intended_ns: UNTOLD, bytes: 0 });
-    application.arriving.extend(waiting);
+    (0..records as i64).for_each(|offset| application.arriving.push((offset, UNTOLD, 0)));
     application.end_of_answer(partition, now_ns);
 }
 
@@ -125,4 +127,42 @@ fn what_was_taken_stays_when_a_partition_goes_and_what_waits_does_not() {
     assert_eq!((application.first_waiting(0), application.waiting()), (Some(1), 4));
     assert_eq!(begun(&mut application, 9), [(0, 1), (0, 2), (1, 3), (1, 4)]);
     assert_eq!((application.first_waiting(1), application.waiting()), (None, 0));
+}
+
+/// As tiny as records can be, in a reply of 30 MB that is 4 million of them: they take no memory each. Those that tell when they
+/// were intended are 40 bytes at least, and take 8 here, or 24 while they wait.
+#[test]
+fn records_that_say_nothing_are_only_counted() {
+    let (mut body, mut head) = (Vec::new(), [0; HEADER_BYTES]);
+    (0..100_000).for_each(|offset| encode_record(&mut body, offset, 0, None, b""));
+    let header = BatchHeader::plain(Compression::None, 100_000, 0, 0);
+    write_batch_header(&mut head, &header, &BodySum::of(&body));
+    let set = [head.as_slice(), &body].concat();
+    let batch = batches(&set).next().expect("a batch").expect("a whole one");
+    let mut at_once = Application { work: None, ..application(WorkPlan::Constant { ns: 1 }, 500) };
+    let mut working = application(WorkPlan::Constant { ns: 1 }, 500);
+    let mut scratch = Vec::new();
+    for record in batch.records(&mut scratch, 0).expect("not compressed") {
+        let record = record.expect("a record");
+        at_once.record(0, &record);
+        working.record(0, &record);
+    }
+    assert_eq!((at_once.at_once.intended_ns.capacity(), working.arriving.runs.len()), (0, 1));
+    assert_eq!(at_once.take_at_once(5, |_| panic!("none tells when it was intended")), 100_000);
+    assert_eq!(at_once.take_at_once(6, |_| {}), 0, "once");
+    working.end_of_answer(0, 0);
+    assert_eq!((working.waiting(), begun(&mut working, 0).len()), (100_000, 1));
+}
+
+#[test]
+fn records_that_are_alike_come_out_as_they_went_in() {
+    let mut queue = Queue::default();
+    let records = [(3, 7, 1), (4, 7, 1), (5, 8, 1), (6, 8, 2), (9, 8, 2), (10, 8, 2), (11, 8, 2)];
+    records.into_iter().for_each(|record| queue.push(record));
+    assert_eq!((queue.records, queue.runs.len()), (7, 4));
+    queue.truncate(6);
+    assert_eq!(std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>(), records[..6]);
+    queue.push((1, 1, 1));
+    queue.truncate(0);
+    assert_eq!((queue.records, queue.runs.len(), queue.pop()), (0, 0, None));
 }

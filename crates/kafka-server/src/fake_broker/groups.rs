@@ -1,0 +1,89 @@
+//! Consumer groups in the fake cluster, by the consumer protocol (KIP-848): the broker that coordinates transactions
+//! coordinates groups too. What a group knows is in a log, so that it moves with its coordinator.
+
+use super::cluster::FakeCluster;
+use crate::codec::code;
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::messages::{
+    m08_offset_commit as commit, m09_offset_fetch as fetch, m68_consumer_group_heartbeat as heartbeat,
+};
+use std::collections::BTreeMap;
+
+impl FakeCluster {
+    /// A member is heard, which joins, leaves or stays, and is told what it is to have.
+    pub(super) fn hear_member(&mut self, broker: i32, request: &heartbeat::Request) -> heartbeat::Response {
+        let refused = |error_code| heartbeat::Response { error_code, ..Default::default() };
+        if let Err(error) = self.not_coordinating(broker) {
+            return refused(ErrorCode(error));
+        }
+        let mut group = self.coordinator.groups.remove(&request.group_id).unwrap_or_default();
+        if let Some(name) = request.subscribed_topic_names.iter().flatten().next() {
+            group.topic.clone_from(name);
+        }
+        let partitions = self.topics.get(&group.topic).map_or(0, Vec::len) as i32;
+        let topic_id = self.topic_id(&group.topic);
+        let response = match group.hear(request) {
+            Ok(()) => group.answer(request, partitions, topic_id),
+            Err(error) => refused(error),
+        };
+        self.coordinator.groups.insert(request.group_id.clone(), group);
+        response
+    }
+
+    /// A member commits how far it has read.
+    pub(super) fn commit_offsets(&mut self, broker: i32, request: &commit::Request) -> commit::Response {
+        let is_coordinating = self.not_coordinating(broker);
+        let group = self.coordinator.groups.entry(request.group_id.clone()).or_default();
+        let error_code = match (is_coordinating, group.members.get(&request.member_id)) {
+            (Err(error), _) => ErrorCode(error),
+            (Ok(()), None) => ErrorCode::UNKNOWN_MEMBER_ID,
+            (Ok(()), Some(member)) if member.epoch != request.generation_id_or_member_epoch => {
+                ErrorCode::STALE_MEMBER_EPOCH
+            }
+            (Ok(()), Some(_)) => ErrorCode(code::NONE),
+        };
+        let mut topics = Vec::new();
+        for topic in &request.topics {
+            let mut partitions = Vec::new();
+            for one in &topic.partitions {
+                if !error_code.is_error() {
+                    group.offsets.insert((topic.name.clone(), one.partition_index), one.committed_offset);
+                }
+                let partition_index = one.partition_index;
+                partitions.push(commit::OffsetCommitResponsePartition { partition_index, error_code });
+            }
+            let name = topic.name.clone();
+            topics.push(commit::OffsetCommitResponseTopic { name, partitions, ..Default::default() });
+        }
+        commit::Response { topics, ..Default::default() }
+    }
+
+    /// How far groups have read, as committed; −1 where nothing was.
+    pub(super) fn committed_offsets(&self, broker: i32, request: &fetch::Request) -> fetch::Response {
+        let error_code = ErrorCode(self.not_coordinating(broker).err().unwrap_or(code::NONE));
+        let none = BTreeMap::new();
+        let group = |wanted: &fetch::OffsetFetchRequestGroup| {
+            let known = self.coordinator.groups.get(&wanted.group_id);
+            let offsets = known.map_or(&none, |group| &group.offsets);
+            let topic = |topic: &fetch::OffsetFetchRequestTopics| {
+                let partition = |index: &i32| fetch::OffsetFetchResponsePartitions {
+                    partition_index: *index,
+                    committed_offset: offsets.get(&(topic.name.clone(), *index)).copied().unwrap_or(-1),
+                    ..Default::default()
+                };
+                fetch::OffsetFetchResponseTopics {
+                    name: topic.name.clone(),
+                    partitions: topic.partition_indexes.iter().map(partition).collect(),
+                    ..Default::default()
+                }
+            };
+            let topics = match error_code.is_error() {
+                true => Vec::new(),
+                false => wanted.topics.iter().flatten().map(topic).collect(),
+            };
+            fetch::OffsetFetchResponseGroup { group_id: wanted.group_id.clone(), topics, error_code }
+        };
+        let groups = request.groups.iter().map(group).collect();
+        fetch::Response { groups, ..Default::default() }
+    }
+}
