@@ -15,7 +15,7 @@ use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_model::plan::{ProducePlan, Rate, VALUE_BYTES_MAX};
-use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals, Timing};
 use kdyno_model::worker::FromWorker;
 use std::rc::Rc;
 
@@ -213,7 +213,8 @@ impl Stream for JavaProduceStream {
         let clock = Clock::new(t0_ns, task.span);
         self.link.begins(t0_ns);
         self.clock = Some(clock);
-        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
+        let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
+        self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::WithoutGenerator));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
             let schedule = self.context.schedule(&self.plan.rate, number);
@@ -291,9 +292,9 @@ impl Stream for JavaProduceStream {
         let clock = self.clock.filter(|clock| clock.has_begun(now_ns));
         let clients = self.clients.drain(..);
         let clients = clients.map(|client| client.finish(clock, now_ns, &mut recorder)).collect();
-        let counts = recorder.finish();
+        let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients, steady: None }
+        StreamTotals { id, counts, clients, steady }
     }
 
     fn context(&mut self) -> &mut StreamContext {

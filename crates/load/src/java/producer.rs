@@ -70,7 +70,8 @@ impl Producer {
         Self {
             index,
             number,
-            ledger: Ledger::new(window, is_closed),
+            ledger: Ledger::new(window, is_closed)
+                .with_warmup(plan.tool_lines.map_or(0, |lines| lines.warmup_records)),
             making: None,
             is_closed,
             schedule: None,

@@ -141,7 +141,8 @@ pub(in crate::java) fn heard(frame: &[u8]) -> ToJava {
             body.take(8).expect("numbers");
             let count = body.u32().expect("a count");
             let clients = (0..count).map(|_| (string(&mut body), string(&mut body))).collect();
-            ToJava::Task { settings, topic, clients, role: body.take(11).expect("a role").to_vec() }
+            let role = body.take(body.0.len()).expect("a role").to_vec();
+            ToJava::Task { settings, topic, clients, role }
         }
         2 => {
             let (client, count) = (body.u32().expect("a client"), body.u32().expect("a count"));

@@ -1,5 +1,6 @@
 //! Streams of Java clients against a scripted process, in simulated time: what is counted, and what ends them.
 
+mod drop_in;
 mod scene;
 
 use super::frames::tests::{Handed, ToJava, consumed, outcomes, said};
