@@ -124,6 +124,12 @@ pub(super) fn begin_records(out: &mut Vec<u8>, client: u32) -> usize {
     begin
 }
 
+/// Begins a record: its client sends it no earlier than at this instant, ns; 0: at once.
+#[inline]
+pub(super) fn put_due(out: &mut Vec<u8>, due_ns: u64) {
+    out.extend_from_slice(&due_ns.to_be_bytes());
+}
+
 /// Ends the frame that began there and has so many records.
 pub(super) fn end_records(out: &mut [u8], begin: usize, count: u32) {
     out[begin + 9..begin + 13].copy_from_slice(&count.to_be_bytes());

@@ -4,7 +4,7 @@
 use super::frames::{FrameError, FromJava, TaskRole};
 use super::ledger::Window;
 use super::link::Link;
-use super::producer::{Pace, Producer};
+use super::producer::{AHEAD_NS, Pace, Producer};
 use super::readiness::Readiness;
 use crate::connecting::Connect;
 use crate::net::Net;
@@ -22,6 +22,9 @@ use std::rc::Rc;
 /// Most reasons for which records fail.
 const REASONS_MAX: usize = 1_000;
 
+/// Least time between two releases of an open loop's records, ns.
+const RELEASES_NS: u64 = AHEAD_NS / 2;
+
 /// All clients of one producing load item on this worker, in a Java process.
 pub(super) struct JavaProduceStream {
     link: Link,
@@ -33,14 +36,14 @@ pub(super) struct JavaProduceStream {
     records: Option<(Rc<RecordSource>, u32)>,
     /// Why records fail, by the process's numbers from 1 on.
     reasons: Vec<String>,
-    /// When each client's next record comes due; looked at once a tick.
+    /// When each client's next record is to be handed over.
     due: Wakeups,
     token_bucket: TokenBucket,
     recorder: Option<Recorder>,
     clock: Option<Clock>,
     /// The client that is looked at first.
     first: usize,
-    /// Last release of due records, ns.
+    /// Last release of records that come due, ns.
     released_ns: u64,
     /// When the token bucket opens for what waits, ns.
     opens_ns: Option<u64>,
@@ -139,11 +142,11 @@ impl JavaProduceStream {
         }
     }
 
-    /// Hands over what has come due, or what there is room for.
+    /// Hands over what comes due, or what there is room for.
     fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
         let is_release =
-            now_ns >= self.released_ns.saturating_add(self.context.tick_ns) || now_ns >= clock.load_end_ns;
+            now_ns >= self.released_ns.saturating_add(RELEASES_NS) || now_ns >= clock.load_end_ns;
         if is_release {
             while let Some(client) = self.due.take_due(now_ns) {
                 self.released_ns = now_ns;
@@ -172,7 +175,7 @@ impl JavaProduceStream {
             if self.link.out().len() > before {
                 self.first = (index + 1) % count;
             }
-            self.due.set(index, client.next_due(clock));
+            self.due.set(index, client.next_release(clock));
         }
     }
 
@@ -219,7 +222,7 @@ impl Stream for JavaProduceStream {
             let number = task.client_first + index as u32;
             let schedule = self.context.schedule(&self.plan.rate, number);
             client.start(schedule, self.plan.records_max, (number, task.clients_total));
-            self.due.set(index, client.next_due(clock));
+            self.due.set(index, client.next_release(clock));
         }
         self.released_ns = 0;
     }
@@ -230,7 +233,7 @@ impl Stream for JavaProduceStream {
         recorder.measure_begins(start_ns);
         for (index, client) in self.clients.iter_mut().enumerate() {
             client.measure_begins(clock.schedule_start_ns());
-            self.due.set(index, client.next_due(*clock));
+            self.due.set(index, client.next_release(*clock));
         }
     }
 
@@ -261,10 +264,9 @@ impl Stream for JavaProduceStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        let tick_ns = self.context.tick_ns;
         // Before it knows the topic nothing can be handed over.
         let due = self.due.next().filter(|_| self.records.is_some());
-        let due = due.map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
+        let due = due.map(|due| due.max(self.released_ns.saturating_add(RELEASES_NS)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
