@@ -1,5 +1,6 @@
 //! What the lines of Kafka's own producer tool are made of, where a load item keeps it (`tool_lines`): records
-//! acknowledged, their bytes and service times, by second, in the whole and of the steady state.
+//! acknowledged, their bytes and service times, by second, in the whole and of the steady state. The service time of Kafka's
+//! own Java client is here what Kafka's tool sees of it: from the call of `send()` on (t6 − t1), not from its return.
 
 use crate::error::AnalysisError;
 use hdrhistogram::Histogram;
@@ -23,19 +24,26 @@ pub struct Acknowledged {
     pub accepted: u64,
 }
 
+/// What the lines call latency: the one of a Java client holds the time in `send()`.
+fn latency(evidence: &TrialEvidence) -> Timing {
+    let mut items = evidence.start.trial.effective.load.values();
+    if items.any(|item| !item.driver.is_native()) { Timing::WithoutGenerator } else { Timing::Service }
+}
+
 /// What was acknowledged in each second from T0, of all that produces; seconds without a row are left out.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
 pub fn seconds(evidence: &TrialEvidence) -> Result<BTreeMap<u32, Acknowledged>, AnalysisError> {
+    let latency = latency(evidence);
     let mut found = BTreeMap::<u32, Acknowledged>::new();
     for row in evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
         let second = found.entry(row.written_second).or_default();
         second.records += row.counts.acknowledged;
         second.value_bytes += row.counts.acknowledged_bytes;
         second.accepted += row.counts.achieved;
-        second.service_sum_ns += row.sums_ns.get(&Timing::Service).copied().unwrap_or(0);
-        if let Some(bytes) = row.histograms.get(&Timing::Service) {
+        second.service_sum_ns += row.sums_ns.get(&latency).copied().unwrap_or(0);
+        if let Some(bytes) = row.histograms.get(&latency) {
             let highest = highest_ns(&histogram::decode(bytes)?);
             second.service_ns_max = second.service_ns_max.max(highest);
         }
@@ -64,11 +72,12 @@ pub fn whole(
     shares: &[f64],
     rank: impl Fn(f64, u64) -> u64,
 ) -> Result<Whole, AnalysisError> {
+    let latency = latency(evidence);
     let mut service: Option<Histogram<u64>> = None;
     let mut acknowledged = Acknowledged::default();
     for row in evidence.samples.iter().filter(|row| row.grain == Grain::Phase) {
-        acknowledged.service_sum_ns += row.sums_ns.get(&Timing::Service).copied().unwrap_or(0);
-        let Some(bytes) = row.histograms.get(&Timing::Service) else { continue };
+        acknowledged.service_sum_ns += row.sums_ns.get(&latency).copied().unwrap_or(0);
+        let Some(bytes) = row.histograms.get(&latency) else { continue };
         let more = histogram::decode(bytes)?;
         match &mut service {
             None => service = Some(more),

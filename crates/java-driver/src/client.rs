@@ -26,6 +26,40 @@ pub(crate) struct Jars {
     pub(crate) checkout: Option<Checkout>,
 }
 
+/// The client that is meant by a release, a folder or a jar, as one types it: what a folder is shows in it.
+pub(crate) fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if text == "newest" || (text.starts_with(|first: char| first.is_ascii_digit()) && is_number(text)) {
+        return Ok(JavaClient::Version(version(text)?.text));
+    }
+    let wrong = |message: String, hint: &str| JavaDriverError::Client { message, hint: hint.to_owned() };
+    let Ok(path) = absolute(Path::new(text)) else {
+        let message = format!("`{text}` is neither a release of Kafka nor a folder or jar that is there");
+        return Err(wrong(message, "a release has three numbers, such as 4.1.1; a path counts from here"));
+    };
+    let shown = path.display();
+    if !path.is_dir() {
+        let message = format!("{shown} is neither a folder nor a jar");
+        return if name(&path).ends_with(".jar") {
+            Ok(JavaClient::Jar(path))
+        } else {
+            Err(wrong(message, "name a jar of kafka-clients, or the folder of a Kafka"))
+        };
+    }
+    if in_folder(&path.join("libs")).is_some() {
+        return Ok(JavaClient::Home(path));
+    }
+    // A distribution has no folder of the clients' sources.
+    if path.join("clients").is_dir() {
+        return of_checkout(&path).map(|_| JavaClient::Source(path));
+    }
+    let message = format!(
+        "{shown} is no folder of a Kafka: an unpacked one has libs/{CLIENT}VERSION.jar, a checkout has \
+         clients/build/libs/{CLIENT}VERSION.jar"
+    );
+    Err(wrong(message, "name the folder that has libs/ or clients/ in it, or the jar itself"))
+}
+
 /// Finds the jars, and fetches what is not there.
 pub(crate) fn jars(
     environment: &Environment,
@@ -179,6 +213,33 @@ mod tests {
         assert!(told(&JavaClient::Jar(other)).0.contains("is no Kafka client"));
         let (message, hint) = told(&JavaClient::Version("2.6.0".to_owned()));
         assert!(message.contains("too old") && hint.contains("2.7"), "{message} {hint}");
+    }
+
+    #[test]
+    fn what_is_typed_shows_in_the_folder() {
+        let temp = tempfile::tempdir().expect("temp");
+        let folder = temp.path().canonicalize().expect("a folder");
+        let found = |name: &str| named(&folder.join(name).display().to_string());
+        let told = |text: &str| named(text).expect_err("refused").to_string();
+        assert_eq!(named("4.1.1").ok(), Some(JavaClient::Version("4.1.1".to_owned())));
+        assert_eq!(named("newest").ok(), Some(JavaClient::Version(Version::newest().text)));
+        assert!(told("2.6.0").contains("too old") && told("4.1").contains("is not a Kafka version"));
+        assert!(told("no/such").contains("`no/such` is neither a release of Kafka nor a folder or jar"));
+        client(&folder.join("home/libs/kafka-clients-4.1.1.jar"), "4.1.1");
+        assert_eq!(found("home").ok(), Some(JavaClient::Home(folder.join("home"))));
+        let jar = "home/libs/kafka-clients-4.1.1.jar";
+        assert_eq!(found(jar).ok(), Some(JavaClient::Jar(folder.join(jar))));
+        client(&folder.join("source/clients/build/libs/kafka-clients-4.4.0-SNAPSHOT.jar"), "4.4.0-SNAPSHOT");
+        assert_eq!(found("source").ok(), Some(JavaClient::Source(folder.join("source"))));
+        std::fs::create_dir_all(folder.join("unbuilt/clients/src")).expect("folders");
+        let unbuilt = found("unbuilt").expect_err("no jar");
+        assert!(unbuilt.hint().is_some_and(|hint| hint.contains("./gradlew :clients:jar")), "{unbuilt}");
+        let neither = found("home/libs").expect_err("no Kafka").to_string();
+        assert!(neither.contains("libs is no folder of a Kafka: an unpacked one has libs/"), "{neither}");
+        std::fs::write(folder.join("notes.txt"), "").expect("a file");
+        assert!(
+            found("notes.txt").expect_err("no jar").to_string().ends_with("is neither a folder nor a jar")
+        );
     }
 
     #[test]

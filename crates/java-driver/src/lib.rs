@@ -20,7 +20,7 @@ pub use sources::{SOURCES, Source};
 
 use client::Jars;
 use jar::ClientJar;
-use kdyno_model::plan::{JavaDriver, JavaTask};
+use kdyno_model::plan::{JavaClient, JavaDriver, JavaTask};
 use kdyno_model::version::Version;
 use kdyno_testbed::{Environment, java};
 use std::collections::BTreeMap;
@@ -90,6 +90,15 @@ pub fn resolve(
 pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<String>, JavaDriverError> {
     options::all(&driver.jvm)?;
     client::check(environment, &driver.client)
+}
+
+/// The client that is meant by a release, a folder or a jar, as one types it on a command line: an unpacked Kafka and a
+/// checkout are told from each other by what they hold. Paths count from the current folder.
+///
+/// # Errors
+/// It is none of these, or a checkout in which nothing was built.
+pub fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
+    client::named(text)
 }
 
 /// Java's major versions that the client runs on: its own upper bound, and a lower one that is ours where that is higher.

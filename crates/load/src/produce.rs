@@ -13,7 +13,7 @@ use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::producer::{Partitioner, Producer, ProducerClient, ProducerConfig, TransactionsConfig};
 use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
-use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals, Timing};
 use kdyno_model::seed::mix;
 use std::rc::Rc;
 
@@ -318,7 +318,7 @@ impl Stream for ProduceStream {
         let clock = Clock::new(t0_ns, task.span);
         self.clock = Some(clock);
         let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
-        self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines));
+        self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::Service));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
             if let Some(schedule) = self.context.schedule(&self.plan.rate, number) {

@@ -57,7 +57,8 @@ pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grain {
-    /// One second: counts, and the response time at 2 digits; with `tool_lines` the service time too.
+    /// One second: counts, and the response time at 2 digits; with `tool_lines` the service time too, of a Java client
+    /// what a record took without the generator.
     Second,
     /// Five seconds: response and service at 3 digits, stages at 2. No counts.
     FiveSeconds,

@@ -4,6 +4,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod consumer;
+mod driver;
 pub mod java_format;
 pub mod producer;
 pub mod properties;
+
+pub use driver::Driver;

@@ -6,8 +6,9 @@
 mod sasl;
 mod tls;
 
-use crate::client::{Rule, Side, is_known, is_of, nearest_known, reach_setting};
+use crate::client::{FoundJava, Rule, Side, find_java, is_known, is_of, nearest_known, reach_setting};
 use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};
+use crate::yaml::Typed;
 use kdyno_model::plan::{Protocol, Security};
 use kdyno_model::properties::{Properties, Property, trim};
 use kdyno_model::secret::SecretRef;
@@ -91,6 +92,29 @@ impl ClientProperties {
         told.extend(unknown_notes(&unknown));
         (own, told)
     }
+
+    /// The same for a load item that Kafka's own Java client carries, which also takes settings that no table has: a newer
+    /// release or a fork may know them. Those whose names sound like secrets stay out, for plans are stored.
+    pub fn of_java_load(&self, side: Side) -> (Vec<&Property>, Vec<String>) {
+        let (passed_on, others): (Vec<&Property>, Vec<&Property>) =
+            self.others.iter().partition(|property| is_for_java(side, &property.name));
+        let others = others.into_iter().cloned().collect();
+        let without = Self { others, notes: self.notes.clone(), ..Self::default() };
+        let (_, told) = without.of_load(side);
+        let (mut own, _) = self.of_load(side);
+        own.extend(passed_on);
+        (own, told)
+    }
+}
+
+/// Whether a name that no table has is that of a setting which may be passed on and stored.
+fn is_for_java(side: Side, name: &str) -> bool {
+    const SECRET: [&str; 5] = ["password", "secret", "token", "credential", "user.info"];
+    let typed = Typed::assumed(name, Place::default());
+    let is_unknown = || matches!(find_java(side, &typed), Ok(FoundJava::Unknown));
+    // After a line that lacks its `\` the rest of a key or of a login may stand where a name would: capital letters, no dot.
+    let is_name_like = name.contains('.') && !name.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_name_like && !SECRET.iter().any(|word| name.contains(word)) && is_unknown()
 }
 
 /// That Kafka's clients do not know these names either. What looks like no name is not repeated: after a line that lacks

@@ -327,6 +327,23 @@ fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
     assert!(read(&many).of_load(Side::Produce).1.len() < 50);
 }
 
+/// A newer release or a fork may know what no table has; what sounds like a secret would be stored.
+#[test]
+fn a_java_client_also_takes_settings_that_no_table_has() {
+    let found = read(
+        "linger.ms=5\nsend.buffer.bytes=1\nfetch.min.bytes=2\nfork.speed.up=yes\nmy.reporter.password=hunter2\nBASE64==\n",
+    );
+    let (own, told) = found.of_java_load(Side::Produce);
+    let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();
+    assert_eq!(names, ["linger.ms", "send.buffer.bytes", "fork.speed.up"]);
+    let told = told.join("\n");
+    assert!(
+        told.contains("`my.reporter.password` is no setting") && !told.contains("fork.speed.up"),
+        "{told}"
+    );
+    assert!(told.contains("are not taken: `fetch.min.bytes`") && !told.contains("hunter2"), "{told}");
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {

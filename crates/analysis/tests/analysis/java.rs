@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const WRITER: Subject = Subject::Jvm(0, 1);
 const READER: Subject = Subject::Jvm(0, 0);
 
-fn java() -> Driver {
+pub fn java() -> Driver {
     Driver::Java(JavaDriver {
         client: JavaClient::Version("4.1.1".to_owned()),
         jvm: Vec::new(),

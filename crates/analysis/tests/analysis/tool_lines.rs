@@ -2,6 +2,7 @@
 
 use crate::fixture::{PER_SECOND, Trial, WRITERS, histogram};
 use kdyno_analysis::tool_lines::{Acknowledged, seconds, steady, whole};
+use kdyno_model::plan::Driver;
 use kdyno_model::sample::{Grain, Phase, SteadyTotals, Timing};
 
 const MS: u64 = 1_000_000;
@@ -35,6 +36,28 @@ fn seconds_are_those_in_which_records_were_acknowledged() {
     assert_eq!(found[&40], told);
     assert_eq!(found[&5].records, PER_SECOND, "others are as they were");
     assert_eq!(found[&5].service_ns_max, 0, "nobody asked for their service times");
+}
+
+/// Kafka's tool looks at the clock before it calls `send()`.
+#[test]
+fn of_a_java_client_the_time_in_send_counts() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain == Grain::Second);
+    for grain in [Grain::Second, Grain::Phase] {
+        let row = trial.push(WRITERS, grain, Phase::Measure, 10, 40);
+        for (timing, ms) in [(Timing::Service, 2), (Timing::WithoutGenerator, 7)] {
+            row.histograms.insert(timing, histogram(&[(ms * MS, 10)], 3));
+            row.sums_ns.insert(timing, u128::from(10 * ms * MS));
+        }
+    }
+    for (driver, ms) in [(Driver::Native, 2), (crate::java::java(), 7)] {
+        trial.start.trial.effective.load.get_mut("writers").expect("an item").driver = driver;
+        let sums = [
+            seconds(&trial).expect("seconds")[&40].service_sum_ns,
+            whole(&trial, &[], rank).expect("totals").acknowledged.service_sum_ns,
+        ];
+        assert_eq!(sums, [u128::from(10 * ms * MS); 2]);
+    }
 }
 
 #[test]

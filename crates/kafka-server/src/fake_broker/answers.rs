@@ -58,21 +58,11 @@ impl FakeCluster {
             }
             Api::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;
-                let is_denied = self.denies(Right::DeleteTopics);
-                let mut response =
-                    responses::delete_topics(request, |name| !is_denied && self.delete_topic(name));
-                for topic in response.responses.iter_mut().filter(|_| is_denied) {
-                    topic.error_code = ErrorCode(code::TOPIC_AUTHORIZATION_FAILED);
-                }
-                respond(out, &head, &response);
+                respond(out, &head, &self.delete_topics(request));
             }
             Api::DescribeConfigs => {
                 let request = m32_describe_configs::Request::decode(body, version)?;
-                let mut response = responses::describe_configs(request);
-                for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
-                    result.error_code = ErrorCode(code::CLUSTER_AUTHORIZATION_FAILED);
-                }
-                respond(out, &head, &response);
+                respond(out, &head, &self.describe_configs(request));
             }
             Api::InitProducerId => {
                 let request = m22_init_producer_id::Request::decode(body, version)?;
@@ -106,6 +96,23 @@ impl FakeCluster {
         }
         self.answer(conn, slot, bytes);
         Ok(())
+    }
+
+    fn delete_topics(&mut self, request: m20_delete_topics::Request) -> m20_delete_topics::Response {
+        let is_denied = self.denies(Right::DeleteTopics);
+        let mut response = responses::delete_topics(request, |name| !is_denied && self.delete_topic(name));
+        for topic in response.responses.iter_mut().filter(|_| is_denied) {
+            topic.error_code = ErrorCode(code::TOPIC_AUTHORIZATION_FAILED);
+        }
+        response
+    }
+
+    fn describe_configs(&self, request: m32_describe_configs::Request) -> m32_describe_configs::Response {
+        let mut response = responses::describe_configs(request);
+        for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
+            result.error_code = ErrorCode(code::CLUSTER_AUTHORIZATION_FAILED);
+        }
+        response
     }
 
     fn list_offsets(

@@ -5,7 +5,7 @@ use kdyno_model::plan::ConsumePlan;
 
 /// What is known of that.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     records_max: Option<u64>,
     idle_ns: Option<u64>,
     /// Records that its clients were handed.
@@ -15,17 +15,24 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    pub(super) fn new(plan: &ConsumePlan) -> Self {
+    pub(crate) fn new(plan: &ConsumePlan) -> Self {
         Self { records_max: plan.records_max, idle_ns: plan.idle_ns, handed: 0, last_ns: None }
     }
 
     /// The load begins.
-    pub(super) fn begins(&mut self, now_ns: u64) {
+    pub(crate) fn begins(&mut self, now_ns: u64) {
         self.last_ns.get_or_insert(now_ns);
     }
 
+    /// It began later than it was thought, and nothing was handed over before.
+    pub(crate) fn began(&mut self, at_ns: u64) {
+        if self.handed == 0 {
+            self.last_ns = Some(at_ns);
+        }
+    }
+
     /// Clients were handed so many records now.
-    pub(super) fn handed(&mut self, now_ns: u64, records: u64) {
+    pub(crate) fn handed(&mut self, now_ns: u64, records: u64) {
         if records > 0 {
             self.handed += records;
             self.last_ns = Some(now_ns);
@@ -33,17 +40,22 @@ impl Ending {
     }
 
     /// How many records they are still to have.
-    pub(super) fn left(&self) -> Option<u64> {
+    pub(crate) fn left(&self) -> Option<u64> {
         Some(self.records_max?.saturating_sub(self.handed))
     }
 
     /// When it ends unless a record comes, ns.
-    pub(super) fn deadline(&self) -> Option<u64> {
+    pub(crate) fn deadline(&self) -> Option<u64> {
         Some(self.last_ns?.saturating_add(self.idle_ns?))
     }
 
+    /// When it was over that is over by now: with the last of its records, or now.
+    pub(crate) fn over_ns(&self, now_ns: u64) -> u64 {
+        if self.left() == Some(0) { self.last_ns.unwrap_or(now_ns) } else { now_ns }
+    }
+
     /// Why the load is over by now, if it is, as the end of a sentence.
-    pub(super) fn over(&self, now_ns: u64) -> Option<String> {
+    pub(crate) fn over(&self, now_ns: u64) -> Option<String> {
         self.last_ns?;
         if self.left() == Some(0) {
             return Some(format!("it was handed {} records", self.handed));
@@ -91,8 +103,19 @@ mod tests {
         ending.handed(1_099 * MS, 9);
         ending.handed(1_150 * MS, 0);
         assert_eq!((ending.over(1_198 * MS), ending.deadline()), (None, Some(1_199 * MS)));
+        ending.began(5_000 * MS);
+        assert_eq!(ending.deadline(), Some(1_199 * MS), "there were records before");
         ending.handed(1_199 * MS, 4);
         assert_eq!(ending.over(1_199 * MS).as_deref(), Some("it was handed 13 records"));
+        assert_eq!(ending.over_ns(1_300 * MS), 1_199 * MS, "with the last of them");
+    }
+
+    #[test]
+    fn it_may_turn_out_to_have_begun_later() {
+        let mut ending = ending(None, Some(100 * MS));
+        ending.begins(1_000 * MS);
+        ending.began(1_400 * MS);
+        assert_eq!((ending.deadline(), ending.over_ns(1_600 * MS)), (Some(1_500 * MS), 1_600 * MS));
     }
 
     #[test]

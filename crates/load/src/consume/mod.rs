@@ -2,7 +2,7 @@
 
 mod application;
 mod client;
-mod ending;
+pub(crate) mod ending;
 pub(crate) mod group;
 mod polls;
 

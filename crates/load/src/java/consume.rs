@@ -5,6 +5,7 @@ use super::frames::{self, FrameError, FromJava, TaskRole};
 use super::link::Link;
 use super::readiness::Readiness;
 use crate::connecting::Connect;
+use crate::consume::ending::Ending;
 use crate::consume::group::GroupCourse;
 use crate::groups::GroupReading;
 use crate::net::Net;
@@ -39,6 +40,12 @@ pub(super) struct JavaConsumeStream {
     is_catching_up: bool,
     even_until_ns: Option<u64>,
     is_even: bool,
+    /// Where the load ends by what is there to be read.
+    ending: Ending,
+    /// When the first client had been made, ns.
+    made_ns: Option<u64>,
+    /// The timeline has been told that the clients begin.
+    has_told_begin: bool,
 }
 
 impl JavaConsumeStream {
@@ -61,6 +68,9 @@ impl JavaConsumeStream {
             is_catching_up: false,
             even_until_ns: None,
             is_even: false,
+            ending: Ending::new(&plan),
+            made_ns: None,
+            has_told_begin: false,
             plan,
             link,
             context,
@@ -82,26 +92,36 @@ impl JavaConsumeStream {
             is_member: self.reading.is_some(),
             is_from_end: self.plan.from == StartOffset::Latest,
             run_id: self.context.run_id,
+            records_max: self.plan.records_max,
         };
         self.link.say_task(&self.context, &settings, role);
     }
 
     fn read(&mut self, net: &mut dyn Net) {
-        let Self { link, context, clients, readiness, recorder, course, has_begun, .. } = self;
+        let Self { link, context, clients, readiness, recorder, course, has_begun, ending, made_ns, .. } =
+            self;
         link.read(context, net, |frame, context| {
             match frame {
                 FromJava::Ready { client, began_ns, ready_ns, partitions } => {
                     readiness.note(client, Connect { dialled_ns: began_ns, ready_ns }, partitions)?;
+                    made_ns.get_or_insert(began_ns);
+                    if context.is_late() {
+                        find(clients, client)?.comes(began_ns);
+                    }
                 }
                 FromJava::Consumed { client: index, at_ns, records } => {
                     let recorder = recorder.as_mut().ok_or(FrameError("records before T0"))?;
                     find(clients, index)?.handed(at_ns, records, context.wall_offset_ns, recorder);
+                    ending.handed(at_ns, records.iter().len() as u64);
                 }
                 FromJava::Lag { client, records } => find(clients, client)?.lag_is(records),
                 FromJava::Assignment { client: index, at_ns, change, generation, partitions } => {
                     let client = find(clients, index)?;
                     let (number, topic) = (client.number(), &context.task.topic);
                     let told = client.assigned((at_ns, change), generation, &partitions, topic, *has_begun);
+                    if let (Some(ns), Some(recorder)) = (client.take_unassigned(at_ns), recorder.as_mut()) {
+                        recorder.assigned_after(at_ns, ns);
+                    }
                     course.note((index as usize, number), &[told], recorder, &mut context.events);
                 }
                 FromJava::CaughtUp { client } => find(clients, client)?.caught_up(),
@@ -148,7 +168,10 @@ impl JavaConsumeStream {
     fn pass(&mut self, now_ns: u64, clock: Clock) {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
-            self.context.tell_began(now_ns);
+            self.ending.begins(now_ns);
+            if !self.plan.ends_by_itself() {
+                self.tell_began(now_ns);
+            }
             self.say_task(true);
             frames::begin(self.link.out());
         }
@@ -173,6 +196,32 @@ impl JavaConsumeStream {
         if self.are_owned() && self.clients.iter().all(Consumer::has_caught_up) {
             self.end(now_ns);
         }
+    }
+
+    fn tell_began(&mut self, at_ns: u64) {
+        if !std::mem::replace(&mut self.has_told_begin, true) {
+            self.context.tell_began(at_ns);
+        }
+    }
+
+    /// A load that ends by itself begins when its clients have been made: by then an application like that of Kafka's own tool
+    /// looks at the clock first. It ends where its clients have had enough records, or none for long enough: they stop where
+    /// they are, and members leave their group.
+    fn end_if_over(&mut self, now_ns: u64) {
+        if !self.has_begun || !self.plan.ends_by_itself() || self.link.is_ending() {
+            return;
+        }
+        if let Some(made_ns) = self.made_ns.filter(|_| !self.has_told_begin) {
+            self.ending.began(made_ns);
+            self.tell_began(made_ns);
+        }
+        let Some(why) = self.ending.over(now_ns) else { return };
+        let over_ns = self.ending.over_ns(now_ns);
+        // There may be no client yet.
+        self.tell_began(over_ns);
+        self.settled_ns.get_or_insert(now_ns);
+        self.context.tell_over(over_ns, &why);
+        self.end(now_ns);
     }
 
     /// All close at once: what one gives up is another's to read otherwise.
@@ -234,6 +283,7 @@ impl Stream for JavaConsumeStream {
             Some(clock) => self.pass(now_ns, clock),
             None => self.look_at_shares(now_ns),
         }
+        self.end_if_over(now_ns);
         self.link.flush(net);
     }
 
@@ -244,7 +294,8 @@ impl Stream for JavaConsumeStream {
         let end = self.clock.map(|clock| clock.load_end_ns);
         let end = end.filter(|_| is_at_end && self.settled_ns.is_none() && !self.link.is_ending());
         let even = self.even_until_ns.filter(|_| !self.is_even && self.clock.is_none());
-        let of_all = [recorder, begin, end, even, self.link.next_deadline()];
+        let idle = self.ending.deadline().filter(|_| !self.link.is_ending());
+        let of_all = [recorder, begin, end, even, idle, self.link.next_deadline()];
         of_all.into_iter().flatten().min()
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Consumer {
     assigned: BTreeSet<i32>,
     /// When it gave up partitions of a rebalance that is not over, ns.
     gave_up_ns: Option<u64>,
+    /// Since when it has no partition that it should have, ns; `None`: it has some, or it is before T0.
+    unassigned_since_ns: Option<u64>,
     has_caught_up: bool,
     /// It closes: what it gives up then is nobody's business.
     is_ending: bool,
@@ -44,6 +46,7 @@ impl Consumer {
             lag: None,
             assigned: BTreeSet::new(),
             gave_up_ns: None,
+            unassigned_since_ns: None,
             has_caught_up: false,
             is_ending: false,
             intended_ns: Vec::new(),
@@ -58,6 +61,11 @@ impl Consumer {
     /// The measure phase begins and ends at these instants, ns.
     pub fn measure_begins(&mut self, measure: Range<u64>) {
         self.measure = measure;
+    }
+
+    /// It came at this instant, ns, later than T0.
+    pub fn comes(&mut self, at_ns: u64) {
+        self.unassigned_since_ns = Some(at_ns);
     }
 
     /// A poll returned records at an instant, ns.
@@ -92,6 +100,7 @@ impl Consumer {
         self.count_again(at_ns, run, recorder);
         recorder.handed_over(at_ns, count);
         recorder.fetched_bytes(at_ns, bytes);
+        recorder.handed_over_bytes(at_ns, bytes);
         let intended_ns = &self.intended_ns;
         recorder.end_to_end(HandedOver { fetched_ns: None, handed_ns: at_ns, intended_ns });
         self.totals.records += count;
@@ -138,6 +147,9 @@ impl Consumer {
                 _ => {}
             }
         }
+        if has_begun && change != Change::Gained && self.assigned.is_empty() {
+            self.unassigned_since_ns.get_or_insert(at_ns);
+        }
         match change {
             Change::Gained => {
                 if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
@@ -165,6 +177,12 @@ impl Consumer {
                 (at_ns, GroupEvent::Lost(named()))
             }
         }
+    }
+
+    /// For how long it had no partition before it had some at this instant, ns; told once.
+    pub fn take_unassigned(&mut self, at_ns: u64) -> Option<u64> {
+        let since_ns = self.unassigned_since_ns.take_if(|_| !self.assigned.is_empty())?;
+        Some(at_ns.saturating_sub(since_ns))
     }
 
     /// How many partitions it has as a member.

@@ -46,6 +46,8 @@ pub(super) enum TaskRole {
         is_member: bool,
         is_from_end: bool,
         run_id: u64,
+        /// They poll no more once they were handed so many, all together.
+        records_max: Option<u64>,
     },
 }
 
@@ -104,9 +106,11 @@ pub(super) fn task(out: &mut Vec<u8>, task: &Task<'_>) {
                 out.extend_from_slice(&[0, is_synchronous.into(), stamps.is_some().into()]);
                 out.extend_from_slice(&stamps.unwrap_or(0).to_be_bytes());
             }
-            TaskRole::Consume { is_member, is_from_end, run_id } => {
+            TaskRole::Consume { is_member, is_from_end, run_id, records_max } => {
+                let records_max = records_max.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
                 out.extend_from_slice(&[1, is_member.into(), is_from_end.into()]);
                 out.extend_from_slice(&run_id.to_be_bytes());
+                out.extend_from_slice(&records_max.to_be_bytes());
             }
         }
     });
@@ -118,6 +122,12 @@ pub(super) fn begin_records(out: &mut Vec<u8>, client: u32) -> usize {
     out.extend_from_slice(&client.to_be_bytes());
     out.extend_from_slice(&[0; 4]);
     begin
+}
+
+/// Begins a record: its client sends it no earlier than at this instant, ns; 0: at once.
+#[inline]
+pub(super) fn put_due(out: &mut Vec<u8>, due_ns: u64) {
+    out.extend_from_slice(&due_ns.to_be_bytes());
 }
 
 /// Ends the frame that began there and has so many records.

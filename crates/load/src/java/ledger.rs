@@ -73,6 +73,8 @@ pub(super) struct Ledger {
     window: Window,
     /// t0 is t1.
     is_closed: bool,
+    /// Records that it has yet to take before its steady state.
+    warmup_left: u64,
     first_ns: Option<u64>,
     last_ns: u64,
     acknowledged: u64,
@@ -88,10 +90,16 @@ impl Ledger {
             waiting_bytes: 0,
             window,
             is_closed,
+            warmup_left: 0,
             first_ns: None,
             last_ns: 0,
             acknowledged: 0,
         }
+    }
+
+    /// The same with so many records before the client's steady state.
+    pub fn with_warmup(self, records: u64) -> Self {
+        Self { warmup_left: records, ..self }
     }
 
     /// Records that the client has not taken.
@@ -162,6 +170,13 @@ impl Ledger {
             recorder.achieved(entry.intended_ns, 1);
         }
         self.first_ns.get_or_insert(taken.handed_ns);
+        if self.warmup_left > 0 {
+            self.warmup_left -= 1;
+            if self.warmup_left == 0 {
+                // A client hands one record to `send()` after the other: the next one has a later t1.
+                recorder.steady_after(taken.handed_ns);
+            }
+        }
         if entry.known_ns > 0 { self.settle(place, reasons, recorder) } else { Ok(()) }
     }
 

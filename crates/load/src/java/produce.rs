@@ -4,7 +4,7 @@
 use super::frames::{FrameError, FromJava, TaskRole};
 use super::ledger::Window;
 use super::link::Link;
-use super::producer::{Pace, Producer};
+use super::producer::{AHEAD_NS, Pace, Producer};
 use super::readiness::Readiness;
 use crate::connecting::Connect;
 use crate::net::Net;
@@ -15,12 +15,15 @@ use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_model::plan::{ProducePlan, Rate, VALUE_BYTES_MAX};
-use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals, Timing};
 use kdyno_model::worker::FromWorker;
 use std::rc::Rc;
 
 /// Most reasons for which records fail.
 const REASONS_MAX: usize = 1_000;
+
+/// Least time between two releases of an open loop's records, ns.
+const RELEASES_NS: u64 = AHEAD_NS / 2;
 
 /// All clients of one producing load item on this worker, in a Java process.
 pub(super) struct JavaProduceStream {
@@ -33,14 +36,14 @@ pub(super) struct JavaProduceStream {
     records: Option<(Rc<RecordSource>, u32)>,
     /// Why records fail, by the process's numbers from 1 on.
     reasons: Vec<String>,
-    /// When each client's next record comes due; looked at once a tick.
+    /// When each client's next record is to be handed over.
     due: Wakeups,
     token_bucket: TokenBucket,
     recorder: Option<Recorder>,
     clock: Option<Clock>,
     /// The client that is looked at first.
     first: usize,
-    /// Last release of due records, ns.
+    /// Last release of records that come due, ns.
     released_ns: u64,
     /// When the token bucket opens for what waits, ns.
     opens_ns: Option<u64>,
@@ -139,15 +142,15 @@ impl JavaProduceStream {
         }
     }
 
-    /// Hands over what has come due, or what there is room for. What comes due after the death of the process is offered
+    /// Hands over what comes due, or what there is room for. What comes due after the death of the process is offered
     /// to nobody.
     fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
-        let closed_ns = self.link.closed_ns();
-        let now_ns = closed_ns.map_or(now_ns, |closed_ns| now_ns.min(closed_ns));
-        let is_release = closed_ns.is_some()
-            || now_ns >= self.released_ns.saturating_add(self.context.tick_ns)
-            || now_ns >= clock.load_end_ns;
+        if self.link.closed_ns().is_some() {
+            return;
+        }
+        let is_release =
+            now_ns >= self.released_ns.saturating_add(RELEASES_NS) || now_ns >= clock.load_end_ns;
         if is_release {
             while let Some(client) = self.due.take_due(now_ns) {
                 self.released_ns = now_ns;
@@ -176,7 +179,7 @@ impl JavaProduceStream {
             if self.link.out().len() > before {
                 self.first = (index + 1) % count;
             }
-            self.due.set(index, client.next_due(clock));
+            self.due.set(index, client.next_release(clock));
         }
     }
 
@@ -217,12 +220,13 @@ impl Stream for JavaProduceStream {
         let clock = Clock::new(t0_ns, task.span);
         self.link.begins(t0_ns);
         self.clock = Some(clock);
-        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
+        let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
+        self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::WithoutGenerator));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
             let schedule = self.context.schedule(&self.plan.rate, number);
             client.start(schedule, self.plan.records_max, (number, task.clients_total));
-            self.due.set(index, client.next_due(clock));
+            self.due.set(index, client.next_release(clock));
         }
         self.released_ns = 0;
     }
@@ -233,7 +237,7 @@ impl Stream for JavaProduceStream {
         recorder.measure_begins(start_ns);
         for (index, client) in self.clients.iter_mut().enumerate() {
             client.measure_begins(clock.schedule_start_ns());
-            self.due.set(index, client.next_due(*clock));
+            self.due.set(index, client.next_release(*clock));
         }
     }
 
@@ -264,12 +268,11 @@ impl Stream for JavaProduceStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        let tick_ns = self.context.tick_ns;
         // Before it knows the topic nothing can be handed over, nor once its process has died.
         let is_there = self.link.closed_ns().is_none();
         let due = self.due.next().filter(|_| is_there && self.records.is_some());
         let opens = self.opens_ns.filter(|_| is_there);
-        let due = due.map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
+        let due = due.map(|due| due.max(self.released_ns.saturating_add(RELEASES_NS)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
@@ -298,9 +301,9 @@ impl Stream for JavaProduceStream {
         let clock = self.clock.filter(|clock| clock.has_begun(until_ns));
         let clients = self.clients.drain(..);
         let clients = clients.map(|client| client.finish(clock, until_ns, &mut recorder)).collect();
-        let counts = recorder.finish();
+        let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients, steady: None }
+        StreamTotals { id, counts, clients, steady }
     }
 
     fn context(&mut self) -> &mut StreamContext {

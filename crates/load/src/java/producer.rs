@@ -15,6 +15,10 @@ use kdyno_model::sample::ClientTotals;
 /// A frame of records that has so many bytes is ended.
 const FRAME_BYTES: usize = 256 << 10;
 
+/// How long before it is due a record of an open loop is handed over, ns: the process waits for its instant, so that the
+/// worker need not wake up for each. Less than an announced measure phase is ahead.
+pub(super) const AHEAD_NS: u64 = 10_000_000;
+
 /// What an instant allows.
 pub(super) struct Pace<'a> {
     pub now_ns: u64,
@@ -56,7 +60,7 @@ pub(super) struct Producer {
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
     is_limited: bool,
-    /// Its tick is there.
+    /// It is looked at for what is due.
     is_due: bool,
     /// From when on the process drops what it has not begun with, as it was told, ns.
     until_ns: u64,
@@ -70,7 +74,8 @@ impl Producer {
         Self {
             index,
             number,
-            ledger: Ledger::new(window, is_closed),
+            ledger: Ledger::new(window, is_closed)
+                .with_warmup(plan.tool_lines.map_or(0, |lines| lines.warmup_records)),
             making: None,
             is_closed,
             schedule: None,
@@ -126,12 +131,12 @@ impl Producer {
         self.is_due = true;
     }
 
-    /// When the next record of an open loop comes due, ns.
-    pub fn next_due(&self, clock: Clock) -> Option<u64> {
+    /// When the next record of an open loop is to be handed over, ns.
+    pub fn next_release(&self, clock: Clock) -> Option<u64> {
         let schedule = self.due.as_ref().or(self.schedule.as_ref())?;
         let at = clock.t0_ns.saturating_add(schedule.peek());
         let is_over = at >= clock.load_end_ns || (at >= clock.measure_ns && self.limit_left == Some(0));
-        (!is_over).then_some(at)
+        (!is_over).then_some(at.saturating_sub(AHEAD_NS))
     }
 
     /// Whether it will not take another record.
@@ -209,7 +214,7 @@ impl Producer {
         }
     }
 
-    /// Open loop: hands over what has come due; what finds no room joins the backlog.
+    /// Open loop: hands over what comes due within [`AHEAD_NS`]; what finds no room joins the backlog.
     fn release(
         &mut self,
         source: &RecordSource,
@@ -219,11 +224,11 @@ impl Producer {
         out: &mut Vec<u8>,
         records: &mut Records,
     ) {
-        let (now_ns, clock) = (pace.now_ns, pace.clock);
+        let (until_ns, clock) = (pace.now_ns.saturating_add(AHEAD_NS), pace.clock);
         if std::mem::take(&mut self.is_due) {
             while self.due.is_none() {
                 let Some(schedule) = &self.schedule else { return };
-                let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left) else { break };
+                let Some(t0) = peek_due(schedule, until_ns, clock, self.limit_left) else { break };
                 if !self.ledger.has_room() || !self.has_quota(pace) {
                     // From here on the schedule stays at the first record that waits.
                     self.due = self.schedule.clone();
@@ -236,7 +241,7 @@ impl Producer {
                 self.put(source, batch_records, t0, pace, out, records);
             }
             if let Some(due) = &mut self.due {
-                while let Some(t0) = peek_due(due, now_ns, clock, self.limit_left) {
+                while let Some(t0) = peek_due(due, until_ns, clock, self.limit_left) {
                     take_due(due, t0, clock, &mut self.limit_left);
                     recorder.offered(t0, 1);
                     self.backlog += 1;
@@ -288,6 +293,8 @@ impl Producer {
             records.begin = Some(frames::begin_records(out, self.index));
         }
         let share = *records.share.get_or_insert_with(|| making.builder.random_share(source, batch_records));
+        let due_ns = if self.is_closed { 0 } else { t0 };
+        frames::put_due(out, due_ns);
         making.append(source, pick, t0, share, out);
         let shape = source.shape_of(pick);
         let bytes = shape.key_bytes + shape.value_bytes + shape.headers_bytes;
@@ -324,7 +331,7 @@ impl Producer {
 }
 
 impl Making {
-    /// Appends a record as frames have it.
+    /// Appends a record as frames have it after its instant.
     #[inline]
     fn append(&mut self, source: &RecordSource, pick: Pick, t0: u64, share: u32, out: &mut Vec<u8>) {
         let trailer = *self.trailer.stamp(self.sequence, t0 as i64 + self.wall_offset_ns);

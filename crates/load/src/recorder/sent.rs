@@ -29,6 +29,8 @@ impl Recorder {
         slot.counts.header_trailers += weight.header_trailers;
         slot.headline.record(known_ns.saturating_sub(intended_ns), 1);
         let five = slot.five;
+        // Kafka's own tool begins to count just before it calls `send()`.
+        self.note_service(handed_ns.min(known_ns), known_ns, (1, weight.value_bytes));
         let timings = &mut self.fives[five].timings;
         for (timing, from_ns, to_ns) in [
             (Timing::ScheduleDelay, intended_ns, handed_ns),

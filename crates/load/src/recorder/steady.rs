@@ -2,11 +2,13 @@
 
 use crate::histo::{self, DIGITS};
 use hdrhistogram::Histogram;
-use kdyno_model::sample::SteadyTotals;
+use kdyno_model::sample::{SteadyTotals, Timing};
 
 /// The records behind the first ones.
 #[derive(Debug)]
 pub(super) struct Steady {
+    /// What their latency is among the timings.
+    latency: Timing,
     /// What was accepted later than this is one of them, ns; `None`: none is yet.
     after_ns: Option<u64>,
     /// When the first of them was accepted, ns.
@@ -20,9 +22,10 @@ pub(super) struct Steady {
 }
 
 impl Steady {
-    /// None yet.
-    pub(super) fn new() -> Self {
+    /// None yet. `latency` says which timing their service time is.
+    pub(super) fn new(latency: Timing) -> Self {
         Self {
+            latency,
             after_ns: None,
             first_ns: None,
             last_ns: 0,
@@ -31,6 +34,11 @@ impl Steady {
             service: histo::empty(DIGITS),
             service_sum_ns: 0,
         }
+    }
+
+    /// What their latency is among the timings.
+    pub(super) fn latency(&self) -> Timing {
+        self.latency
     }
 
     /// Records that were accepted at one instant were acknowledged at another.

@@ -1,5 +1,6 @@
 //! What the lines of Kafka's own tool take beside the usual rows: the service time of each second, and of the records
-//! behind the first ones by themselves.
+//! behind the first ones by themselves. With a client into which nobody can look that is the time from the call of `send()`,
+//! as the tool measures it: such a record was *accepted* at t1 here.
 
 use super::Recorder;
 use super::steady::Steady;
@@ -8,9 +9,9 @@ use kdyno_model::plan::ToolLines;
 use kdyno_model::sample::{Sample, SteadyTotals, Timing};
 
 impl Recorder {
-    /// The same with what a plan's tool lines take.
-    pub fn with_tool_lines(mut self, tool_lines: Option<ToolLines>) -> Self {
-        self.steady = tool_lines.map(|_| Box::new(Steady::new()));
+    /// The same with what a plan's tool lines take; `latency` is the timing that they tell.
+    pub fn with_tool_lines(mut self, tool_lines: Option<ToolLines>, latency: Timing) -> Self {
+        self.steady = tool_lines.map(|_| Box::new(Steady::new(latency)));
         self
     }
 
@@ -39,9 +40,10 @@ impl Recorder {
     /// Writes the service times of a second into its row. The five seconds have them already.
     pub(super) fn add_service(&mut self, sample: &mut Sample, service: Option<Histo>) {
         let Some(mut service) = service else { return };
+        let latency = self.steady.as_deref().map_or(Timing::Service, Steady::latency);
         if let Some(bytes) = service.encode(histo::DIGITS_COARSE) {
-            sample.histograms.insert(Timing::Service, bytes);
-            sample.sums_ns.insert(Timing::Service, service.sum_ns());
+            sample.histograms.insert(latency, bytes);
+            sample.sums_ns.insert(latency, service.sum_ns());
         }
         service.clear();
         self.spare.push(service);

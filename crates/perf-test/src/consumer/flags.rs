@@ -4,6 +4,7 @@
 use super::date_format::DateFormat;
 use super::parser::{Spec, Takes, Typed, typed};
 use super::rows::header;
+use crate::driver::Driver;
 use crate::properties::name_and_maybe_value;
 use std::fmt;
 use std::fmt::Write as _;
@@ -59,6 +60,8 @@ pub struct Options {
     pub shows_intervals: bool,
     /// `--print-metrics`.
     pub prints_metrics: bool,
+    /// `--driver`, which is kdyno's own: the client that carries the load.
+    pub driver: Driver,
     /// Lines for standard output before anything is done.
     pub printed: Vec<&'static str>,
 }
@@ -141,6 +144,12 @@ const SPECS: &[Spec] = &[
     ),
     spec("hide-header", Nothing, "", "do not print the names of columns"),
     spec("print-metrics", Nothing, "", "print the client's metrics at the end"),
+    spec(
+        "driver",
+        Argument,
+        "native|java[:VERSION|PATH]",
+        "of kdyno alone: its own client (default), or Kafka's of the newest release, a release, a folder or a jar",
+    ),
     spec("help", Nothing, "", "print this"),
     spec("version", Nothing, "", "print the version"),
 ];
@@ -234,6 +243,7 @@ fn options(typed: &Typed) -> Result<Options, String> {
         date_format: DateFormat::parse(pattern)?,
         shows_intervals: typed.has("show-detailed-stats"),
         prints_metrics: typed.has("print-metrics"),
+        driver: typed.one("driver")?.map(Driver::parse).transpose()?.unwrap_or_default(),
         printed: Vec::new(),
     })
 }
@@ -284,6 +294,7 @@ mod tests {
             date_format: DateFormat::parse(DateFormat::DEFAULT).expect("a pattern"),
             shows_intervals: false,
             prints_metrics: false,
+            driver: Driver::Native,
             printed: vec![header(false)],
         };
         assert_eq!(options, expected);
@@ -294,7 +305,8 @@ mod tests {
         let options = run(
             "--include a.* --messages=+7 --group g --fetch-size 99 --socket-buffer-size -1 --from-latest \
                            --consumer.config f --command-property a=b=c --command-property d --timeout 5 \
-                           -reporting-interval 1000 --date-format HH --show-detailed-stats --hide-header --print-metrics",
+                           -reporting-interval 1000 --date-format HH --show-detailed-stats --hide-header --print-metrics \
+                           --driver java",
         );
         assert_eq!((options.topics, options.records), (Topics::Matching("a.*".to_owned()), 7));
         assert_eq!((options.group.as_deref(), options.config.as_deref()), (Some("g"), Some("f")));
@@ -303,7 +315,7 @@ mod tests {
         assert_eq!(options.properties, [property("a", "b=c"), property("d", "")]);
         assert_eq!(options.reporting_interval_ms, 1_000);
         assert!(options.from_latest && options.shows_intervals && options.prints_metrics);
-        assert_eq!(options.printed.len(), 2);
+        assert_eq!((options.printed.len(), options.driver), (2, Driver::Java(None)));
     }
 
     #[test]
@@ -358,6 +370,7 @@ mod tests {
         assert_eq!(interval("0"), alone("Reporting interval must be greater than 0."));
         assert_eq!(interval("-5"), alone("Reporting interval must be greater than 0."));
         assert!(refused(&format!("{full} --date-format MMM")).0.contains("not supported here"));
+        assert!(refused(&format!("{full} --driver jvm")).0.starts_with("--driver: `jvm` is none of"));
     }
 
     #[test]

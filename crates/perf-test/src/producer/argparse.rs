@@ -38,6 +38,8 @@ pub(super) struct Flag {
     pub(super) is_required: bool,
     /// One of those of which exactly one is to be given.
     pub(super) is_choice: bool,
+    /// Kafka's tool does not have it: it has to be typed whole, and stands in the help alone.
+    pub(super) is_own: bool,
     /// As help prints it.
     pub(super) default: Option<&'static str>,
     pub(super) help: &'static str,
@@ -135,12 +137,13 @@ fn resolve(flags: &'static [Flag], name: &str, term: &str) -> Result<Option<usiz
     if let Some(place) = flags.iter().position(|flag| flag.name == name) {
         return Ok(Some(place));
     }
-    let mut found: Vec<&str> = flags.iter().map(|flag| flag.name).chain(HELP).collect();
+    let of_tool = || flags.iter().filter(|flag| !flag.is_own).map(|flag| flag.name);
+    let mut found: Vec<&str> = of_tool().chain(HELP).collect();
     found.retain(|flag| flag.starts_with(name));
     found.sort_unstable();
     match found.as_slice() {
         [] => {
-            let meant = nearest_flags(term, flags.iter().map(|flag| flag.name).chain([HELP[1]]));
+            let meant = nearest_flags(term, of_tool().chain([HELP[1]]));
             Err(Wrong { message: format!("unrecognized arguments: '{term}'"), meant })
         }
         [one] => Ok(flags.iter().position(|flag| flag.name == *one)),
@@ -207,10 +210,12 @@ pub(super) fn error_text(flags: &[Flag], wrong: &Wrong) -> String {
     text
 }
 
+/// That of the tool.
 fn usage(flags: &[Flag]) -> String {
-    let choices: Vec<String> = flags.iter().filter(|flag| flag.is_choice).map(syntax).collect();
+    let flags = || flags.iter().filter(|flag| !flag.is_own);
+    let choices: Vec<String> = flags().filter(|flag| flag.is_choice).map(syntax).collect();
     let mut words = vec!["[-h]".to_owned()];
-    words.extend(flags.iter().filter(|flag| !flag.is_choice).map(|flag| match flag.is_required {
+    words.extend(flags().filter(|flag| !flag.is_choice).map(|flag| match flag.is_required {
         true => syntax(flag),
         false => format!("[{}]", syntax(flag)),
     }));
@@ -256,10 +261,13 @@ pub(super) fn help_text(flags: &[Flag], purpose: &str, of_choices: &str) -> Stri
         };
         entry(&syntax(flag), &format!("{}{default}", flag.help))
     };
-    let (choices, others): (Vec<&Flag>, Vec<&Flag>) = flags.iter().partition(|flag| flag.is_choice);
+    let (own, of_tool): (Vec<&Flag>, Vec<&Flag>) = flags.iter().partition(|flag| flag.is_own);
+    let (choices, others): (Vec<&Flag>, Vec<&Flag>) = of_tool.into_iter().partition(|flag| flag.is_choice);
     others.into_iter().for_each(|flag| text.push_str(&explained(flag)));
     text.push_str(&format!("\n  {}\n\n", wrap(of_choices, 2, 2)));
     choices.into_iter().for_each(|flag| text.push_str(&explained(flag)));
+    text.push_str("\n  Not of Kafka's tool but of kdyno alone:\n\n");
+    own.into_iter().for_each(|flag| text.push_str(&explained(flag)));
     text
 }
 

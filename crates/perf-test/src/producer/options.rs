@@ -1,10 +1,11 @@
 //! The flags of the tool, and what they come to.
 
 use super::argparse::{self, Flag, Kind, Typed, Wrong, double};
+use crate::driver::Driver;
 use crate::properties::name_and_value;
 
 const fn flag(name: &'static str, kind: Kind, metavar: &'static str, help: &'static str) -> Flag {
-    Flag { name, kind, metavar, is_required: false, is_choice: false, default: None, help }
+    Flag { name, kind, metavar, is_required: false, is_choice: false, is_own: false, default: None, help }
 }
 
 const fn needed(flag: Flag) -> Flag {
@@ -13,6 +14,10 @@ const fn needed(flag: Flag) -> Flag {
 
 const fn choice(flag: Flag) -> Flag {
     Flag { is_choice: true, ..flag }
+}
+
+const fn own(flag: Flag) -> Flag {
+    Flag { is_own: true, ..flag }
 }
 
 const fn or(default: &'static str, flag: Flag) -> Flag {
@@ -36,6 +41,8 @@ const TRANSACTIONAL_ID: &str = "--transactional-id";
 const TRANSACTION_MS: &str = "--transaction-duration-ms";
 const WARMUP_RECORDS: &str = "--warmup-records";
 const REPORTING_INTERVAL: &str = "--reporting-interval";
+
+const DRIVER: &str = "--driver";
 
 const PROPERTY: &str = "PROP-NAME=PROP-VALUE";
 /// Between payloads, where nothing is said.
@@ -137,6 +144,16 @@ static FLAGS: &[Flag] = &[
             "Time between lines of progress; whole seconds here.",
         ),
     ),
+    own(or(
+        "native",
+        flag(
+            DRIVER,
+            Kind::Text,
+            "CLIENT",
+            "What carries the load: native is kdyno's own client, java is Kafka's, of the newest release, \
+             java:VERSION, java:DIR (an unpacked Kafka, or a checkout in which it was built) or java:FILE.jar.",
+        ),
+    )),
 ];
 
 /// What records hold.
@@ -181,6 +198,8 @@ pub struct Options {
     pub warmup_records: u64,
     /// Time between lines of progress, ms.
     pub interval_ms: u64,
+    /// Which client carries the load.
+    pub driver: Driver,
     /// Flags with another name now, and that one.
     pub deprecated: Vec<(&'static str, &'static str)>,
 }
@@ -203,8 +222,7 @@ pub enum Refusal {
 
 /// The whole help.
 pub fn help() -> String {
-    let purpose = "Sends records to a topic and says how fast they were acknowledged, in the lines of Kafka's own tool, by \
-                   kdyno's client. With --transactional-id, --transaction-duration-ms or the property transactional.id they \
+    let purpose = "Sends records to a topic and says how fast they were acknowledged, in the lines of Kafka's own tool. With --transactional-id, --transaction-duration-ms or the property transactional.id they \
                    go in transactions.";
     let choices = "Exactly one of --record-size, --payload-file and --payload-monotonic is needed.";
     argparse::help_text(FLAGS, purpose, choices)
@@ -294,6 +312,7 @@ impl Given {
         let properties_flag =
             if self.all(PRODUCER_PROPS).is_some() { PRODUCER_PROPS } else { COMMAND_PROPERTY };
         let pieces = self.all(properties_flag).unwrap_or_default().iter().map(|typed| name_and_value(typed));
+        let driver = self.one(DRIVER).map(Driver::parse).transpose();
         let renamed = [(PRODUCER_PROPS, COMMAND_PROPERTY), (PRODUCER_CONFIG, COMMAND_CONFIG)];
         Ok(Options {
             topic: text(TOPIC).unwrap_or_default(),
@@ -310,6 +329,7 @@ impl Given {
             transaction_ms: count(TRANSACTION_MS),
             warmup_records: count(WARMUP_RECORDS).unwrap_or_default(),
             interval_ms: count(REPORTING_INTERVAL).unwrap_or(INTERVAL_MS_USUAL),
+            driver: driver.map_err(Refusal::Failed)?.unwrap_or_default(),
             deprecated: renamed.into_iter().filter(|(before, _)| self.all(before).is_some()).collect(),
         })
     }
@@ -353,6 +373,7 @@ impl Options {
         add(TRANSACTION_MS, self.transaction_ms.map(|ms| ms.to_string()));
         add(WARMUP_RECORDS, (self.warmup_records > 0).then(|| self.warmup_records.to_string()));
         add(REPORTING_INTERVAL, Some(self.interval_ms.to_string()));
+        add(DRIVER, (self.driver != Driver::Native).then(|| self.driver.to_string()));
         add(COMMAND_PROPERTY, switch(!self.properties.is_empty()));
         let told = |(name, _): &(String, String)| format!("{name}={REDACTED}");
         words.extend(self.properties.iter().map(told));

@@ -95,6 +95,27 @@ fn flags_may_be_cut_short_hold_their_value_and_come_twice() {
     assert!(read.properties[0].1.ends_with("a=\"b=c\";"));
 }
 
+/// It is kdyno's own: nothing of the tool's usage has it, and no beginning of it means it.
+#[test]
+fn the_driver_has_to_be_typed_whole() {
+    assert_eq!(options(SHORT).driver, Driver::Native);
+    for typed in ["--driver java:4.1.1", "--driver=java:4.1.1", "--command-property a=b --driver java:4.1.1"]
+    {
+        let read = options(&format!("{SHORT} {typed}"));
+        assert_eq!(read.driver, Driver::Java(Some("4.1.1".to_owned())), "{typed}");
+        assert!(read.command_line().join(" ").contains("--driver java:4.1.1"));
+    }
+    assert!(!options(SHORT).command_line().contains(&DRIVER.to_owned()));
+    let refused_with = |more: &str| refused(&format!("{SHORT} {more}"));
+    assert_eq!(refused_with("--drive java"), "unrecognized arguments: '--drive'");
+    assert_eq!(refused_with("--driver"), "argument --driver: expected one argument");
+    assert!(
+        refused_with("--driver librdkafka").starts_with("--driver: `librdkafka` is none of native, java")
+    );
+    let Err(Refusal::Wrong(text)) = read_line("--topic t") else { panic!("wrong") };
+    assert!(!text.contains(DRIVER), "{text}");
+}
+
 #[test]
 fn transactions_are_asked_for_in_three_ways() {
     let with = |more: &str| options(&format!("{SHORT} {more}"));

@@ -5,9 +5,9 @@ import java.io.OutputStream;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** The way to the worker: what clients keep is collected and written every 2 ms, everything else at once. */
+/** The way to the worker: what clients keep is collected and written every 5 ms, everything else at once. */
 final class Link {
-    private static final long PAUSE_NS = 2_000_000;
+    private static final long PAUSE_NS = 5_000_000;
 
     /** Exit codes; the one of a lack of memory is that of the JVM's own option. */
     static final int FAILED = 1;

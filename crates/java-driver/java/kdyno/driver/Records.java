@@ -11,6 +11,7 @@ final class Records {
     private final String topic;
     private Body body;
     private int left;
+    private long due;
     /** All records of a load item have the same partition, if any, and headers of the same names. */
     private Integer partition;
     private final List<String> names = new ArrayList<>();
@@ -32,6 +33,7 @@ final class Records {
             return null;
         }
         left--;
+        due = body.i64();
         int number = body.i32();
         if (number >= 0 && (partition == null || partition != number)) {
             partition = number;
@@ -47,6 +49,11 @@ final class Records {
             }
         }
         return new ProducerRecord<>(topic, number < 0 ? null : partition, null, key, value, headers);
+    }
+
+    /** When the record that came last is due; 0: at once. */
+    long due() {
+        return due;
     }
 
     private String name(int at) {

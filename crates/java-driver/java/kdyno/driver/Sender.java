@@ -5,6 +5,7 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -16,6 +17,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Sender extends Client {
     /** Records that one frame tells of. */
     private static final int ITEMS_MAX = 1 << 16;
+    /** Least time between two instants at which records are released, as of kdyno's own client: else each would wake a thread. */
+    private static final long TICK_NS = 200_000;
     private static final Object FLUSH = new Object();
     private static final Object CLOSE = new Object();
 
@@ -29,6 +32,8 @@ final class Sender extends Client {
     private volatile long until = Long.MAX_VALUE;
 
     private KafkaProducer<byte[], byte[]> producer;
+    /** When records were released last. */
+    private long released;
     private long next;
     /** Of the record that is being handed over: {@code send()} refused it. Only this thread touches it. */
     private boolean isRefused;
@@ -78,6 +83,7 @@ final class Sender extends Client {
             } else {
                 records.of((Body) item);
                 for (ProducerRecord<byte[], byte[]> record = records.next(); record != null; record = records.next()) {
+                    await(records.due());
                     send(record);
                 }
             }
@@ -100,6 +106,20 @@ final class Sender extends Client {
                 }
             }
         }
+    }
+
+    /** Waits for the instant of a record, or a tick after the last one that was waited for. */
+    private void await(long due) {
+        long now = System.nanoTime();
+        if (due <= now) {
+            return;
+        }
+        long at = Math.max(due, released + TICK_NS);
+        while (now < at) {
+            LockSupport.parkNanos(at - now);
+            now = System.nanoTime();
+        }
+        released = now;
     }
 
     private void send(ProducerRecord<byte[], byte[]> record) throws InterruptedException {

@@ -3,6 +3,7 @@ package kdyno.driver;
 import java.io.IOException;
 import java.io.StringReader;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** What the clients of this process are to do. */
 final class Task {
@@ -25,6 +26,8 @@ final class Task {
     final boolean isMember;
     final boolean isFromEnd;
     final long runId;
+    /** Records that they have yet to be handed, all together; {@link Long#MAX_VALUE}: any number. */
+    private final AtomicLong left;
 
     Task(Body body) throws IOException {
         settings.load(new StringReader(body.string()));
@@ -47,6 +50,18 @@ final class Task {
         isMember = !isProducing && first;
         isFromEnd = !isProducing && second;
         runId = isProducing ? 0 : number;
+        long recordsMax = isProducing ? -1 : body.i64();
+        left = new AtomicLong(recordsMax < 0 ? Long.MAX_VALUE : recordsMax);
+    }
+
+    /** One of the consumers was handed so many records. */
+    void handed(int records) {
+        left.addAndGet(-records);
+    }
+
+    /** Whether the consumers were handed as many as they are to have. */
+    boolean isEnough() {
+        return left.get() <= 0;
     }
 
     /** Settings of one client. */

@@ -104,6 +104,7 @@ pub(in crate::java) fn consumed(client: u32, at_ns: u64, records: &[ConsumedReco
 /// A record as the process is handed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::java) struct Handed {
+    pub due_ns: u64,
     pub partition: i32,
     pub key: Option<Vec<u8>>,
     pub value: Option<Vec<u8>>,
@@ -141,11 +142,13 @@ pub(in crate::java) fn heard(frame: &[u8]) -> ToJava {
             body.take(8).expect("numbers");
             let count = body.u32().expect("a count");
             let clients = (0..count).map(|_| (string(&mut body), string(&mut body))).collect();
-            ToJava::Task { settings, topic, clients, role: body.take(11).expect("a role").to_vec() }
+            let role = body.take(body.0.len()).expect("a role").to_vec();
+            ToJava::Task { settings, topic, clients, role }
         }
         2 => {
             let (client, count) = (body.u32().expect("a client"), body.u32().expect("a count"));
             let record = |body: &mut Body<'_>| Handed {
+                due_ns: body.u64().expect("an instant"),
                 partition: body.i32().expect("a partition"),
                 key: bytes(body),
                 value: bytes(body),

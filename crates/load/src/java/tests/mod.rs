@@ -1,5 +1,6 @@
 //! Streams of Java clients against a scripted process, in simulated time: what is counted, and what ends them.
 
+mod drop_in;
 mod scene;
 
 use super::frames::tests::{Handed, ToJava, consumed, outcomes, said};
@@ -132,6 +133,20 @@ fn every_record_of_a_schedule_is_handed_over_and_timed() {
         _ => None,
     });
     assert_eq!(metrics.collect::<Vec<_>>(), [4, 5], "of each client, by its number among all");
+}
+
+/// Records are with the process before they are due, in a few frames, and none is sent before its instant.
+#[test]
+fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
+    let script = Script { delay_ns: 0, block_ns: 0, ..Script::default() };
+    let outcome = produced(open(5_000.0), 1, script);
+    outcome.assert_accounted();
+    let frames = outcome.heard.iter().filter(|heard| matches!(heard, ToJava::Records { .. })).count();
+    assert!((550..=620).contains(&frames), "{frames} frames in 3 s");
+    let due: Vec<u64> = handed(&outcome).iter().map(|record| record.due_ns).collect();
+    let expected = (0..due.len() as u64).map(|number| T0 + (4 + 5 * number) * MS / 5);
+    assert!(expected.eq(due.iter().copied()), "{:?}", &due[..10]);
+    assert_eq!(sum_ns(&outcome, Timing::ScheduleDelay), 0);
 }
 
 #[test]

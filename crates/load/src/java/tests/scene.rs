@@ -86,7 +86,7 @@ pub struct Script {
     pub clients: u32,
     /// Whether it says anything at all.
     pub is_silent: bool,
-    /// How long after it was handed over the client begins with a record, ns.
+    /// How long after it was handed over and is due the client begins with a record, ns.
     pub delay_ns: u64,
     /// How long `send()` takes.
     pub block_ns: u64,
@@ -226,12 +226,12 @@ impl Java {
     }
 
     fn take(&mut self, now_ns: u64, client: u32, records: &[Handed]) {
-        for _ in records {
+        for record in records {
             let (number, free_ns) = *self.next.entry(client).or_insert((0, 0));
             if number >= self.script.takes_max {
                 return;
             }
-            let handed_ns = free_ns.max(now_ns + self.script.delay_ns);
+            let handed_ns = free_ns.max(record.due_ns.max(now_ns) + self.script.delay_ns);
             let until = self.until.get(&client).copied().unwrap_or(i64::MAX);
             if handed_ns as i64 >= until {
                 let dropped = TakenRecord { handed_ns: 0, accepted_ns: 0 };
@@ -246,7 +246,7 @@ impl Java {
             let (took_ns, reason) = (self.script.outcome)(number);
             let known_ns = sent_ns + if is_refused { 0 } else { took_ns };
             let outcome = RecordOutcome { number, known_ns, reason };
-            // As the writing thread does it, 2 ms later; outcomes may come before it is known that records were taken.
+            // As the writing thread does it, a little later; outcomes may come before it is known that records were taken.
             self.plan(sent_ns + 2 * MS, outcomes(client, &[taken], &[]));
             self.plan(known_ns + 2 * MS, outcomes(client, &[], &[outcome]));
         }
