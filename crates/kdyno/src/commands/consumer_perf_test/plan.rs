@@ -270,7 +270,8 @@ mod tests {
         let shape = TopicShape { partitions: 3, replicas: 1 };
         let text = scenario_text(&options, &shape, &carrier, &client);
         let topics = BTreeMap::from([(SCENARIO.to_owned(), "t".to_owned())]);
-        let attached = attached(SCENARIO, vec!["b:1".to_owned()], &ClientProperties::default(), topics);
+        let mut attached = attached(SCENARIO, vec!["b:1".to_owned()], &ClientProperties::default(), topics);
+        attached.cluster_id = "abc".to_owned();
         let target = Target { attached, secrets: BTreeMap::new(), notes: Vec::new() };
         let (mut plan, _) = planned(&text, target).map_err(|error| error.to_string()).expect("a plan");
         set_endings(&mut plan, &options);
