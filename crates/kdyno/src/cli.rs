@@ -55,9 +55,9 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
     Quick(QuickArgs),
-    /// Do what kafka-producer-perf-test does, with its flags and lines, by kdyno's own client
+    /// Do what kafka-producer-perf-test does, with its flags and lines, by kdyno's own client or Kafka's
     ProducerPerfTest(PerfTestArgs),
-    /// Do what kafka-consumer-perf-test does, with its flags and lines, by kdyno's own client
+    /// Do what kafka-consumer-perf-test does, with its flags and lines, by kdyno's own client or Kafka's
     ConsumerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),

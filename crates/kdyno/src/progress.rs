@@ -51,6 +51,8 @@ impl Printer {
                 let text = live_line_of_pair(&pair.each_ref().map(live_state), &self.options);
                 self.live(&text, pair[0].elapsed_ns);
             }
+            // They are kept in the run file.
+            Progress::ClientMetrics { .. } => {}
             Progress::TrialEnded(outcome) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let summary = trial_summary(trial, findings, caveats, &self.options);

@@ -10,6 +10,7 @@ mod compare;
 mod completions;
 mod consumer_perf_test;
 mod descriptors;
+mod drop_in_driver;
 mod export;
 mod fake_broker;
 mod find;

@@ -1,7 +1,7 @@
 //! `kdyno producer-perf-test`: Kafka's own `kafka-producer-perf-test`, with its flags and its lines.
 //!
-//! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, and is run by the same
-//! lab, so that a run file is kept. Standard output has the tool's lines and nothing else; what is ours, the latencies
+//! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, kdyno's own or Kafka's
+//! (`--driver`), and is run by the same lab, so that a run file is kept. Standard output has the tool's lines and nothing else; what is ours, the latencies
 //! from the intended instants among it, goes to standard error.
 
 mod payloads;
@@ -10,6 +10,7 @@ mod scenario;
 mod target;
 mod told;
 
+use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::execution::{Way, failed_or, measure};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
@@ -40,19 +41,21 @@ pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
 }
 
 fn run(options: &Options) -> Outcome {
+    let carrier = Carrier::of(&options.driver)?;
     let payloads = payloads::look(options)?;
     for (before, now) in &options.deprecated {
         out::line(&producer::deprecated(before, now))?;
     }
     let properties = properties::read(options)?;
+    scenario::check_carried(options, &properties, &carrier)?;
     let (target, topic) = target::look(options, &properties)?;
-    let planned = scenario::planned(options, &properties, (target, topic), payloads)?;
-    out::note("driver  native (kdyno's own client)");
-    told::remarks(options, &planned);
+    let planned = scenario::planned(options, (&properties, &carrier), (target, topic), payloads)?;
+    carrier.announce();
+    told::remarks(options, &planned, &carrier);
     if options.warmup_records > 0 {
         out::line(&producer::warmup(options.warmup_records))?;
     }
-    let mut told = Told::new(options);
+    let mut told = Told::new(options, &carrier);
     let way = Way {
         out: None,
         // Several may be started at once on purpose, as many published benchmarks do.
@@ -70,11 +73,12 @@ fn run(options: &Options) -> Outcome {
 }
 
 /// The totals, and what is ours; a run that did not come to its end has neither.
-fn finish(outcome: &RunOutcome, mut told: Told) -> Outcome {
+fn finish(outcome: &RunOutcome, mut told: Told<'_>) -> Outcome {
     failed_or(outcome, false, || {
         let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
         told.totals(&evidence)?;
         told.corrected(&evidence)?;
+        tell_client(&evidence);
         out::note(&format!("run     {}", outcome.path.display()));
         Ok(Exit::Done)
     })

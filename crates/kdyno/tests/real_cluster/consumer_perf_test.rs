@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_tool, some_of};
+use crate::fixture::{ended, kafka_home, kafka_tool, some_of};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 
@@ -135,7 +135,37 @@ fn the_same_flags_print_lines_of_the_same_shape() {
         "2000",
     ]);
     assert_eq!(fields(&ours)[4], "0", "and the other way round: {ours:?}");
+    assert_java_carries(&standing);
     end(standing);
+}
+
+/// Kafka's own client reads: the row is the tool's, metrics come behind it, and standard error names the client.
+fn assert_java_carries(standing: &Standing) {
+    let driver = format!("java:{}", kafka_home(&standing.place));
+    let flags = ["--topic", TOPIC, "--num-records", "5000", "--print-metrics"];
+    let ours = standing.kdyno(&[&flags[..], &["--driver", &driver]].concat());
+    ended(&ours, 0);
+    let theirs = standing.java(TOOL, &flags);
+    let parts = |said: &Said| {
+        let (lines, metrics) = said.stdout.split_once("\n\n").expect("metrics");
+        let row: Vec<String> = lines.lines().last().expect("a row").split(", ").map(str::to_owned).collect();
+        let name = "consumer-fetch-manager-metrics:records-consumed-total:{client-id=";
+        assert!(metrics.starts_with("Metric Name ") && metrics.contains(name), "{metrics}");
+        (lines.lines().map(masked).collect::<Vec<_>>(), row)
+    };
+    let ((ours_shape, row), (theirs_shape, their_row)) = (parts(&ours), parts(&theirs));
+    assert_eq!(ours_shape, theirs_shape);
+    assert_eq!((&row[2], &row[4]), (&their_row[2], &their_row[4]), "{row:?} {their_row:?}");
+    let ms = |field: &str| field.parse::<i64>().expect("a number");
+    assert!(ms(&row[6]) > 0 && ms(&row[7]) >= 0, "joining the group takes time: {row:?}");
+    for words in ["driver  java from ", "client  kafka-clients ", " on Java ", "records in "] {
+        assert!(ours.stderr.contains(words), "{words}: {}", ours.stderr);
+    }
+    // It polls and commits no further than the tool would.
+    let group = ["--topic", TOPIC, "--group", "of-java", "--num-records"];
+    ended(&standing.kdyno(&[&group[..], &["7500", "--driver", &driver]].concat()), 0);
+    let rest = standing.java(TOOL, &[&group[..], &["99999", "--timeout", "3000"]].concat());
+    assert_eq!(fields(&rest)[4], (RECORDS - 7_500).to_string());
 }
 
 #[test]

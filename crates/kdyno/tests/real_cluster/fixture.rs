@@ -90,15 +90,27 @@ pub fn caveats<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
 }
 
-/// One of Kafka's own tools, from the jars of a broker that runs here.
-pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
+/// The command line of a broker that runs here, and its class path.
+fn broker(place: &Place) -> (Vec<String>, String) {
     let brokers = place.processes(0);
     let (broker, _) = brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker");
     let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
     let line = process.cmdline().expect("its command line");
-    let jars = line.iter().skip_while(|word| *word != "-cp").nth(1).expect("a class path");
+    let jars = line.iter().skip_while(|word| *word != "-cp").nth(1).expect("a class path").clone();
+    (line, jars)
+}
+
+/// The folder of the Kafka of a broker that runs here.
+pub fn kafka_home(place: &Place) -> String {
+    let (_, jars) = broker(place);
+    jars.strip_suffix("/libs/*").expect("the jars of a folder").to_owned()
+}
+
+/// One of Kafka's own tools, from the jars of a broker that runs here.
+pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
+    let (line, jars) = broker(place);
     let mut tool = Command::new(&line[0]);
-    tool.args(["-cp", jars, class]).args(args).current_dir(place.path());
+    tool.args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
     place.start(tool).wait(QUICKLY)
 }
 

@@ -63,16 +63,21 @@ impl<'a> Both<'a> {
 
     /// What both say, Kafka's own first, each of a topic of its own.
     fn run(&self, name: &str, more: &[&str]) -> [Said; 2] {
+        self.run_with(name, more, &[])
+    }
+
+    /// The same where kdyno's has flags of its own.
+    fn run_with(&self, name: &str, more: &[&str], own: &[&str]) -> [Said; 2] {
         let bootstrap = format!("bootstrap.servers={}", self.address);
         let topic = |whose: &str| format!("{name}-{whose}");
         let args = |topic: &str| -> Vec<String> {
-            let own = ["--topic", topic, "--command-property", &bootstrap];
-            own.iter().chain(more).map(|word| (*word).to_owned()).collect()
+            let common = ["--topic", topic, "--command-property", &bootstrap];
+            common.iter().chain(more).map(|word| (*word).to_owned()).collect()
         };
         let [theirs, ours] = ["kafka", "kdyno"].map(|whose| args(&topic(whose)));
         let theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
         let mut all = vec!["producer-perf-test"];
-        all.extend(ours.iter().map(String::as_str));
+        all.extend(ours.iter().map(String::as_str).chain(own.iter().copied()));
         let theirs = kafka_tool(self.place, TOOL, &theirs);
         [theirs, self.place.start(self.place.command(&all)).wait(RUN_DEADLINE)]
     }
@@ -148,6 +153,32 @@ fn assert_sent(said: &Said, totals: &[&str]) {
     assert!(said.stderr.contains("0 records failed, 0 unresolved"), "{said:?}");
 }
 
+/// Kafka's own client carries the load: the lines are the tool's, metrics among them, and standard error names the client.
+fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
+    let flags = [flags, &["--print-metrics"]].concat();
+    let [theirs, ours] = both.run_with("java", &flags, &["--driver", "java"]);
+    ended(&theirs, 0);
+    ended(&ours, 0);
+    let parts = |said: &Said| {
+        let (lines, metrics) = said.stdout.split_once("\n\n").expect("metrics");
+        (shape(lines), metrics.to_owned())
+    };
+    let ((lines, metrics), (expected, their_metrics)) = (parts(&ours), parts(&theirs));
+    assert_eq!(lines, expected, "{}\n{}", ours.stdout, theirs.stdout);
+    for metrics in [metrics, their_metrics] {
+        assert!(metrics.starts_with("Metric Name "), "{metrics}");
+        let is_count = |line: &str| {
+            line.starts_with("producer-metrics:record-send-total:{client-id=")
+                && line.ends_with(" : 12000.000")
+        };
+        assert!(metrics.lines().any(is_count), "{metrics}");
+    }
+    for words in ["driver  java ", "(Kafka's own client)", "client  kafka-clients ", " on Java ", "run     "]
+    {
+        assert!(ours.stderr.contains(words), "{words}: {}", ours.stderr);
+    }
+}
+
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
     let _turn = beside_others();
@@ -203,6 +234,7 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         };
         assert_eq!(sent(&ours), sent(&theirs), "{name}");
     }
+    assert_java_carries(&both, &[&paced[..], &steady].concat());
     assert_errors_agree(&both);
     assert_lines_of_reports_run(&both);
     let theirs = kafka_tool(&place, TOOL, &[]);

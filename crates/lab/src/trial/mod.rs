@@ -312,7 +312,10 @@ impl<'a> Execution<'a> {
                 return Ok(());
             };
             match heard {
-                Heard::Worker(worker, news) => self.hear_worker(worker, news)?,
+                Heard::Worker(worker, news) => {
+                    self.tell_metrics(worker, &news, progress);
+                    self.hear_worker(worker, news)?;
+                }
                 Heard::Probes(read_ns, readings) => {
                     self.context.store.probe(self.context.trial.id, readings)?;
                     self.look_for_dead(progress)?;

@@ -1,4 +1,5 @@
-//! `kdyno consumer-perf-test`: what `kafka-consumer-perf-test` of Kafka 4.2 and later prints, by kdyno's own client.
+//! `kdyno consumer-perf-test`: what `kafka-consumer-perf-test` of Kafka 4.2 and later prints, by kdyno's own client or, with
+//! `--driver java`, by Kafka's.
 //!
 //! Standard output, errors and exit codes are the tool's. Behind them is a run as any other: a scenario is written, planned
 //! and executed, and its evidence kept; what kdyno itself has to say goes to standard error.
@@ -8,6 +9,7 @@ mod plan;
 mod properties;
 
 use crate::cli::VERSION;
+use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Way, command_line, failed_or, measure, tell};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
@@ -25,9 +27,7 @@ pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
         }
         // Help, too, is the end of a command that did not do what it is for.
         Ok(Asked::Help) => {
-            out::note(
-                "Reads a topic as one consumer of a group, by kdyno's own client, and prints how fast.",
-            );
+            out::note("Reads a topic as one consumer of a group, and prints how fast.");
             out::note(consumer::usage().trim_end());
             Ok(Exit::ToolFailed)
         }
@@ -56,11 +56,12 @@ fn print(lines: &[&str]) -> Result<(), Failure> {
 
 fn run(options: &Options) -> Outcome {
     print(&options.printed)?;
+    let carrier = Carrier::of(&options.driver)?;
     let properties = ConsumerProperties::read(options)?;
-    let planned = plan::plan(options, &properties)?;
-    out::note("driver  native (kdyno's own client)");
+    let planned = plan::plan(options, &properties, &carrier)?;
+    carrier.announce();
     tell(&planned.remarks);
-    let mut output = Output::new(options);
+    let mut output = Output::new(options, &carrier);
     let way = Way {
         out: None,
         share: true,

@@ -1,6 +1,7 @@
 //! What comes of the run: the tool's lines on standard output, kdyno's own on standard error.
 
 use super::plan::ITEM;
+use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::Printer;
 use crate::{moment, out};
@@ -22,18 +23,22 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 /// Prints while the run goes on, and at its end.
 pub(super) struct Output<'a> {
     options: &'a Options,
+    carrier: &'a Carrier,
     printer: Printer,
     intervals: Intervals,
+    /// What the client counted of itself, where it is Kafka's.
+    metrics: Option<String>,
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(options: &'a Options) -> Self {
+    pub(super) fn new(options: &'a Options, carrier: &'a Carrier) -> Self {
         // Rows come second by second: an interval ends with a whole one.
         let interval_ms = options.reporting_interval_ms.div_ceil(MS_PER_S).saturating_mul(MS_PER_S);
         if options.shows_intervals && interval_ms != options.reporting_interval_ms {
             out::note(&format!("intervals are whole seconds here: rows come {interval_ms} ms apart"));
         }
-        Self { options, printer: Printer::new(false, None), intervals: Intervals::new(interval_ms) }
+        let (printer, intervals) = (Printer::new(false, None), Intervals::new(interval_ms));
+        Self { options, carrier, printer, intervals, metrics: None }
     }
 
     /// Takes one piece of news.
@@ -46,6 +51,9 @@ impl<'a> Output<'a> {
                 }
             }
             Progress::Warning(_) | Progress::TrialEnded(_) => self.printer.tell(progress),
+            // Its client may have to be fetched, and takes a while to be made ready.
+            Progress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
+            Progress::ClientMetrics { text, .. } => self.metrics = Some(text),
             Progress::Step(_) | Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
         }
     }
@@ -93,7 +101,11 @@ impl<'a> Output<'a> {
         if !self.options.shows_intervals {
             out::line(&consumed.row(|unix_ms| time(self.options, unix_ms)))?;
         }
+        if self.options.prints_metrics {
+            self.carrier.print_metrics(self.metrics.as_deref())?;
+        }
         out::note(&self.summary(&evidence, &consumed, is_short));
+        tell_client(&evidence);
         out::note(&format!("run     {}", run_file.display()));
         Ok(Exit::Done)
     }

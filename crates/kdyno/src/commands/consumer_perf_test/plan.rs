@@ -1,6 +1,7 @@
 //! What the tool was asked for as a scenario, and its plan.
 
 use super::properties::{ConsumerProperties, TYPED};
+use crate::commands::drop_in_driver::Carrier;
 use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -28,30 +29,42 @@ const GROUPS: u64 = 100_000;
 /// Settings that the tool has over those of the user, in its own words or in kdyno's.
 const FORCED: &[&str] = &[
     "group.id",
-    "receive.buffer.bytes",
+    SOCKET_BUFFER,
     FETCH_SIZE,
     "auto.offset.reset",
     "key.deserializer",
     "value.deserializer",
-    "check.crcs",
+    CHECK_CRCS,
 ];
 const FETCH_SIZE: &str = "max.partition.fetch.bytes";
+const SOCKET_BUFFER: &str = "receive.buffer.bytes";
+/// What Kafka's tool sets where nothing is typed.
+const SOCKET_BUFFER_USUAL: i32 = 2 * 1024 * 1024;
+const CHECK_CRCS: &str = "check.crcs";
 
 /// Looks at the cluster, writes the scenario, plans it.
-pub(super) fn plan(options: &Options, properties: &ConsumerProperties) -> Result<Planned, Failure> {
-    let (settings, notes) = properties.client.of_load(Side::Consume);
+pub(super) fn plan(
+    options: &Options,
+    properties: &ConsumerProperties,
+    carrier: &Carrier,
+) -> Result<Planned, Failure> {
+    let (settings, notes) = match carrier {
+        Carrier::Native => properties.client.of_load(Side::Consume),
+        Carrier::Java(_) => properties.client.of_java_load(Side::Consume),
+    };
     let (target, topic) = look(options, properties)?;
-    let client = client(options, &settings);
-    let text = scenario_text(options, &topic, &client);
+    let client = client(options, &settings, carrier);
+    let text = scenario_text(options, &topic, carrier, &client);
     let (mut plan, remarks) =
         planned(&text, target).map_err(|error| as_given(error, options, &text, &client))?;
     set_endings(&mut plan, options);
-    let own = options.socket_buffer_size.map(|asked| {
+    let is_own = !carrier.is_java();
+    let own = options.socket_buffer_size.filter(|_| is_own).map(|asked| {
         format!(
             "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
         )
     });
-    let own = own.into_iter().chain(options.prints_metrics.then(|| {
+    let own = own.into_iter().chain((is_own && options.prints_metrics).then(|| {
         "`--print-metrics` prints nothing: kdyno's own client has none of Java's metrics; the run file has what was counted"
             .to_owned()
     }));
@@ -60,7 +73,7 @@ pub(super) fn plan(options: &Options, properties: &ConsumerProperties) -> Result
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: own.chain(notes).map(Note::Fact).chain(remarks).collect(),
+        remarks: own.into_iter().chain(notes).map(Note::Fact).chain(remarks).collect(),
         resumed: None,
     })
 }
@@ -165,15 +178,21 @@ struct Setting<'p> {
     property: Option<&'p Property>,
 }
 
-/// The consumer's settings: those of the user, and over them what the tool sets itself.
-fn client<'p>(options: &Options, settings: &[&'p Property]) -> Vec<Setting<'p>> {
+/// The consumer's settings: those of the user, and over them what the tool sets itself, as far as the client has it.
+fn client<'p>(options: &Options, settings: &[&'p Property], carrier: &Carrier) -> Vec<Setting<'p>> {
     let setting = |name: &'p str, value: &str, property| {
         let line = format!("      {name}: {}", literal(value));
         Setting { name, line, property }
     };
     let of_user = settings.iter().filter(|property| !FORCED.contains(&property.name.as_str()));
     let of_user = of_user.map(|&property| setting(&property.name, trim(&property.value), Some(property)));
-    of_user.chain([setting(FETCH_SIZE, &options.fetch_size.to_string(), None)]).collect()
+    let mut of_tool = vec![setting(FETCH_SIZE, &options.fetch_size.to_string(), None)];
+    if carrier.is_java() {
+        let buffer = options.socket_buffer_size.unwrap_or(SOCKET_BUFFER_USUAL);
+        of_tool.push(setting(SOCKET_BUFFER, &buffer.to_string(), None));
+        of_tool.push(setting(CHECK_CRCS, "false", None));
+    }
+    of_user.chain(of_tool).collect()
 }
 
 /// What is wrong with a setting is told of where it was properties, not of a scenario that nobody sees.
@@ -185,6 +204,7 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
     let Some(setting) = stands_there.or_else(|| client.iter().find(is_named)) else { return error };
     let is_typed = options.properties.iter().any(|(name, _)| name == setting.name);
     let (file, place) = match (setting.property, &options.config) {
+        (None, _) if setting.name == SOCKET_BUFFER => ("--socket-buffer-size".to_owned(), None),
         (None, _) => ("--fetch-size".to_owned(), None),
         (Some(property), Some(path)) if !is_typed => {
             (path.clone(), Some(Place { line: property.line, column: 1 }))
@@ -195,8 +215,9 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(options: &Options, topic: &TopicShape, client: &[Setting<'_>]) -> String {
-    let client = client.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n");
+fn scenario_text(options: &Options, topic: &TopicShape, carrier: &Carrier, client: &[Setting<'_>]) -> String {
+    let settings = client.iter().map(|setting| setting.line.clone());
+    let client = carrier.lines().into_iter().chain(settings).collect::<Vec<_>>().join("\n");
     let from = if options.from_latest { "latest" } else { "earliest" };
     format!(
         "kdyno: 1
@@ -225,6 +246,10 @@ show:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::plan::LoadPlan;
+    use kdyno_model::properties::Properties;
+    use kdyno_perf_test::consumer::{self, Asked};
+    use kdyno_scenario::security::ClientProperties;
 
     #[test]
     fn a_pattern_stands_for_the_one_topic_whose_name_it_matches_as_a_whole() {
@@ -237,5 +262,48 @@ mod tests {
         assert!(told("order").contains("the name of no topic matches"));
         assert!(told("orders.*").contains("2 topics match: `orders`, `orders-2`"), "{}", told("orders.*"));
         assert!(told("(?=pay).*").contains("no regular expression that is supported here"));
+    }
+
+    /// What of the plan the two clients have.
+    fn planned_for(typed: &str, properties: &str) -> LoadPlan {
+        let line = format!("--bootstrap-server b:1 --topic t --num-records 10 {typed}");
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let Ok(Asked::Run(options)) = consumer::read(&args) else { panic!("{line}") };
+        let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message).expect("a driver");
+        let properties = Properties::parse(properties.as_bytes()).expect("properties").properties;
+        let settings: Vec<&Property> = properties.iter().collect();
+        let client = client(&options, &settings, &carrier);
+        let shape = TopicShape { partitions: 3, replicas: 1 };
+        let text = scenario_text(&options, &shape, &carrier, &client);
+        let topics = BTreeMap::from([(SCENARIO.to_owned(), "t".to_owned())]);
+        let mut attached = attached(SCENARIO, vec!["b:1".to_owned()], &ClientProperties::default(), topics);
+        attached.cluster_id = "abc".to_owned();
+        let target = Target { attached, secrets: BTreeMap::new(), notes: Vec::new() };
+        let (mut plan, _) = planned(&text, target).map_err(|error| error.to_string()).expect("a plan");
+        set_endings(&mut plan, &options);
+        plan.cases[0].load[ITEM].clone()
+    }
+
+    /// Kafka's own client gets what the tool gives it.
+    #[test]
+    fn a_java_client_gets_the_tools_settings_over_those_of_the_user() {
+        let typed = "check.crcs=true\nmax.poll.records=7\ngroup.id=x\nclient.dns.lookup=use_all_dns_ips\n";
+        let item =
+            planned_for("--driver java:4.1.1 --group mine --fetch-size 99 --socket-buffer-size 5", typed);
+        let java = item.driver.as_java().expect("a Java client");
+        let given: Vec<_> =
+            java.properties.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let expected = [
+            ("check.crcs", "false"),
+            ("client.dns.lookup", "use_all_dns_ips"),
+            ("max.partition.fetch.bytes", "99"),
+            ("max.poll.records", "7"),
+            ("receive.buffer.bytes", "5"),
+        ];
+        assert_eq!(given, expected);
+        let Role::Consume(consume) = &item.role else { panic!("it consumes") };
+        assert_eq!((consume.records_max, consume.idle_ns), (Some(10), Some(10_000_000_000)));
+        assert_eq!(consume.group.as_ref().and_then(|group| group.id.as_deref()), Some("mine"));
+        assert!(planned_for("", "").driver.is_native());
     }
 }

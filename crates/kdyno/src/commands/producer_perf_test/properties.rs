@@ -1,5 +1,6 @@
 //! The producer's properties: those of the file, those that were typed, and the addresses.
 
+use crate::commands::drop_in_driver::Carrier;
 use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
 use crate::scenario_source::read_bytes;
@@ -73,8 +74,11 @@ fn of_file(path: &Path) -> Result<Merged, Failure> {
 
 impl ProducerProperties {
     /// The producer's settings, and what is to be told of all others.
-    pub(super) fn settings(&self) -> (Vec<&Property>, Vec<String>) {
-        self.client.of_load(Side::Produce)
+    pub(super) fn settings(&self, carrier: &Carrier) -> (Vec<&Property>, Vec<String>) {
+        match carrier {
+            Carrier::Native => self.client.of_load(Side::Produce),
+            Carrier::Java(_) => self.client.of_java_load(Side::Produce),
+        }
     }
 
     /// The value of an environment variable, or of one of the command's own.

@@ -2,6 +2,7 @@
 
 use super::payloads::Payloads;
 use super::properties::ProducerProperties;
+use crate::commands::drop_in_driver::Carrier;
 use crate::commands::quick::{TopicShape, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -24,15 +25,30 @@ pub(super) const ITEM: &str = "writers";
 const MAX_BLOCK: &str = "max.block.ms";
 /// Java's longest time in an int, ms. In an open loop a record's wait counts from its intended instant: behind a cluster
 /// that is slower than the throttle it would come to Java's minute sooner or later, where the tool waits for room record
-/// by record and goes on.
+/// by record and goes on. Kafka's own client waits in `send()`, for which its property is taken as it was given.
 const MAX_BLOCK_MS: u64 = i32::MAX as u64;
 /// Nobody says how long it takes: the longest phase that there is.
 const WITHIN: &str = "30d";
 
+/// Refuses what the client does not carry.
+pub(super) fn check_carried(
+    options: &Options,
+    properties: &ProducerProperties,
+    carrier: &Carrier,
+) -> Result<(), Failure> {
+    let has_transactions = options.transactions_ms(properties.has_transactional_id).is_some();
+    if !carrier.is_java() || !has_transactions {
+        return Ok(());
+    }
+    let why = "--driver java does not carry transactions, which --transactional-id, --transaction-duration-ms or the property \
+               `transactional.id` asks for";
+    Err(Failure::usage(why).hint("leave these out, or take --driver native"))
+}
+
 /// Writes the scenario and plans it for the target.
 pub(super) fn planned(
     options: &Options,
-    properties: &ProducerProperties,
+    (properties, carrier): (&ProducerProperties, &Carrier),
     (target, topic): (Target, TopicShape),
     payloads: Option<Payloads>,
 ) -> Result<Planned, Failure> {
@@ -40,10 +56,12 @@ pub(super) fn planned(
         return Err(Failure::usage(format!("--payload-monotonic counts up to {} here", u32::MAX - 1))
             .hint("send fewer records, or others"));
     }
-    let (settings, notes) = properties.settings();
-    let settings: Vec<Setting<'_>> = settings.into_iter().filter_map(Setting::of).collect();
+    let (settings, notes) = properties.settings(carrier);
+    let settings: Vec<Setting<'_>> =
+        settings.into_iter().filter_map(|property| Setting::of(property, carrier)).collect();
     let every_ms = options.transactions_ms(properties.has_transactional_id);
-    let text = scenario_text(options, (&topic, every_ms), payloads.as_ref(), &settings);
+    let text =
+        scenario_text(options, (&topic, every_ms), payloads.as_ref(), &client_lines(carrier, &settings));
     let (mut plan, remarks) =
         plan(&text, target).map_err(|error| as_given(error, properties, &text, &settings))?;
     plan.every_case_mut().flat_map(|case| case.load.values_mut()).for_each(|item| {
@@ -81,11 +99,22 @@ struct Setting<'p> {
 }
 
 impl<'p> Setting<'p> {
-    /// What the scenario has of a property: of how long a record may wait for room it says something else.
-    fn of(property: &'p Property) -> Option<Self> {
+    /// What the scenario has of a property: with kdyno's own client, of how long a record may wait for room it says something
+    /// else.
+    fn of(property: &'p Property, carrier: &Carrier) -> Option<Self> {
         let line = format!("      {}: {}", property.name, literal(trim(&property.value)));
-        (property.name != MAX_BLOCK).then_some(Self { property, line })
+        (carrier.is_java() || property.name != MAX_BLOCK).then_some(Self { property, line })
     }
+}
+
+/// What the scenario says of the client.
+fn client_lines(carrier: &Carrier, settings: &[Setting<'_>]) -> String {
+    let mut lines = match carrier {
+        Carrier::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
+        Carrier::Java(_) => carrier.lines(),
+    };
+    lines.extend(settings.iter().map(|setting| setting.line.clone()));
+    lines.join("\n")
 }
 
 /// What is wrong with a setting is told of where it was given, and all else without the place in a scenario that nobody
@@ -114,7 +143,7 @@ fn scenario_text(
     options: &Options,
     (topic, every_ms): (&TopicShape, Option<u64>),
     payloads: Option<&Payloads>,
-    settings: &[Setting<'_>],
+    client: &str,
 ) -> String {
     let TopicShape { partitions, replicas } = topic;
     let rate = match options.throughput {
@@ -131,7 +160,6 @@ fn scenario_text(
         _ => format!("{}B", (options.records - 1).checked_ilog10().unwrap_or(0) + 1),
     };
     let transactions = every_ms.map_or(String::new(), |ms| format!("\n    transactions: {{every: {ms}ms}}"));
-    let settings = settings.iter().map(|setting| format!("\n{}", setting.line)).collect::<String>();
     format!(
         "kdyno: 1
 id: {ID}
@@ -144,7 +172,7 @@ load:
     {rate}
     value: {value}{transactions}
     client:
-      {MAX_BLOCK}: {MAX_BLOCK_MS}{settings}
+{client}
 phases: {{warmup: 0s, measure: {{records: {records}, within: {WITHIN}}}, drain: auto}}
 show:
   columns: [{ITEM}.acked_per_s, {ITEM}.response.p50, {ITEM}.response.p99, {ITEM}.failed]

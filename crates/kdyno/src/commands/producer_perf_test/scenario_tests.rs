@@ -2,9 +2,11 @@
 
 use super::*;
 use kdyno_model::plan::{
-    Arrivals, AttachedPlan, Caps, Compression, Fill, Rate, RatePiece, RecordPlan, TransactionsPlan,
+    Arrivals, AttachedPlan, Caps, Compression, Driver, Fill, JavaClient, Rate, RatePiece, RecordPlan,
+    TransactionsPlan,
 };
 use kdyno_model::secret::SecretRef;
+use kdyno_model::version::NEWEST;
 use kdyno_perf_test::producer;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,8 +45,10 @@ fn planned_line(line: &str, payloads: Option<&Path>) -> Result<Planned, String> 
     let (partitions, replicas) = TOPIC_SHAPE;
     let delimiter = producer::literal(&options.delimiter)?;
     let payloads = payloads.map(|path| Payloads { path: path.to_owned(), delimiter });
-    planned(&options, &properties, (target("t"), TopicShape { partitions, replicas }), payloads)
-        .map_err(|failure| failure.message)
+    let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message)?;
+    check_carried(&options, &properties, &carrier).map_err(|failure| failure.message)?;
+    let at = (target("t"), TopicShape { partitions, replicas });
+    planned(&options, (&properties, &carrier), at, payloads).map_err(|failure| failure.message)
 }
 
 fn produce(planned: &Planned) -> kdyno_model::plan::ProducePlan {
@@ -124,6 +128,39 @@ fn transactions_and_numbers_are_planned() {
     assert_eq!(produce.value_bytes, 3);
     let why = planned_line(&line.replace("1000", "5000000000"), None).map(|_| ()).expect_err("too many");
     assert!(why.contains("--payload-monotonic counts up to"), "{why}");
+}
+
+/// Kafka's own client gets properties as they were given, also those that no table has.
+#[test]
+fn a_java_client_carries_what_was_typed() {
+    let line = "--topic t --num-records 1000 --record-size 100 --throughput -1 --bootstrap-server b:1 --warmup-records 7 \
+                --driver java:4.1.1 --command-property max.block.ms=5000 send.buffer.bytes=65536 fork.speed.up=yes acks=1";
+    let planned = planned_line(line, None).expect("a plan");
+    let case = &planned.plan.cases[0];
+    let Driver::Java(java) = &case.load[ITEM].driver else { panic!("{:?}", case.load[ITEM].driver) };
+    assert_eq!((&java.client, java.jvm.len()), (&JavaClient::Version("4.1.1".to_owned()), 0));
+    let given: Vec<_> = java.properties.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let expected =
+        [("acks", "1"), ("fork.speed.up", "yes"), ("max.block.ms", "5000"), ("send.buffer.bytes", "65536")];
+    assert_eq!(given, expected);
+    let produce = produce(&planned);
+    assert_eq!(produce.tool_lines, Some(ToolLines { warmup_records: 7 }));
+    assert_eq!((produce.records_max, produce.rate), (Some(1_000), Rate::Max { fill: Fill::Buffer }));
+
+    let newest = planned_line(&line.replace("java:4.1.1", "java"), None).expect("a plan");
+    let driver = &newest.plan.cases[0].load[ITEM].driver;
+    let version = driver.as_java().map(|java| java.client.clone());
+    assert_eq!(version, Some(JavaClient::Version(NEWEST.to_owned())));
+    let told = |line: &str| planned_line(line, None).map(|_| ()).expect_err("refused");
+    for transactions in ["--transactional-id x", "--transaction-duration-ms 5"] {
+        let why = told(&line.replace("--warmup-records 7", transactions));
+        assert!(why.starts_with("--driver java does not carry transactions"), "{why}");
+    }
+    assert!(told(&format!("{line} transactional.id=x")).starts_with("--driver java does not carry"));
+    let why = told(&line.replace("4.1.1", "no/such"));
+    assert!(why.starts_with("--driver: `no/such` is neither a release"), "{why}");
+    let why = told(&line.replace("acks=1", "acks=2"));
+    assert!(why.starts_with("--command-property: `acks`"), "{why}");
 }
 
 /// The file of a run holds the plan and the text of its scenario: of what was typed they have at most a name.

@@ -1,6 +1,7 @@
 //! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
 
 use super::scenario::ITEM;
+use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Planned, tell};
 use crate::failure::Failure;
 use crate::out;
@@ -21,20 +22,23 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 /// The lines of a run.
-pub(super) struct Told {
+pub(super) struct Told<'a> {
+    carrier: &'a Carrier,
     windows: Windows,
     /// The first second that no window has yet.
     next_second: u32,
     print_metrics: bool,
+    /// What the client counted of itself, where it is Kafka's.
+    metrics: Option<String>,
     outcome: Option<Box<TrialOutcome>>,
     /// What went wrong with standard output, told when the run is over.
     failure: Option<Failure>,
 }
 
 /// What the plan makes of what was typed and its author may not expect.
-pub(super) fn remarks(options: &Options, planned: &Planned) {
+pub(super) fn remarks(options: &Options, planned: &Planned, carrier: &Carrier) {
     tell(&planned.remarks);
-    if options.properties.iter().any(|(name, _)| name == "max.block.ms") {
+    if !carrier.is_java() && options.properties.iter().any(|(name, _)| name == "max.block.ms") {
         out::note(
             "`max.block.ms` is not taken: a record that comes due while the buffer is full waits for room",
         );
@@ -61,12 +65,14 @@ fn has_header(plan: &Plan) -> bool {
         .any(|produce| produce.records.bytes_beside_value(produce.value_bytes) > 0)
 }
 
-impl Told {
-    pub(super) fn new(options: &Options) -> Self {
+impl<'a> Told<'a> {
+    pub(super) fn new(options: &Options, carrier: &'a Carrier) -> Self {
         Self {
+            carrier,
             windows: Windows::new(options.interval_ms, options.warmup_records),
             next_second: 0,
             print_metrics: options.print_metrics,
+            metrics: None,
             outcome: None,
             failure: None,
         }
@@ -84,6 +90,7 @@ impl Told {
                     self.failure.get_or_insert(failure);
                 }
             }
+            Progress::ClientMetrics { text, .. } => self.metrics = Some(text),
             Progress::TrialEnded(outcome) => self.outcome = Some(outcome),
             Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
         }
@@ -105,7 +112,7 @@ impl Told {
         Ok(())
     }
 
-    /// Prints what is left of the progress, and the totals.
+    /// Prints what is left of the progress, the totals, and metrics where they are wanted.
     pub(super) fn totals(&mut self, evidence: &TrialEvidence) -> Result<(), Failure> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -119,16 +126,12 @@ impl Told {
         out::line(&total_of(&whole, false))?;
         let steady =
             tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
-        steady.map_or(Ok(()), |steady| out::line(&total_of(&steady, true)))
+        steady.map_or(Ok(()), |steady| out::line(&total_of(&steady, true)))?;
+        if self.print_metrics { self.carrier.print_metrics(self.metrics.as_deref()) } else { Ok(()) }
     }
 
     /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.
     pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
-        if self.print_metrics {
-            out::note(
-                "there are no metrics to print: this is not Kafka's client; `kdyno show latest` has the run's figures",
-            );
-        }
         let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
         let at = |quantile: f64| match response.quantile(quantile) {
             Value::Is(ns) => format!("{:.2}", ns / 1e6),

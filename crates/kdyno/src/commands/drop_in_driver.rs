@@ -1,0 +1,83 @@
+//! Which client carries the load of a drop-in command (`--driver`): what its scenario says of it, and what is told.
+
+use super::quick::literal;
+use crate::failure::Failure;
+use crate::out;
+use kdyno_model::event::EventKind;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::JavaClient;
+use kdyno_model::version::NEWEST;
+use kdyno_perf_test::Driver;
+use std::path::Path;
+
+/// The client that carries the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// kdyno's own.
+    Native,
+    /// Kafka's.
+    Java(JavaClient),
+}
+
+impl Carrier {
+    /// The one that was typed.
+    pub(super) fn of(driver: &Driver) -> Result<Self, Failure> {
+        let Driver::Java(which) = driver else { return Ok(Self::Native) };
+        let client = kdyno_java_driver::named(which.as_deref().unwrap_or(NEWEST));
+        client.map(Self::Java).map_err(|error| {
+            Failure::usage(format!("--driver: {error}")).maybe_hint(error.hint().map(str::to_owned))
+        })
+    }
+
+    /// Whether it is Kafka's.
+    pub(super) fn is_java(&self) -> bool {
+        *self != Self::Native
+    }
+
+    /// What `client` of a load item says of it, as lines of the scenario.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Self::Java(client) = self else { return Vec::new() };
+        let of_path = |key: &str, path: &Path| format!("{{{key}: {}}}", literal(&path.display().to_string()));
+        let version = match client {
+            JavaClient::Version(version) => literal(version),
+            JavaClient::Home(path) => of_path("home", path),
+            JavaClient::Source(path) => of_path("source", path),
+            JavaClient::Jar(path) => of_path("jar", path),
+        };
+        vec!["      driver: java".to_owned(), format!("      version: {version}")]
+    }
+
+    /// Names it on standard error.
+    pub(super) fn announce(&self) {
+        out::note(&match self {
+            Self::Native => "driver  native (kdyno's own client)".to_owned(),
+            Self::Java(client) => format!("driver  java {client} (Kafka's own client)"),
+        });
+    }
+
+    /// Prints what the client counted of itself behind the tool's lines, as the tool does.
+    pub(super) fn print_metrics(&self, metrics: Option<&str>) -> Result<(), Failure> {
+        match (self, metrics) {
+            (_, Some(metrics)) => out::data(&format!("\n{metrics}")),
+            (Self::Native, None) => {
+                out::note(
+                    "there are no metrics to print: this is not Kafka's client, which `--driver java` takes; `kdyno show latest` \
+                     has the run's figures",
+                );
+                Ok(())
+            }
+            (Self::Java(_), None) => {
+                out::note("there are no metrics to print: the client told none");
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Names Kafka's client on standard error as its own process did, with its Java.
+pub(super) fn tell_client(evidence: &TrialEvidence) {
+    let started = evidence.events.iter().find(|event| event.kind == EventKind::ClientStarted);
+    if let Some(event) = started {
+        out::note(&format!("client  {}", event.detail));
+    }
+}
