@@ -167,7 +167,7 @@ impl JavaProduceStream {
             }
             // What the clients before it took is this one's delay.
             let mut pace = Pace {
-                now_ns: closed_ns.unwrap_or_else(|| net.now_ns()),
+                now_ns: net.now_ns(),
                 clock,
                 is_measuring: self.is_measuring,
                 is_flushing: self.is_flushing,

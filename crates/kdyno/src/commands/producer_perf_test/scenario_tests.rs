@@ -190,7 +190,7 @@ fn secrets_that_are_typed_are_variables_of_the_command_alone() {
     *target.attached.security = properties.client.security.clone();
     target.secrets.clone_from(&properties.client.secrets);
     let (partitions, replicas) = TOPIC_SHAPE;
-    let planned = planned(&options, &properties, (target, TopicShape { partitions, replicas }), None)
+    let planned = planned(&options, (&properties, &Carrier::Native), (target, TopicShape { partitions, replicas }), None)
         .map_err(|failure| failure.message)
         .expect("a plan");
     let plan = serde_json::to_string(&planned.plan).expect("JSON");
