@@ -186,7 +186,7 @@ pub(super) fn trial(start: &TrialStart, input: &ReportInput<'_>, figures: &Figur
             .effective
             .load
             .get(&stream.name)
-            .map_or_else(String::new, |item| item.driver.to_string()),
+            .map_or_else(String::new, |item| item.driver.label()),
         clients: stream.clients,
         value_bytes: stream.value_bytes,
     });
