@@ -99,7 +99,8 @@ pub struct Level {
     pub from_s: u32,
     /// First second after it.
     pub to_s: u32,
-    /// The mean, in the metric's unit.
+    /// The mean of its seconds, in the metric's unit; of a quantile the mean of theirs, which is not the quantile of the
+    /// whole stretch.
     pub value: f64,
 }
 

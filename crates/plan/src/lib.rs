@@ -41,6 +41,7 @@ mod spans;
 mod strategy;
 mod sustained;
 mod system;
+mod topic_settings;
 
 pub use choices::{
     Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, PlanError, SideChoices,

@@ -4,7 +4,10 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, sustained};
+use crate::{
+    Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, sustained,
+    topic_settings,
+};
 use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_model::version;
@@ -53,6 +56,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     }
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
     found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
+    found.extend(topic_settings::unknown(plan).into_iter().map(Note::Warning));
     found.extend(untested(plan).into_iter().map(Note::Fact));
     let facts = sustained::told(plan)
         .into_iter()

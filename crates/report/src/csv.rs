@@ -263,7 +263,7 @@ impl<'a> Whose<'a> {
         let drivers = self.cases.iter().filter_map(|case| Some(&case.load.get(subject)?.driver));
         let drivers: Vec<_> = drivers.collect();
         match drivers.split_first() {
-            Some((first, rest)) if rest.iter().all(|other| other == first) => first.to_string(),
+            Some((first, rest)) if rest.iter().all(|other| other == first) => first.label(),
             _ => String::new(),
         }
     }

@@ -276,7 +276,7 @@ impl StreamRow<'_> {
             Words::None => String::new(),
             Words::Steadiness => steadiness::cell(input.conclusions, self.trial.id, self.stream),
             Words::Reasons => self.failures(input.caveats),
-            Words::Driver => self.load.driver.to_string(),
+            Words::Driver => self.load.driver.label(),
         }
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which client sends or fetches the records of a load item.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,24 +21,44 @@ pub enum Driver {
 impl fmt::Display for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Java(java) = self else { return f.write_str("native") };
-        write!(f, "java {}", java.client)?;
-        java.jvm.iter().try_for_each(|option| write!(f, " {option}"))
+        f.write_str(&java.words(&java.client.to_string()))
     }
 }
 
 /// A release by its number, anything else by where it lies.
 impl fmt::Display for JavaClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(|path| path.display().to_string()))
+    }
+}
+
+impl JavaClient {
+    /// What `shown` makes of a path, in its words.
+    fn words(&self, shown: impl Fn(&Path) -> String) -> String {
         match self {
-            Self::Version(version) => f.write_str(version),
-            Self::Home(path) => write!(f, "from {}", path.display()),
-            Self::Source(path) => write!(f, "built in {}", path.display()),
-            Self::Jar(path) => write!(f, "{}", path.display()),
+            Self::Version(version) => version.clone(),
+            Self::Home(path) => format!("from {}", shown(path)),
+            Self::Source(path) => format!("built in {}", shown(path)),
+            Self::Jar(path) => shown(path),
         }
     }
 }
 
+impl JavaDriver {
+    fn words(&self, client: &str) -> String {
+        let options = self.jvm.iter().flat_map(|option| [" ", option.as_str()]);
+        ["java ", client].into_iter().chain(options).collect()
+    }
+}
+
 impl Driver {
+    /// What tables call it: of a path only its last part, for it is long and says where it lay on one host.
+    pub fn label(&self) -> String {
+        let Self::Java(java) = self else { return self.to_string() };
+        let last = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        java.words(&java.client.words(last))
+    }
+
     /// Whether it is kdyno's own.
     pub fn is_native(&self) -> bool {
         *self == Self::Native
@@ -87,4 +107,35 @@ pub struct JavaTask {
     pub command: Vec<String>,
     /// Settings of the client by Kafka's names, without those that hold secrets or say how the cluster is reached.
     pub properties: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_the_last_part_of_a_path() {
+        let java = |client| {
+            Driver::Java(JavaDriver { client, jvm: vec!["-Xmx1g".into()], properties: BTreeMap::new() })
+        };
+        for (client, full, label) in [
+            (JavaClient::Version("4.1.1".into()), "java 4.1.1 -Xmx1g", "java 4.1.1 -Xmx1g"),
+            (
+                JavaClient::Home("/opt/kafka/".into()),
+                "java from /opt/kafka/ -Xmx1g",
+                "java from kafka -Xmx1g",
+            ),
+            (
+                JavaClient::Source("../kafka".into()),
+                "java built in ../kafka -Xmx1g",
+                "java built in kafka -Xmx1g",
+            ),
+            (JavaClient::Jar("/m/k-4.jar".into()), "java /m/k-4.jar -Xmx1g", "java k-4.jar -Xmx1g"),
+            (JavaClient::Home("..".into()), "java from .. -Xmx1g", "java from .. -Xmx1g"),
+        ] {
+            let driver = java(client);
+            assert_eq!((driver.to_string().as_str(), driver.label().as_str()), (full, label));
+        }
+        assert_eq!(Driver::Native.label(), "native");
+    }
 }

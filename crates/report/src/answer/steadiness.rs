@@ -97,7 +97,9 @@ pub fn sentence(one: &Steadiness) -> String {
                 format!("{value} from {} to {} s", level.from_s, level.to_s)
             };
             let levels = words::list(&levels.iter().map(level).collect::<Vec<_>>());
-            format!("{} stayed at several levels: {levels}{seen}", of.metric)
+            // Quantiles of seconds do not add up to that of a stretch.
+            let made_of = if unit == Unit::Ns { " (each the mean of its seconds)" } else { "" };
+            format!("{} stayed at several levels{made_of}: {levels}{seen}", of.metric)
         }
         SteadyState::TooShort { needed_s } => {
             format!("the window is too short to tell whether it was steady: that takes {needed_s} s at least")
@@ -142,6 +144,7 @@ fn slope(per_minute: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::metric::Address;
 
     #[test]
     fn many_windows_are_counted_by_kind() {
@@ -153,10 +156,7 @@ mod tests {
             short_term: Vec::new(),
         };
         let short = |needed_s| window(SteadyState::TooShort { needed_s });
-        let levels = window(SteadyState::SeveralLevels {
-            of: kdyno_model::metric::Address::parse("writers.acked_per_s").unwrap(),
-            levels: Vec::new(),
-        });
+        let levels = window(SteadyState::SeveralLevels { of: address("acked_per_s"), levels: Vec::new() });
         let mut steady = window(SteadyState::Steady);
         steady.short_term = vec![ShortTerm::BurstCredits { seen_s: 9, needed_s: 3600 }];
         assert_eq!(
@@ -164,5 +164,31 @@ mod tests {
             "writers: of 4 windows 2 too short to tell whether they were steady (16 to 40 s would do), 1 on several levels \
              and 1 short-term; the column `steady` tells of each trial."
         );
+    }
+
+    fn address(metric: &str) -> Address {
+        Address { subject: "writers".to_owned(), metric: metric.to_owned() }
+    }
+
+    #[test]
+    fn a_level_of_a_quantile_is_called_what_it_is() {
+        let told = |metric: &str, value: f64| {
+            let level = |from_s: u32, to_s: u32, value: f64| Level { from_s, to_s, value };
+            let levels = vec![level(5, 17, value), level(17, 35, 2.0 * value)];
+            sentence(&Steadiness {
+                scope: Scope::Trial(TrialId(1)),
+                item: "writers".to_owned(),
+                state: SteadyState::SeveralLevels { of: address(metric), levels },
+                smallest_step: None,
+                short_term: Vec::new(),
+            })
+        };
+        let p50 = told("response.p50", 3e6);
+        assert!(
+            p50.contains("response.p50 stayed at several levels (each the mean of its seconds): 3"),
+            "{p50}"
+        );
+        let rate = told("acked_per_s", 3e4);
+        assert!(rate.contains("acked_per_s stayed at several levels: 30,000/s from 5 to 17 s"), "{rate}");
     }
 }

@@ -182,11 +182,7 @@ pub(super) fn trial(start: &TrialStart, input: &ReportInput<'_>, figures: &Figur
         item: stream.name.clone(),
         topic: stream.topic.clone(),
         role: stream.role.to_string(),
-        driver: trial
-            .effective
-            .load
-            .get(&stream.name)
-            .map_or_else(String::new, |item| item.driver.to_string()),
+        driver: trial.effective.load.get(&stream.name).map_or_else(String::new, |item| item.driver.label()),
         clients: stream.clients,
         value_bytes: stream.value_bytes,
     });
