@@ -34,7 +34,7 @@ pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<
     if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted
         || is_missing_some
         || has_duplicates
-        || shares_group(evidence, item, plan)
+        || evidence.start.trial.effective.shares_group(item)
         || plan.span.until_ns.is_some()
     {
         return None;
@@ -59,13 +59,6 @@ pub(crate) fn last_written(evidence: &TrialEvidence, item: &str) -> u32 {
     let own = streams_of(evidence, item);
     let rows = seconds(evidence).filter(|row| own.contains(&row.id));
     rows.map(|row| row.written_second).max().unwrap_or(0)
-}
-
-/// Whether clients of another item are members of the group of this one: each is handed a part.
-pub(crate) fn shares_group(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> bool {
-    let Some(group) = plan.role.group() else { return false };
-    let is_of = |other: &LoadPlan| other.role.group().is_some_and(|other| other.name == group.name);
-    items(evidence).any(|(name, other)| name != item && is_of(other))
 }
 
 fn consuming<'a>(evidence: &'a TrialEvidence, item: &str) -> Option<(&'a LoadPlan, &'a ConsumePlan)> {

@@ -1,6 +1,5 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
-use crate::end_to_end::shares_group;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::rows::{Item, Trial};
 use crate::tally;
@@ -46,7 +45,7 @@ impl Written {
                 *second = second.saturating_add(row.counts.acknowledged);
             }
         }
-        let has_all = !shares_group(evidence, name, consumer);
+        let has_all = !evidence.start.trial.effective.shares_group(name);
         Self { by_second, is_known: has_all && !streams.is_empty() }
     }
 

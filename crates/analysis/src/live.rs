@@ -13,7 +13,7 @@ use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::{Counts, Grain, ProbeReading, Sample, StreamId, Timing};
 use kdyno_model::series::LiveFigures;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many seconds before the one that is shown the newest rows must reach back: what a worker sends later than
 /// that is not among the open records.
@@ -59,6 +59,7 @@ impl Live {
             achieved_per_s: written.achieved,
             acknowledged_per_s: written.acknowledged,
             fetched_per_s: consumers.then_some(written.fetched),
+            lag_records: lag_records(recent, second),
             response_ns_p50: whole_ns(response.quantile(0.5)),
             response_ns_p99: whole_ns(response.quantile(0.99)),
             open_records: self.offered.saturating_sub(self.resolved),
@@ -88,6 +89,21 @@ impl Live {
             }
         }
     }
+}
+
+/// How far all consumers that wrote rows in a second were from the end of the log when it ended: of several rows of a stream one
+/// says so.
+fn lag_records(recent: &TrialEvidence, second: u32) -> Option<u64> {
+    let consumers = recent.start.streams.iter().filter(|stream| stream.role == RoleKind::Consume);
+    let consumers: BTreeSet<StreamId> = consumers.map(|stream| stream.id).collect();
+    let is_of = |row: &&Sample| row.written_second == second && consumers.contains(&row.id);
+    let mut told: BTreeMap<StreamId, Option<u64>> = BTreeMap::new();
+    for row in recent.samples.iter().filter(|row| row.grain == Grain::Second).filter(is_of) {
+        let lag = told.entry(row.id).or_default();
+        *lag = lag.or(row.counts.lag_records);
+    }
+    let sum = told.values().copied().try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)));
+    sum.filter(|_| !told.is_empty())
 }
 
 /// Latencies are whole numbers of ns far below 2⁵³.

@@ -115,6 +115,9 @@ pub struct LiveFigures {
     pub acknowledged_per_s: u64,
     /// Records fetched in it; `None` without consumers.
     pub fetched_per_s: Option<u64>,
+    /// Records between all consumers that were there and the end of the log when it ended; `None` without consumers, and while
+    /// one of them does not know.
+    pub lag_records: Option<u64>,
     /// Median of the response times written in it, ns; `None` when there were none.
     pub response_ns_p50: Option<u64>,
     /// 99th percentile of the same.

@@ -220,6 +220,10 @@ pub const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service 
     retry, send wait, request and callback have no figures, nor have its batches, requests and retries; of what it fetches, \
     until fetched and hand-over have none.";
 
+/// Said under the tables when an item shares its group with another one.
+pub const SHARED_GROUP_NOTE: &str = "Of an item that shares its group with another one censored is not told, and its lag in \
+    records alone: nobody counts what is written to the partitions of one of them.";
+
 /// How a row is marked of which the figures cover less than was planned.
 pub fn row_mark(cut_short: bool) -> &'static str {
     if cut_short { "*" } else { "" }
@@ -251,6 +255,11 @@ impl StreamRow<'_> {
     /// Whether Kafka's Java client carries it, of which not every stage is seen.
     pub fn is_java(&self) -> bool {
         Streams::Java.has(self.load)
+    }
+
+    /// Whether members of its group are another item's, so that its own share of a topic is not known.
+    pub fn shares_group(&self) -> bool {
+        self.trial.effective.shares_group(self.stream)
     }
 
     /// Whether the stream has any of some figures.

@@ -122,3 +122,28 @@ fn processor_time_of_all_brokers_is_summed() {
     assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
     assert_eq!(Live::default().figures(&trial, 2).workers_cpu_percent, None);
 }
+
+/// Each stream of consumers says it in one of its rows of a second.
+#[test]
+fn the_lag_of_all_consumers_is_told_once_each_of_them_knows() {
+    let mut trial = silent();
+    let mut readers = Trial::clean().0.start.streams;
+    readers.retain(|stream| stream.role == RoleKind::Consume);
+    let one = readers.first().expect("a consuming stream").clone();
+    let other = StreamId { worker: one.id.worker + 1, ..one.id };
+    trial.start.streams.extend([one.clone(), kdyno_model::run::StreamInfo { id: other, ..one.clone() }]);
+    let lag = |trial: &TrialEvidence, second| Live::default().figures(trial, second).lag_records;
+    assert_eq!(lag(&trial, 1), None, "nothing is written yet");
+    let told = |trial: &mut TrialEvidence, id, t0, written, lag_records| {
+        add(trial, id, t0, written, 0, 0);
+        trial.samples.last_mut().expect("a row").counts.lag_records = lag_records;
+    };
+    told(&mut trial, one.id, 0, 1, None);
+    told(&mut trial, one.id, 1, 1, Some(30));
+    assert_eq!(lag(&trial, 1), Some(30), "the other one comes later");
+    told(&mut trial, other, 1, 1, None);
+    assert_eq!(lag(&trial, 1), None, "it does not know");
+    told(&mut trial, one.id, 2, 2, Some(0));
+    told(&mut trial, other, 2, 2, Some(7));
+    assert_eq!((lag(&trial, 2), lag(&trial, 3)), (Some(7), None));
+}

@@ -8,7 +8,7 @@ use super::log::PartitionLog;
 use super::requests::Control;
 use crate::codec::fetch::FetchRequest;
 use crate::codec::responses::{self, respond};
-use crate::codec::{Api, TOPIC_NAME_BYTES_MAX, code};
+use crate::codec::{Api, RequestHead, TOPIC_NAME_BYTES_MAX, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m08_offset_commit, m09_offset_fetch,
@@ -58,61 +58,70 @@ impl FakeCluster {
             }
             Api::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;
-                respond(out, &head, &self.delete_topics(request));
+                let is_denied = self.denies(Right::DeleteTopics);
+                let mut response =
+                    responses::delete_topics(request, |name| !is_denied && self.delete_topic(name));
+                for topic in response.responses.iter_mut().filter(|_| is_denied) {
+                    topic.error_code = ErrorCode(code::TOPIC_AUTHORIZATION_FAILED);
+                }
+                respond(out, &head, &response);
             }
             Api::DescribeConfigs => {
                 let request = m32_describe_configs::Request::decode(body, version)?;
-                respond(out, &head, &self.describe_configs(request));
+                let mut response = responses::describe_configs(request);
+                for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
+                    result.error_code = ErrorCode(code::CLUSTER_AUTHORIZATION_FAILED);
+                }
+                respond(out, &head, &response);
             }
-            Api::InitProducerId => {
-                let request = m22_init_producer_id::Request::decode(body, version)?;
-                respond(out, &head, &self.init_producer_id(broker, request));
-            }
-            Api::FindCoordinator => {
-                let request = m10_find_coordinator::Request::decode(body, version)?;
-                respond(out, &head, &self.find_coordinator(&request, version));
-            }
-            Api::AddPartitionsToTxn => {
-                let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
-                respond(out, &head, &self.add_partitions(broker, &request));
-            }
-            Api::EndTxn => {
-                let request = m26_end_txn::Request::decode(body, version)?;
-                respond(out, &head, &self.end_txn(broker, version, &request));
-            }
-            Api::OffsetCommit => {
-                let request = m08_offset_commit::Request::decode(body, version)?;
-                respond(out, &head, &self.commit_offsets(broker, &request));
-            }
-            Api::OffsetFetch => {
-                let request = m09_offset_fetch::Request::decode(body, version)?;
-                respond(out, &head, &self.committed_offsets(broker, &request));
-            }
-            Api::ConsumerGroupHeartbeat => {
-                let request = m68_consumer_group_heartbeat::Request::decode(body, version)?;
-                respond(out, &head, &self.hear_member(broker, &request));
-            }
+            Api::FindCoordinator
+            | Api::InitProducerId
+            | Api::AddPartitionsToTxn
+            | Api::EndTxn
+            | Api::OffsetCommit
+            | Api::OffsetFetch
+            | Api::ConsumerGroupHeartbeat => self.coordinate(broker, &head, body, out)?,
             Api::Produce => return Err(WireError::Invalid("produce requests are served elsewhere")),
         }
         self.answer(conn, slot, bytes);
         Ok(())
     }
 
-    fn delete_topics(&mut self, request: m20_delete_topics::Request) -> m20_delete_topics::Response {
-        let is_denied = self.denies(Right::DeleteTopics);
-        let mut response = responses::delete_topics(request, |name| !is_denied && self.delete_topic(name));
-        for topic in response.responses.iter_mut().filter(|_| is_denied) {
-            topic.error_code = ErrorCode(code::TOPIC_AUTHORIZATION_FAILED);
+    /// Answers a request of those that find a coordinator or are for one.
+    fn coordinate(&mut self, broker: i32, head: &RequestHead, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let version = head.version;
+        match head.api {
+            Api::InitProducerId => {
+                let request = m22_init_producer_id::Request::decode(body, version)?;
+                respond(out, head, &self.init_producer_id(broker, request));
+            }
+            Api::FindCoordinator => {
+                let request = m10_find_coordinator::Request::decode(body, version)?;
+                respond(out, head, &self.find_coordinator(&request, version));
+            }
+            Api::AddPartitionsToTxn => {
+                let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
+                respond(out, head, &self.add_partitions(broker, &request));
+            }
+            Api::EndTxn => {
+                let request = m26_end_txn::Request::decode(body, version)?;
+                respond(out, head, &self.end_txn(broker, version, &request));
+            }
+            Api::OffsetCommit => {
+                let request = m08_offset_commit::Request::decode(body, version)?;
+                respond(out, head, &self.commit_offsets(broker, &request));
+            }
+            Api::OffsetFetch => {
+                let request = m09_offset_fetch::Request::decode(body, version)?;
+                respond(out, head, &self.committed_offsets(broker, &request));
+            }
+            Api::ConsumerGroupHeartbeat => {
+                let request = m68_consumer_group_heartbeat::Request::decode(body, version)?;
+                respond(out, head, &self.hear_member(broker, &request));
+            }
+            _ => return Err(WireError::Invalid("a coordinator is not asked for that")),
         }
-        response
-    }
-
-    fn describe_configs(&self, request: m32_describe_configs::Request) -> m32_describe_configs::Response {
-        let mut response = responses::describe_configs(request);
-        for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
-            result.error_code = ErrorCode(code::CLUSTER_AUTHORIZATION_FAILED);
-        }
-        response
+        Ok(())
     }
 
     fn list_offsets(

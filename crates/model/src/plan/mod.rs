@@ -218,6 +218,14 @@ impl CasePlan {
         does_look
             && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
     }
+
+    /// Whether clients of other items are members of the group of this one: each item is handed a part, and nobody counts what
+    /// is written to the partitions of one alone.
+    pub fn shares_group(&self, item: &str) -> bool {
+        let Some(group) = self.load.get(item).and_then(|plan| plan.role.group()) else { return false };
+        let is_of = |other: &LoadPlan| other.role.group().is_some_and(|other| other.name == group.name);
+        self.load.iter().any(|(name, other)| name != item && is_of(other))
+    }
 }
 
 /// One worker process and its share of the load.

@@ -11,11 +11,27 @@ use kdyno_model::trial::TrialId;
 /// All of them, a whole sentence each.
 pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let mut notes = columns(input, table);
+    notes.extend(of_shared_groups(input, table));
     notes.extend(limits(input));
     notes.extend(steadiness::notes(input));
     notes.extend(prices::note(input.plan()));
     notes.extend(input.conditioning_note());
     notes
+}
+
+/// Metrics that need to know what was written to the partitions of an item.
+const OF_OWN_PARTITIONS: [&str; 3] = ["lag", "caught_up", "censored"];
+
+/// Why columns are empty whose item shares its group with another one.
+fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
+    let is_shared = |item: &str| input.plan().cases.iter().any(|case| case.shares_group(item));
+    let columns = table.columns.iter().map(|column| &column.of);
+    let empty =
+        columns.filter(|of| OF_OWN_PARTITIONS.contains(&of.metric.as_str()) && is_shared(&of.subject));
+    let empty: Vec<String> = empty.map(ToString::to_string).collect();
+    let why = "not told where the item shares its group with another one, for nobody counts what is written to the \
+        partitions of one of them; `lag_records` is told.";
+    (!empty.is_empty()).then(|| format!("{}: {why}", words::list(&empty)))
 }
 
 /// Which rows each column tells apart; once where it is the same for all of them that nothing can be told.

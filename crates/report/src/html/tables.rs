@@ -8,7 +8,8 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::terminal::{ours_text, range_text, table_notes};
 use crate::trials::{
-    CUT_SHORT_NOTE, JAVA_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words, stream_rows,
+    CUT_SHORT_NOTE, JAVA_NOTE, SHARED_GROUP_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words,
+    stream_rows,
 };
 use crate::{marks, units};
 use kdyno_model::finding::Mark;
@@ -292,6 +293,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
             @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
             @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }
             @if all.iter().any(StreamRow::is_java) { p class="note" { (JAVA_NOTE) } }
+            @if all.iter().any(StreamRow::shares_group) { p class="note" { (SHARED_GROUP_NOTE) } }
         }
     }
 }

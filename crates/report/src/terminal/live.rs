@@ -86,6 +86,7 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         achieved_per_s,
         acknowledged_per_s,
         fetched_per_s,
+        lag_records,
         response_ns_p50,
         response_ns_p99,
         open_records,
@@ -103,6 +104,10 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
     }
     if let Some(fetched) = fetched_per_s {
         out.push((6, format!("fetched {}/s", count(fetched))));
+    }
+    // Who keeps up is behind by nothing, or by what has just come.
+    if let Some(lag) = lag_records.filter(|lag| *lag > fetched_per_s.unwrap_or(0)) {
+        out.push((5, format!("lag {}", count(lag))));
     }
     if differs(achieved_per_s) {
         out.push((8, format!("achieved {}/s", count(achieved_per_s))));

@@ -10,7 +10,8 @@ use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 use crate::input::{ReportInput, trial_name};
 use crate::marks;
 use crate::trials::{
-    CUT_SHORT_NOTE, JAVA_NOTE, StreamRow, Streams, TABLES, UNANSWERED_NOTE, row_mark, stream_rows, streams,
+    CUT_SHORT_NOTE, JAVA_NOTE, SHARED_GROUP_NOTE, StreamRow, Streams, TABLES, UNANSWERED_NOTE, row_mark,
+    stream_rows, streams,
 };
 use crate::units;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
@@ -395,6 +396,7 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
         (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
         (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
         (rows.iter().any(StreamRow::is_java), JAVA_NOTE),
+        (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
     ];
     let notes = notes.iter().filter(|(wanted, _)| *wanted).map(|(_, note)| (*note).to_owned());
     for note in &marks::legend(&signs).into_iter().chain(notes).collect::<Vec<_>>() {

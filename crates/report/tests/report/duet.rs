@@ -115,6 +115,7 @@ fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) 
             achieved_per_s: 20_000,
             acknowledged_per_s,
             fetched_per_s: None,
+            lag_records: None,
             response_ns_p50: Some(1_100_000),
             response_ns_p99: p99_ns,
             open_records: 10,

@@ -4,10 +4,12 @@ use crate::fixture::{Run, run};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
 use kdyno_model::members::{MemberFigures, Members, OtherMembers};
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{GroupPlan, GroupProtocol, Role};
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
-use kdyno_report::json;
 use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 160, colour: false };
 const TITLE: &str = "Consume: members of groups";
@@ -95,4 +97,43 @@ fn a_table_that_would_fill_the_screen_is_in_the_page() {
 fn a_run_without_groups_has_no_such_table() {
     let run = run();
     assert!(!run_table(&run.input(), &OPTIONS).contains(TITLE) && !page(&run.input()).contains(TITLE));
+}
+
+/// The readers of a run of one trial are in a group, with guests or alone, and its table is to show how late they are.
+fn grouped(has_guests: bool) -> Run {
+    let mut run = run();
+    run.only_one_trial();
+    let plan = &mut run.header.plan;
+    plan.show.columns.extend(Address::parse("readers.caught_up"));
+    let load = &mut plan.cases[0].load;
+    let readers = load.get_mut("readers").expect("readers");
+    let Role::Consume(consume) = &mut readers.role else { panic!("readers consume") };
+    consume.group = Some(GroupPlan {
+        name: "billing".to_owned(),
+        id: None,
+        protocol: GroupProtocol::Consumer { assignor: None },
+        instance_id: None,
+        poll_interval_max_ns: 300_000_000_000,
+        auto_commit_ns: None,
+    });
+    let guests = readers.clone();
+    if has_guests {
+        load.insert("guests".to_owned(), guests);
+    }
+    run.trials[0].trial.effective = plan.cases[0].clone();
+    run
+}
+
+#[test]
+fn what_is_not_told_of_items_that_share_a_group_has_a_reason() {
+    let (column, row) =
+        ("readers.caught_up: not told where the item shares its group", "another one censored is not told");
+    for (has_guests, expected) in [(true, true), (false, false)] {
+        let run = grouped(has_guests);
+        let text = run_table(&run.input(), &OPTIONS).replace('\n', " ");
+        let (page, markdown) = (page(&run.input()), markdown::block(&run.input()));
+        assert_eq!((text.contains(column), text.contains(row)), (expected, expected), "{text}");
+        assert_eq!((page.contains(column), page.contains(row)), (expected, expected));
+        assert_eq!(markdown.contains(column), expected, "{markdown}");
+    }
 }

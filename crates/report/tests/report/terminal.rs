@@ -404,6 +404,7 @@ fn live() -> LiveState {
             achieved_per_s: 57_400,
             acknowledged_per_s: 55_204,
             fetched_per_s: Some(55_190),
+            lag_records: Some(55_190),
             response_ns_p50: Some(6_100_000),
             response_ns_p99: Some(1_400_000_000),
             open_records: 8_412,
@@ -422,6 +423,21 @@ fn the_live_line_leaves_out_what_does_not_fit() {
     for width in 60..200 {
         assert!(at(width).chars().count() <= width);
     }
+}
+
+/// What is behind by less than a second keeps up, as far as a second's figures tell.
+#[test]
+fn the_live_line_tells_how_far_consumers_are_behind() {
+    let line = |lag_records| {
+        let figures = LiveFigures { lag_records, ..live().figures };
+        live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false })
+    };
+    assert!(
+        line(Some(1_204_000)).contains(" · fetched 55,190/s · lag 1,204,000 · "),
+        "{}",
+        line(Some(1_204_000))
+    );
+    assert!(!line(Some(55_190)).contains("lag") && !line(None).contains("lag"));
 }
 
 #[test]
