@@ -354,6 +354,7 @@ fn pair_sds(metric: &str) -> [f64; 2] {
         "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
         // Of Java processes that are young, each trial's anew: measured in turns alone.
         CLIENT_CPU => [0.15, 0.15],
+        // Assumed.
         CLIENT_THREADS_CPU => [0.06, 0.06],
         CLIENT_ALLOCATED => [0.005, 0.005],
         name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
