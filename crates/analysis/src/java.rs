@@ -4,7 +4,7 @@ use crate::cpu;
 use crate::evidence::streams_of;
 use crate::rows::{Item, Trial};
 use kdyno_model::event::Subject;
-use kdyno_model::metric::{CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP};
+use kdyno_model::metric::{CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU};
 use kdyno_model::sample::series;
 
 const US_PER_S: f64 = 1e6;
@@ -43,6 +43,7 @@ pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f6
     let per_record = |all: Option<f64>| all.filter(|_| records > 0).map(|all| all / records as f64);
     match name {
         CLIENT_CPU => per_record(grown(series::JVM_CPU_S_TOTAL)).map(|s| s * US_PER_S),
+        CLIENT_THREADS_CPU => per_record(grown(series::JVM_THREADS_CPU_S_TOTAL)).map(|s| s * US_PER_S),
         CLIENT_ALLOCATED => per_record(grown(series::JVM_ALLOCATED_BYTES_TOTAL)),
         CLIENT_GC => grown(series::JVM_GC_S_TOTAL).map(|s| s * NS_PER_S),
         CLIENT_HEAP => {

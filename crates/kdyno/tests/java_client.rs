@@ -262,7 +262,11 @@ fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
             "{text}"
         );
         for stream in [0, 1] {
-            assert!(heard.last(stream, series::JVM_CPU_S_TOTAL) > 0.1);
+            let of_process_s = heard.last(stream, series::JVM_CPU_S_TOTAL);
+            assert!(of_process_s > 0.1);
+            // What reads frames and what compiles is left out.
+            let of_threads_s = heard.last(stream, series::JVM_THREADS_CPU_S_TOTAL);
+            assert!(of_threads_s > 0.0 && of_threads_s <= of_process_s, "{of_threads_s} of {of_process_s} s");
             assert!(heard.last(stream, series::JVM_ALLOCATED_BYTES_TOTAL) > 1e6);
             assert!(heard.last(stream, series::JVM_HEAP_USED_BYTES) > 1e5);
         }

@@ -104,6 +104,8 @@ pub const COST_PER_GB: &str = "cost_per_gb";
 
 /// Processor time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
+/// The same of the application's and the clients' threads alone.
+pub const CLIENT_THREADS_CPU: &str = "client_threads_cpu_us_per_record";
 /// Bytes that a Java client allocates per record.
 pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
 /// Time of a Java client's garbage collections.
@@ -111,7 +113,7 @@ pub const CLIENT_GC: &str = "client_gc";
 /// Largest heap of a Java client.
 pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
 /// What is told of Java clients alone.
-const OF_JAVA: [&str; 4] = [CLIENT_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
+const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
 
 /// What is told of consumer groups alone, beside their timings.
 const OF_GROUPS: &[&str] = &[
@@ -304,10 +306,16 @@ pub const ALL: &[Metric] = &[
         "processor time of the item's Java processes (`driver: java`) per record that it acknowledged or fetched in the window",
     ),
     metric(
+        CLIENT_THREADS_CPU,
+        REQUESTS,
+        Unit::CpuUsPerRecord,
+        "the same of the client threads alone: without what compiles, collects garbage, and feeds and reads the processes",
+    ),
+    metric(
         CLIENT_ALLOCATED,
         REQUESTS,
         Unit::Bytes,
-        "bytes that the item's Java processes allocated on their heaps in the window, per record that it acknowledged or fetched",
+        "bytes that the client threads of the item's Java processes allocated on their heaps in the window, per record that it acknowledged or fetched",
     ),
     metric(
         CLIENT_GC,

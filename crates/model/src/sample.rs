@@ -454,7 +454,9 @@ pub mod series {
     pub const MEASURE_END_S: &str = "measure_end_s";
     /// Java clients only: processor time of the process, by itself.
     pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
-    /// Java clients only: bytes that all threads allocated on the heap.
+    /// Java clients only: processor time of the client threads.
+    pub const JVM_THREADS_CPU_S_TOTAL: &str = "jvm_threads_cpu_s_total";
+    /// Java clients only: bytes that the client threads allocated on the heap.
     pub const JVM_ALLOCATED_BYTES_TOTAL: &str = "jvm_allocated_bytes_total";
     /// Java clients only: garbage collections.
     pub const JVM_GC_TOTAL: &str = "jvm_gc_total";

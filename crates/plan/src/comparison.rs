@@ -9,7 +9,7 @@ use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
-use kdyno_model::metric::{Address, COST_PER_GB, Unit};
+use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
     Strategy, SystemPlan,
@@ -347,14 +347,24 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     found
 }
 
-/// What the units of a comparison typically differ by without any cause, sd of ln(B ÷ A): that of pairs by their design
-/// (docs/METHOD.md says where it was measured), of which a start has several.
-fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
-    let [turns, duet] = match metric.metric.as_str() {
+/// What pairs typically differ by without any cause, sd of ln(B ÷ A), in turns and in a duet (docs/METHOD.md says where it
+/// was measured).
+fn pair_sds(metric: &str) -> [f64; 2] {
+    match metric {
         "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
+        // Of Java processes that are young, each trial's anew: measured in turns alone.
+        CLIENT_CPU => [0.15, 0.15],
+        // Assumed.
+        CLIENT_THREADS_CPU => [0.06, 0.06],
+        CLIENT_ALLOCATED => [0.005, 0.005],
         name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
         _ => [0.4, 0.12],
-    };
+    }
+}
+
+/// The same of the units of a comparison: pairs by their design, of which a start has several.
+fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
+    let [turns, duet] = pair_sds(&metric.metric);
     let of_pair = match compare.design {
         PairDesign::Turns => turns,
         PairDesign::Duet => duet,
@@ -370,23 +380,28 @@ fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
 /// a sentence; and one that names the metrics of which it will hardly see less than what matters.
 pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let (mut each, mut beyond) = (Vec::new(), Vec::new());
+    let (mut each, mut beyond, mut is_finer_at_once) = (Vec::new(), Vec::new(), false);
     for Judge { of, margin, .. } in &compare.judge {
         let smallest = smallest_visible(&compare.looks, unit_sd(of, compare));
         each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));
         if let Some(smallest) = smallest.filter(|smallest| smallest > margin) {
             beyond.push(format!("{of} ({}, margin {})", percent(smallest), percent(*margin)));
+            let [turns, duet] = pair_sds(&of.metric);
+            is_finer_at_once |= duet < turns;
         }
     }
     let beyond = (!beyond.is_empty()).then(|| {
-        let is_coarser =
-            compare.design == PairDesign::Turns && pair_design::may_be_duet(&plan.cases, compare);
-        let duet = "; `--design duet`, both sides at once on clusters of their own, sees smaller ones";
+        let is_coarser = is_finer_at_once
+            && compare.design == PairDesign::Turns
+            && pair_design::may_be_duet(&plan.cases, compare);
+        let is_null = plan.cases.iter().all(|case| matches!(case.system, SystemPlan::NullBroker(_)));
+        let own = if is_null { "null brokers" } else { "clusters" };
+        let duet = format!("; `--design duet`, both sides at once on {own} of their own, sees smaller ones");
         format!(
             "the smallest difference that can typically be seen is more than the margin of {}: that the sides are alike \
              within it can hardly be shown{}",
             beyond.join(", "),
-            if is_coarser { duet } else { "" }
+            if is_coarser { &*duet } else { "" }
         )
     });
     let looks = listed(&compare.looks);

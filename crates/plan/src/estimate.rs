@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
 const TRIAL_EXTRA_S: f64 = 4.0;
+/// The same on a null broker, which makes no files and answers at once.
+const NULL_BROKER_TRIAL_EXTRA_S: f64 = 2.0;
 /// From the first process to a cluster that answers; each broker adds to it.
 const CLUSTER_S: f64 = 3.0;
 /// What each process of a cluster adds on a small machine.
@@ -73,7 +75,7 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
             standing.push((start, case.system.clone()));
         }
         load.add(trial_length(&case), is_beside);
-        extra_s += if is_beside { 0.0 } else { TRIAL_EXTRA_S + java_seconds(&case) };
+        extra_s += if is_beside { 0.0 } else { trial_extra_seconds(&case) + java_seconds(&case) };
     }
     let (load, extra_ns) = (load.all, (extra_s * 1e9) as u64);
     Estimate {
@@ -187,6 +189,13 @@ impl Length {
             usual_ns: self.usual_ns.saturating_sub(other.usual_ns),
             most_ns: self.most_ns.saturating_sub(other.most_ns),
         }
+    }
+}
+
+fn trial_extra_seconds(case: &CasePlan) -> f64 {
+    match case.system {
+        SystemPlan::NullBroker(_) => NULL_BROKER_TRIAL_EXTRA_S,
+        SystemPlan::Local(_) | SystemPlan::Attached(_) => TRIAL_EXTRA_S,
     }
 }
 

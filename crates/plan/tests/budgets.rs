@@ -103,6 +103,23 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
 }
 
 #[test]
+fn a_duet_is_recommended_with_what_each_side_would_have() {
+    let warned = |text: &str| {
+        let judge = vec!["writers.response.p99:3%".to_owned()];
+        let ask = CompareChoices { judge, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
+        let (_, warnings) = facts(text, &asking(ask));
+        warnings.into_iter().find(|warning| warning.contains("than the margin")).unwrap()
+    };
+    let told = warned(BASE);
+    assert!(told.contains("`--design duet`, both sides at once on clusters of their own"), "{told}");
+    let alone =
+        BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
+    let alone = alone.replace("  readers: {consume: t}\n", "");
+    let told = warned(&alone);
+    assert!(told.contains("`--design duet`, both sides at once on null brokers of their own"), "{told}");
+}
+
+#[test]
 fn a_budget_shortens_repeats() {
     let text = format!("{BASE}repeat: 10\n");
     let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };

@@ -267,4 +267,19 @@ fn drivers_and_clients_are_set_side_by_side() {
     assert_eq!(compare.b[0].load["writers"].driver.to_string(), "java 4.3.1 -Xmx512m");
     assert_eq!(compare.changes, ["load.writers.client.version: 4.1.2 → 4.3.1"]);
     assert!(estimate(&check).longest_ns <= 600_000_000_000, "ten minutes: {:?}", estimate(&check));
+    let judged: Vec<String> = compare.judge.iter().map(|judge| judge.of.to_string()).collect();
+    let wanted = ["client_threads_cpu_us_per_record", "client_allocated_bytes_per_record"];
+    assert_eq!(judged, wanted.map(|metric| format!("writers.{metric}")));
+    let path = bundled().into_iter().find(|path| path.ends_with("client-check.yaml")).unwrap();
+    let (mut smallest, mut warned) = (String::new(), String::new());
+    for note in remarks(&read(&path), &choices(), &check).unwrap() {
+        match note {
+            Note::Fact(text) if text.contains("smallest differences") => smallest = text,
+            Note::Fact(_) => {}
+            Note::Warning(text) => warned.push_str(&text),
+        }
+    }
+    assert!(smallest.ends_with("writers.client_allocated_bytes_per_record 0.5 %"), "{smallest}");
+    // Whether both at once would spread less was not measured.
+    assert!(!warned.contains("allocated") && !warned.contains("duet"), "{warned}");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{NullBrokerPlan, Plan, SystemPlan, TlsVersion};
-use kdyno_plan::{Choices, Next, PlanError, plan};
+use kdyno_plan::{Choices, Next, PlanError, estimate, plan};
 use kdyno_scenario::Scenario;
 
 const WRITERS: &str = "writers: {produce: t, rate: 1k/s, value: 1KiB}";
@@ -43,6 +43,13 @@ fn nothing_is_conditioned() {
     };
     assert!(first_conditions(text));
     assert!(!first_conditions(&text.replace("4.1.1", "null-broker")));
+}
+
+/// 1 s of noise probe is most of what stands around a trial.
+#[test]
+fn its_trials_take_little_beside_the_load() {
+    let plan = planned("", "", "{partitions: 3}", WRITERS).unwrap();
+    assert_eq!(estimate(&plan).longest_ns, 17_000_000_000);
 }
 
 #[test]

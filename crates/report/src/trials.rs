@@ -107,6 +107,7 @@ pub const CONSUME_RATES: &[Shown] = &[
 /// What a Java client took of the host it ran on.
 pub const JAVA_CLIENTS: &[Shown] = &[
     own("client CPU", "per record", metric::CLIENT_CPU),
+    own("client threads", "CPU per record", metric::CLIENT_THREADS_CPU),
     own("allocated", "per record", metric::CLIENT_ALLOCATED),
     own("garbage", "collections", metric::CLIENT_GC),
     own("heap", "max", metric::CLIENT_HEAP),

@@ -24,8 +24,8 @@ fn carried(trial: &mut Trial, item: &str) {
     trial.start.trial.effective.load.get_mut(item).unwrap().driver = java();
 }
 
-/// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of processor time, 2 MB and 5 ms of
-/// collections each second for 1,000 records.
+/// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of processor time, 0.1 s of
+/// it in client threads, 2 MB and 5 ms of collections each second for 1,000 records.
 fn by_java() -> Trial {
     let mut trial = Trial::clean();
     carried(&mut trial, "writers");
@@ -46,6 +46,7 @@ fn by_java() -> Trial {
 
 fn costs(trial: &mut Trial, process: Subject) {
     trial.counter(process.clone(), series::JVM_CPU_S_TOTAL, 0.25);
+    trial.counter(process.clone(), series::JVM_THREADS_CPU_S_TOTAL, 0.1);
     trial.counter(process.clone(), series::JVM_ALLOCATED_BYTES_TOTAL, 2e6);
     trial.counter(process.clone(), series::JVM_GC_S_TOTAL, 0.005);
     for (second, bytes) in [(1, 900e6), (3, 70e6), (7, 90e6), (11, 80e6), (13, 950e6)] {
@@ -62,6 +63,7 @@ fn costs(trial: &mut Trial, process: Subject) {
 fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
     let mut trial = by_java();
     trial.is("writers.client_cpu_us_per_record", 250.0);
+    trial.is("writers.client_threads_cpu_us_per_record", 100.0);
     trial.is("writers.client_allocated_bytes_per_record", 2000.0);
     trial.is("writers.client_gc", 50e6);
     trial.is("writers.client_heap_bytes_max", 90e6);
@@ -73,6 +75,15 @@ fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
     costs(&mut trial, READER);
     trial.is("readers.client_cpu_us_per_record", 250.0);
     trial.is("readers.client_gc", 50e6);
+}
+
+#[test]
+fn what_a_java_does_not_tell_of_its_threads_has_no_value() {
+    let mut trial = by_java();
+    trial.probes.retain(|reading| reading.series != series::JVM_THREADS_CPU_S_TOTAL);
+    let is_told = |name: &str| trial.findings().iter().any(|one| one.of.to_string() == name);
+    assert!(!is_told("writers.client_threads_cpu_us_per_record"));
+    trial.is("writers.client_cpu_us_per_record", 250.0);
 }
 
 #[test]

@@ -209,6 +209,8 @@ pub(super) enum FromJava<'a> {
 pub(super) struct Readings {
     pub at_ns: u64,
     pub cpu_ns: Option<u64>,
+    /// Of the client threads alone.
+    pub threads_cpu_ns: Option<u64>,
     pub allocated_bytes: Option<u64>,
     pub collections: Option<u64>,
     pub collections_ns: Option<u64>,
@@ -386,6 +388,7 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
         7 => FromJava::Readings(Readings {
             at_ns: body.u64()?,
             cpu_ns: body.known()?,
+            threads_cpu_ns: body.known()?,
             allocated_bytes: body.known()?,
             collections: body.known()?,
             collections_ns: body.known()?,

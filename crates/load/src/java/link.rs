@@ -346,6 +346,7 @@ impl Link {
         let number = |count: Option<u64>| count.map(|count| count as f64);
         let values = [
             (series::JVM_CPU_S_TOTAL, seconds(readings.cpu_ns)),
+            (series::JVM_THREADS_CPU_S_TOTAL, seconds(readings.threads_cpu_ns)),
             (series::JVM_ALLOCATED_BYTES_TOTAL, number(readings.allocated_bytes)),
             (series::JVM_GC_TOTAL, number(readings.collections)),
             (series::JVM_GC_S_TOTAL, seconds(readings.collections_ns)),

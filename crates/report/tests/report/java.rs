@@ -30,6 +30,7 @@ fn by_java() -> Run {
     run.findings.retain(|one| one.of.subject != "writers" || !seen.contains(&one.of.metric.as_str()));
     for (metric, value) in [
         ("client_cpu_us_per_record", 3.25),
+        ("client_threads_cpu_us_per_record", 1.75),
         ("client_allocated_bytes_per_record", 640.0),
         ("client_gc", 41e6),
         ("client_heap_bytes_max", 314_572_800.0),
@@ -59,7 +60,7 @@ fn what_a_java_client_costs_stands_in_a_table_of_its_own() {
     let text = run_table(&java.input(), &OPTIONS);
     let table = text.split("Java clients: what they cost").nth(1).expect("the table");
     let row = table.lines().find(|line| line.contains("writers")).expect("a row");
-    for told in ["3.25", "640 B", "41.0 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
+    for told in ["3.25", "1.75", "640 B", "41.0 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
         assert!(row.contains(told), "{told}: {row}");
     }
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(NOTE), "{text}");

@@ -7,6 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /** The way to the worker: what clients keep is collected and written every 5 ms, everything else at once. */
 final class Link {
+    /** Name of the thread that collects and writes. */
+    static final String THREAD = "kdyno-frames";
+
     private static final long PAUSE_NS = 5_000_000;
 
     /** Exit codes; the one of a lack of memory is that of the JVM's own option. */
@@ -26,7 +29,7 @@ final class Link {
     /** Begins to collect what these clients keep. */
     void serve(List<? extends Client> all) {
         clients = all;
-        Thread thread = new Thread(this::collectForEver, "kdyno-frames");
+        Thread thread = new Thread(this::collectForEver, THREAD);
         thread.setDaemon(true);
         thread.start();
     }

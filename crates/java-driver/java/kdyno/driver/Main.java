@@ -20,6 +20,9 @@ import org.apache.kafka.common.utils.AppInfoParser;
  * sent, or what is polled is told. Nothing is decided here. See docs/design/java-driver.md.
  */
 public final class Main {
+    /** Name of the thread that closes clients. */
+    static final String END_THREAD = "kdyno-end";
+
     private static final int TASK = 1;
     private static final int RECORDS = 2;
     private static final int UNTIL = 3;
@@ -169,7 +172,7 @@ public final class Main {
             frame.begin(Frame.ENDED).end();
             link.write(frame);
             System.exit(0);
-        }, "kdyno-end");
+        }, END_THREAD);
         thread.start();
     }
 }

@@ -40,10 +40,17 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
             out.extend(number(*records));
         }),
         FromJava::Readings(readings) => super::frame(&mut out, 7, |out| {
-            let Readings { at_ns, cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } =
-                readings;
+            let Readings {
+                at_ns,
+                cpu_ns,
+                threads_cpu_ns,
+                allocated_bytes,
+                collections,
+                collections_ns,
+                heap_bytes,
+            } = readings;
             out.extend(at_ns.to_be_bytes());
-            for value in [cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
+            for value in [cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
                 out.extend(number(*value));
             }
         }),
@@ -204,11 +211,12 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
             }
         ),
         (any::<u32>(), known()).prop_map(|(client, records)| said(&FromJava::Lag { client, records })),
-        (any::<u64>(), known(), known()).prop_map(|(at_ns, cpu_ns, heap_bytes)| {
+        (any::<u64>(), known(), known(), known()).prop_map(|(at_ns, cpu_ns, threads_cpu_ns, heap_bytes)| {
             let (allocated_bytes, collections, collections_ns) = (cpu_ns, None, heap_bytes);
             said(&FromJava::Readings(Readings {
                 at_ns,
                 cpu_ns,
+                threads_cpu_ns,
                 allocated_bytes,
                 collections,
                 collections_ns,

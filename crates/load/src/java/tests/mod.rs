@@ -363,6 +363,7 @@ fn what_consumers_are_handed_is_recorded() {
     let readings = Readings {
         at_ns: at(1_000),
         cpu_ns: Some(2 * SECOND),
+        threads_cpu_ns: Some(SECOND / 4),
         allocated_bytes: None,
         collections: Some(3),
         collections_ns: Some(SECOND / 2),
@@ -399,6 +400,7 @@ fn what_consumers_are_handed_is_recorded() {
         .collect();
     let expected = [
         (series::JVM_CPU_S_TOTAL, 2.0),
+        (series::JVM_THREADS_CPU_S_TOTAL, 0.25),
         (series::JVM_GC_TOTAL, 3.0),
         (series::JVM_GC_S_TOTAL, 0.5),
         (series::JVM_HEAP_USED_BYTES, 9.0),
