@@ -190,9 +190,14 @@ fn secrets_that_are_typed_are_variables_of_the_command_alone() {
     *target.attached.security = properties.client.security.clone();
     target.secrets.clone_from(&properties.client.secrets);
     let (partitions, replicas) = TOPIC_SHAPE;
-    let planned = planned(&options, (&properties, &Carrier::Native), (target, TopicShape { partitions, replicas }), None)
-        .map_err(|failure| failure.message)
-        .expect("a plan");
+    let planned = planned(
+        &options,
+        (&properties, &Carrier::Native),
+        (target, TopicShape { partitions, replicas }),
+        None,
+    )
+    .map_err(|failure| failure.message)
+    .expect("a plan");
     let plan = serde_json::to_string(&planned.plan).expect("JSON");
     assert!(plan.contains(variable.as_str()), "the lab asks for it by this name: {plan}");
     for told in [&plan, &planned.scenario_text, &format!("{:?}", planned.remarks)] {

@@ -3,10 +3,23 @@
 use super::*;
 use proptest::prelude::*;
 
+/// Perhaps known, as frames have it.
+fn number(known: Option<u64>) -> [u8; 8] {
+    known.map_or(-1, |number| number as i64).to_be_bytes()
+}
+
+fn put_readings(out: &mut Vec<u8>, readings: &Readings) {
+    let Readings { at_ns, cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } =
+        readings;
+    out.extend(at_ns.to_be_bytes());
+    for value in [cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
+        out.extend(number(*value));
+    }
+}
+
 /// A frame that the process writes.
 pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    let number = |known: Option<u64>| known.map_or(-1, |number| number as i64).to_be_bytes();
     match frame {
         FromJava::Hello { at_ns, java, client, commit } => super::frame(&mut out, 1, |out| {
             out.extend(at_ns.to_be_bytes());
@@ -39,21 +52,7 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
             out.extend(client.to_be_bytes());
             out.extend(number(*records));
         }),
-        FromJava::Readings(readings) => super::frame(&mut out, 7, |out| {
-            let Readings {
-                at_ns,
-                cpu_ns,
-                threads_cpu_ns,
-                allocated_bytes,
-                collections,
-                collections_ns,
-                heap_bytes,
-            } = readings;
-            out.extend(at_ns.to_be_bytes());
-            for value in [cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
-                out.extend(number(*value));
-            }
-        }),
+        FromJava::Readings(readings) => super::frame(&mut out, 7, |out| put_readings(out, readings)),
         FromJava::Event { at_ns, kind, text } => super::frame(&mut out, 8, |out| {
             out.extend(at_ns.to_be_bytes());
             out.push(*kind);
