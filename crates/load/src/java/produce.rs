@@ -268,9 +268,9 @@ impl Stream for JavaProduceStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        // Before it knows the topic nothing can be handed over, nor once its process has died.
+        // Before the load begins and the topic is known nothing can be handed over, nor once the process has died.
         let is_there = self.link.closed_ns().is_none();
-        let due = self.due.next().filter(|_| is_there && self.records.is_some());
+        let due = self.due.next().filter(|_| is_there && self.has_begun && self.records.is_some());
         let opens = self.opens_ns.filter(|_| is_there);
         let due = due.map(|due| due.max(self.released_ns.saturating_add(RELEASES_NS)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);

@@ -120,14 +120,6 @@ impl Plan {
         found
     }
 
-    /// How clusters that were just started are conditioned, where that is as fast as it goes, so that nobody knows
-    /// beforehand what it writes. Those of a duet get the rates of its pairs.
-    pub fn unpaced_conditioning(&self) -> Option<Conditioning> {
-        let is_duet = self.strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
-        let starts_clusters = self.every_case().any(|case| matches!(case.system, SystemPlan::Local(_)));
-        self.conditioning.filter(|_| starts_clusters && !is_duet)
-    }
-
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
     pub fn repeats_planned(&self, case: u32) -> Option<u32> {
         let Strategy::List(listed) = &self.strategy else { return None };

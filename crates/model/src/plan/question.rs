@@ -4,7 +4,7 @@ use crate::metric::Address;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-use super::CasePlan;
+use super::{CasePlan, Plan, SystemPlan};
 
 /// How deep an answer goes.
 #[derive(
@@ -110,6 +110,16 @@ impl ComparePlan {
     /// The same, to be changed.
     pub fn other_cases_mut(&mut self) -> impl Iterator<Item = &mut CasePlan> {
         self.b.iter_mut().chain(self.further.iter_mut().flat_map(|of| of.a.iter_mut().chain(&mut of.b)))
+    }
+}
+
+impl Plan {
+    /// How clusters that were just started are conditioned, where that is as fast as it goes, so that nobody knows
+    /// beforehand what it writes. Those of a duet get the rates of its pairs.
+    pub fn unpaced_conditioning(&self) -> Option<Conditioning> {
+        let is_duet = self.strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
+        let starts_clusters = self.every_case().any(|case| matches!(case.system, SystemPlan::Local(_)));
+        self.conditioning.filter(|_| starts_clusters && !is_duet)
     }
 }
 
