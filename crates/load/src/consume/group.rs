@@ -142,6 +142,8 @@ impl GroupCourse {
             GroupEvent::CoordinatorLost(why) => {
                 let lost = self.coordinators.remove(&client);
                 if lost.is_some_and(|broker| self.coordinating.remove(&broker)) {
+                    // The others that knew it there will notice the same loss.
+                    self.coordinators.retain(|_, broker| Some(*broker) != lost);
                     events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
                 }
             }

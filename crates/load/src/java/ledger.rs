@@ -16,7 +16,7 @@ pub(super) struct Window {
 
 impl Window {
     /// Most of one client, and of all of a process together.
-    const RECORDS_MAX: u64 = 16_384;
+    const RECORDS_MAX: u64 = 65_536;
     const BYTES_MAX: u64 = 8 << 20;
     const RECORDS_ALL: u64 = 131_072;
     const BYTES_ALL: u64 = 64 << 20;

@@ -157,6 +157,8 @@ public final class Main {
         Thread thread = new Thread(() -> {
             List<Client> clients = new ArrayList<>(senders);
             clients.addAll(fetchers);
+            // While their threads are there: of those that have ended nothing newer is known.
+            readings.tell();
             clients.forEach(client -> client.close(milliseconds));
             long until = System.nanoTime() + (milliseconds + JOIN_MS) * 1_000_000L;
             try {
