@@ -85,7 +85,7 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
 /// A follower that is stopped falls out of sync; the next trial waits until it has caught up.
 #[test]
 fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
-    let _turn = beside_others();
+    let _turn = alone();
     let place = Place::new();
     let system = "mode: {controllers: 1}, storage: memory, config: {replica.lag.time.max.ms: 1500}";
     let load = "rate: 200/s, value: 100B, client: {acks: 1, request.timeout.ms: 2000ms, delivery.timeout.ms: 4000ms}";

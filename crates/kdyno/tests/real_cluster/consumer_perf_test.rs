@@ -122,7 +122,7 @@ fn the_same_flags_print_lines_of_the_same_shape() {
     assert_eq!(shape(&both[0]), shape(&both[1]));
     standing.kdyno(&["--topic", TOPIC, "--group", "mine", "--num-records", "7500"]);
     let theirs = standing
-        .java(TOOL, &["--topic", TOPIC, "--group", "mine", "--num-records", "99999", "--timeout", "3000"]);
+        .java(TOOL, &["--topic", TOPIC, "--group", "mine", "--num-records", "99999", "--timeout", "6000"]);
     assert_eq!(fields(&theirs)[4], (RECORDS - 7_500).to_string(), "Java's goes on where kdyno's stopped");
     let ours = standing.kdyno(&[
         "--include",
@@ -164,7 +164,7 @@ fn assert_java_carries(standing: &Standing) {
     // It polls and commits no further than the tool would.
     let group = ["--topic", TOPIC, "--group", "of-java", "--num-records"];
     ended(&standing.kdyno(&[&group[..], &["7500", "--driver", &driver]].concat()), 0);
-    let rest = standing.java(TOOL, &[&group[..], &["99999", "--timeout", "3000"]].concat());
+    let rest = standing.java(TOOL, &[&group[..], &["99999", "--timeout", "6000"]].concat());
     assert_eq!(fields(&rest)[4], (RECORDS - 7_500).to_string());
 }
 

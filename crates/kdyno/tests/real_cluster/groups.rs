@@ -1,6 +1,6 @@
 //! Consumer groups on real brokers: each group is handed every record, whatever happens to its members.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{caveats, event_kinds, figure, figure_of, is_matrix, kafka_tool, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
@@ -90,7 +90,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
 
 #[test]
 fn members_come_and_go_and_every_record_is_handed_over() {
-    let _turn = beside_others();
+    let _turn = alone();
     let place = Place::new();
     let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
     let readers = format!(
@@ -115,7 +115,7 @@ fn members_come_and_go_and_every_record_is_handed_over() {
 /// While its application works, a slow consumer fetches nothing that would tell it how the log grows.
 #[test]
 fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
-    let _turn = beside_others();
+    let _turn = alone();
     let place = Place::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");

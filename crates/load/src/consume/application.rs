@@ -19,8 +19,8 @@ use std::ops::Range;
 
 /// A larger buffer of instants is given back once they are told.
 const INSTANTS_KEPT: usize = 1 << 16;
-/// Records of one answer whose instants are kept, 128 MiB of them. Only one that is made to burst has more: they take 40 bytes
-/// each at least, and a client asks for 50 MB.
+/// Records whose instants are kept until they are told, 128 MiB of them. They take 40 bytes each at least before they are
+/// compressed, and a client asks for 50 MB: only answers that are made to burst have more.
 const INSTANTS_MAX: usize = 1 << 24;
 
 /// Records of one partition's answer that the application has not begun with.
@@ -32,24 +32,31 @@ struct Chunk {
     records: Queue,
 }
 
-/// Records that the application has not begun with, in the order of their offsets. Those that are alike take the place of one,
-/// so that an answer of many tiny records takes no more here than it does itself.
+/// Records that the application has not begun with, in the order of their offsets. Those that were intended at one instant, or do
+/// not say when, take the place of one, so that an answer of many tiny records takes no more here than it does itself.
 #[derive(Debug, Default)]
 struct Queue {
     runs: VecDeque<Run>,
     records: usize,
 }
 
-/// Records with offsets one after the other that are alike.
+/// Records with offsets one after the other and the same t0, each of which counts as large as their mean.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     /// Of the first one.
     offset: i64,
     /// t0 of each, ns, or [`UNTOLD`].
     intended_ns: u64,
-    /// Bytes of key and value of each.
-    bytes: u32,
+    /// Bytes of key and value of all.
+    bytes: u64,
     records: u32,
+}
+
+impl Run {
+    /// The bytes of the next record.
+    fn mean_bytes(&self) -> u64 {
+        self.bytes / u64::from(self.records.max(1))
+    }
 }
 
 impl Queue {
@@ -57,25 +64,26 @@ impl Queue {
         self.records += 1;
         if let Some(last) = self.runs.back_mut() {
             let is_next = last.offset.checked_add(i64::from(last.records)) == Some(offset);
-            let is_alike = (last.intended_ns, last.bytes) == (intended_ns, bytes);
-            if is_next && is_alike && last.records < u32::MAX {
+            if is_next && last.intended_ns == intended_ns && last.records < u32::MAX {
                 last.records += 1;
+                last.bytes += u64::from(bytes);
                 return;
             }
         }
-        self.runs.push_back(Run { offset, intended_ns, bytes, records: 1 });
+        self.runs.push_back(Run { offset, intended_ns, bytes: bytes.into(), records: 1 });
     }
 
     /// Takes the first one: its offset, t0 and bytes.
     fn pop(&mut self) -> Option<(i64, u64, u32)> {
         let first = self.runs.front_mut()?;
-        let (offset, intended_ns, bytes) = (first.offset, first.intended_ns, first.bytes);
+        let (offset, intended_ns, bytes) = (first.offset, first.intended_ns, first.mean_bytes());
         (first.offset, first.records) = (offset.saturating_add(1), first.records - 1);
+        first.bytes -= bytes;
         if first.records == 0 {
             self.runs.pop_front();
         }
         self.records -= 1;
-        Some((offset, intended_ns, bytes))
+        Some((offset, intended_ns, u32::try_from(bytes).unwrap_or(u32::MAX)))
     }
 
     /// Keeps the first ones alone.
@@ -83,6 +91,7 @@ impl Queue {
         while self.records > kept {
             let Some(last) = self.runs.back_mut() else { break };
             let surplus = (self.records - kept).min(last.records as usize);
+            last.bytes -= last.mean_bytes() * surplus as u64;
             last.records -= surplus as u32;
             self.records -= surplus;
             if last.records == 0 {

@@ -298,14 +298,19 @@ mod tests {
         told.note(0, &[lost(1), found(2, 2), committed(3)]);
         told.note(1, &[lost(4), found(5, 2), committed(6)]);
         told.note(0, &[lost(7), found(8, 1), committed(9), lost(10)]);
-        told.note(0, &[(11 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
+        // Broker 1 coordinates again before the second member notices that it was gone.
+        told.note(1, &[found(11, 1), committed(11)]);
+        told.note(0, &[found(11, 1), committed(11), lost(12), found(13, 1), committed(13)]);
+        told.note(1, &[lost(14)]);
+        told.note(0, &[(15 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
         let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
         let expected = [
             EventKind::CoordinatorLost,
             EventKind::CoordinatorLost,
             EventKind::CoordinatorLost,
+            EventKind::CoordinatorLost,
             EventKind::PartitionsLost,
         ];
-        assert_eq!(kinds, expected, "of broker 1, of 2, of 1 once more");
+        assert_eq!(kinds, expected, "of broker 1, of 2, of 1 twice more");
     }
 }
