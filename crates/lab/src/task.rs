@@ -232,7 +232,7 @@ mod tests {
         let value =
             text.lines().find_map(|line| line.trim().strip_prefix("private static final long TICK_NS = "));
         let number = value.and_then(|value| value.strip_suffix(';')).expect("a constant").replace('_', "");
-        assert_eq!(number.parse(), Ok(TICK_NS));
+        assert_eq!(number.parse::<u64>(), Ok(TICK_NS));
     }
 
     #[test]
