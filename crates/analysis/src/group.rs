@@ -26,7 +26,7 @@ pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
 pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
     item.plan.role.group()?;
     let totals = totals(item)?;
-    let (told, others) = told_apart(&totals);
+    let (told, others) = one_by_one(&totals);
     (!told.is_empty()).then(|| Members { scope: trial.scope(), item: item.name.to_owned(), told, others })
 }
 
@@ -42,7 +42,7 @@ fn records(item: &Item<'_>) -> Vec<f64> {
 
 /// Members one by one, and where they are many the rest together: who lost partitions is told, then whose records are the
 /// farthest from an equal share.
-fn told_apart(totals: &[MemberTotals]) -> (Vec<MemberFigures>, Option<OtherMembers>) {
+fn one_by_one(totals: &[MemberTotals]) -> (Vec<MemberFigures>, Option<OtherMembers>) {
     let sum = totals.iter().fold(0, |sum: u64, one| sum.saturating_add(one.measured_records));
     let equal = sum as f64 / totals.len() as f64;
     let figures = |(client, one): (u32, &MemberTotals)| MemberFigures {
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn few_members_are_told_one_by_one_and_without_records_have_no_share() {
-        let (told, others) = told_apart(&[member(300, 0), member(100, 0)]);
+        let (told, others) = one_by_one(&[member(300, 0), member(100, 0)]);
         let shares: Vec<_> = told.iter().map(|one| (one.client, one.of_equal_share)).collect();
         assert_eq!((shares, others), (vec![(0, Some(1.5)), (1, Some(0.5))], None));
-        assert_eq!(told_apart(&[member(0, 0)]).0[0].of_equal_share, None);
-        assert_eq!(told_apart(&[]), (vec![], None));
+        assert_eq!(one_by_one(&[member(0, 0)]).0[0].of_equal_share, None);
+        assert_eq!(one_by_one(&[]), (vec![], None));
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             all[at] = member(records, 0);
         }
         all[8] = member(1_010, 0);
-        let (told, others) = told_apart(&all);
+        let (told, others) = one_by_one(&all);
         let clients: Vec<u32> = told.iter().map(|one| one.client).collect();
         assert_eq!(clients, [3, 5, 17, 20, 21, 22, 23, 39]);
         let others = others.expect("others");

@@ -39,12 +39,11 @@ pub(crate) fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
     };
     let shown = path.display();
     if !path.is_dir() {
-        let message = format!("{shown} is neither a folder nor a jar");
-        return if name(&path).ends_with(".jar") {
-            Ok(JavaClient::Jar(path))
-        } else {
-            Err(wrong(message, "name a jar of kafka-clients, or the folder of a Kafka"))
-        };
+        if !name(&path).ends_with(".jar") {
+            let message = format!("{shown} is neither a folder nor a jar");
+            return Err(wrong(message, "name a jar of kafka-clients, or the folder of a Kafka"));
+        }
+        return Ok(JavaClient::Jar(path));
     }
     if in_folder(&path.join("libs")).is_some() {
         return Ok(JavaClient::Home(path));

@@ -55,27 +55,16 @@ impl Heaps {
 
     /// Says that they do not fit into so much memory; `None` when they do.
     pub(crate) fn warning(&self, available_bytes: u64) -> Option<String> {
-        if self.clients == 0 {
-            return preflight::memory_warning(self.brokers, available_bytes);
+        let (brokers, clients) = (("all brokers", self.brokers), ("Java clients", self.clients));
+        let of_clients = "`-Xmx` in the clients' `jvm`, or the number of workers";
+        match (self.brokers, self.clients) {
+            (heap_bytes, 0) => preflight::brokers_memory_warning(heap_bytes, available_bytes),
+            (0, _) => preflight::memory_warning(&[clients], available_bytes, of_clients),
+            _ => {
+                let of_all = format!("`limits.heap`, the number of brokers, {of_clients}");
+                preflight::memory_warning(&[brokers, clients], available_bytes, &of_all)
+            }
         }
-        let (heaps, remedy) = match self.brokers {
-            0 => (format!("the heaps of Java clients are {}", shown(self.clients)), ""),
-            brokers => (
-                format!(
-                    "the heaps of all brokers are {} and those of Java clients {}",
-                    shown(brokers),
-                    shown(self.clients)
-                ),
-                "`limits.heap`, the number of brokers, ",
-            ),
-        };
-        (self.all() > available_bytes).then(|| {
-            format!(
-                "{heaps}, but this host has {} of memory free: processes may fail to start or be swapped out; lower {remedy}\
-                 `-Xmx` in the clients' `jvm`, or the number of workers",
-                shown(available_bytes)
-            )
-        })
     }
 }
 

@@ -8,7 +8,8 @@ use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Distance of the worker's releases of due records, ns (docs/METHOD.md, tick).
+/// Distance of the worker's releases of due records, ns (docs/METHOD.md, tick); that of a Java client's too, whose sources
+/// have the number once more.
 pub(crate) const TICK_NS: u64 = 200_000;
 
 /// From the moment every client is ready to T0: long enough for the message to reach the workers and for
@@ -221,6 +222,17 @@ mod tests {
         assert_eq!(phase_at(&spans, 2 * second), Phase::Measure);
         assert_eq!(phase_at(&spans, 7 * second), Phase::Drain);
         assert_eq!(phase_at(&spans, 999 * second), Phase::Drain);
+    }
+
+    /// No source can refer to the other.
+    #[test]
+    fn a_java_client_has_the_same_tick() {
+        let source = kdyno_java_driver::SOURCES.iter().find(|(path, _)| path.ends_with("/Sender.java"));
+        let (_, text) = source.expect("its sources");
+        let value =
+            text.lines().find_map(|line| line.trim().strip_prefix("private static final long TICK_NS = "));
+        let number = value.and_then(|value| value.strip_suffix(';')).expect("a constant").replace('_', "");
+        assert_eq!(number.parse::<u64>(), Ok(TICK_NS));
     }
 
     #[test]

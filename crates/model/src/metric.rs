@@ -315,7 +315,8 @@ pub const ALL: &[Metric] = &[
         CLIENT_ALLOCATED,
         REQUESTS,
         Unit::Bytes,
-        "bytes that the client threads of the item's Java processes allocated on their heaps in the window, per record that it acknowledged or fetched",
+        "bytes that the client threads of the item's Java processes allocated on their heaps in the window, per record \
+         that it acknowledged or fetched",
     ),
     metric(
         CLIENT_GC,

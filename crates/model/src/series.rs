@@ -55,7 +55,7 @@ pub struct SecondPoint {
     pub achieved: u64,
     /// Records acknowledged in the second.
     pub acknowledged: u64,
-    /// Records fetched in the second.
+    /// Records handed over in the second.
     pub fetched: u64,
     /// Records that failed in the second.
     pub failed: u64,
@@ -113,7 +113,7 @@ pub struct LiveFigures {
     pub achieved_per_s: u64,
     /// Records acknowledged in it.
     pub acknowledged_per_s: u64,
-    /// Records fetched in it; `None` without consumers.
+    /// Records handed over in it; `None` without consumers.
     pub fetched_per_s: Option<u64>,
     /// Records between all consumers that were there and the end of the log when it ended; `None` without consumers, and while
     /// one of them does not know.

@@ -23,7 +23,8 @@ pub struct Entry {
     pub from: Origin,
 }
 
-/// `NAME=VALUE` as it was typed for the producer. The tool takes no `=` in a value; here it may have some, so that a login can be typed.
+/// `NAME=VALUE` as it was typed for the producer. The tool takes no `=` in a value; here it may have some, so that a login
+/// can be typed.
 ///
 /// # Errors
 /// In the tool's words; what was typed without `=` is not repeated, for it may be a part of a password.

@@ -109,23 +109,26 @@ impl ClientProperties {
 
 /// Whether a name that no table has is that of a setting which may be passed on and stored.
 fn is_for_java(side: Side, name: &str) -> bool {
-    const SECRET: [&str; 5] = ["password", "secret", "token", "credential", "user.info"];
+    const SECRET: [&str; 9] =
+        ["password", "passwd", "passphrase", "secret", "token", "credential", "private", ".key", "user.info"];
     let typed = Typed::assumed(name, Place::default());
     let is_unknown = || matches!(find_java(side, &typed), Ok(FoundJava::Unknown));
-    // After a line that lacks its `\` the rest of a key or of a login may stand where a name would: capital letters, no dot.
-    let is_name_like = name.contains('.') && !name.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_name_like && !SECRET.iter().any(|word| name.contains(word)) && is_unknown()
+    let is_dotted_name = name.contains('.') && is_name_like(name);
+    is_dotted_name && !SECRET.iter().any(|word| name.contains(word)) && is_unknown()
 }
 
-/// That Kafka's clients do not know these names either. What looks like no name is not repeated: after a line that lacks
-/// its `\`, the rest of a key or of a password stands where a name would.
+/// Whether something has only what names of settings are made of. After a line that lacks its `\` the rest of a key or of a
+/// login stands where a name would.
+fn is_name_like(name: &str) -> bool {
+    name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'))
+}
+
+/// That Kafka's clients do not know these names either. What looks like no name is not repeated.
 fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
     let told = |property: &&Property| {
         let Property { name, line, .. } = property;
         let meant = nearest_known(name);
-        let is_name_like =
-            name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'));
-        if !is_name_like || !(name.contains('.') || meant.is_some()) {
+        if !is_name_like(name) || !(name.contains('.') || meant.is_some()) {
             return format!(
                 "line {line} begins with no name of a setting, and is not taken; does the line before it lack a `\\` at \
                  its end?"

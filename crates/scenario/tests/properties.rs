@@ -331,7 +331,8 @@ fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
 #[test]
 fn a_java_client_also_takes_settings_that_no_table_has() {
     let found = read(
-        "linger.ms=5\nsend.buffer.bytes=1\nfetch.min.bytes=2\nfork.speed.up=yes\nmy.reporter.password=hunter2\nBASE64==\n",
+        "linger.ms=5\nsend.buffer.bytes=1\nfetch.min.bytes=2\nfork.speed.up=yes\nmy.reporter.password=hunter2\nBASE64==\n\
+         my.passphrase=hunter2\nmy.passwd=hunter2\nmy.signing.key=hunter2\nmy.private.pem=hunter2\nmy.api$v2=hunter2\n",
     );
     let (own, told) = found.of_java_load(Side::Produce);
     let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();

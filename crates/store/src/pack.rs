@@ -248,14 +248,15 @@ fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackEr
         bytes.extend(plain(&behind.later)?);
     }
     let has_losses = !behind.losses.is_empty();
-    let has_steady = behind.steady.is_some() || has_losses;
-    if !(behind.latest.is_empty() && behind.members.is_empty()) || has_steady {
+    // What stands before something that is written is written too, for it is read in this order.
+    let reaches_steady = behind.steady.is_some() || has_losses;
+    if !(behind.latest.is_empty() && behind.members.is_empty()) || reaches_steady {
         bytes.extend(plain(&behind.latest)?);
     }
-    if !behind.members.is_empty() || has_steady {
+    if !behind.members.is_empty() || reaches_steady {
         bytes.extend(plain(&behind.members)?);
     }
-    if has_steady {
+    if reaches_steady {
         bytes.extend(plain(&behind.steady)?);
     }
     if has_losses {

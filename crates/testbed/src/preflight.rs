@@ -48,17 +48,28 @@ fn shown(bytes: u64) -> String {
     kdyno_model::units::bytes(bytes as f64)
 }
 
-/// Says that heaps of `heap_bytes` do not fit into `available_bytes` of memory; `None` when they do.
+/// Says that heaps do not fit into `available_bytes` of memory, and what to lower; `None` when they do. `heaps`: whose they
+/// are, and their bytes.
 #[must_use]
-pub fn memory_warning(heap_bytes: u64, available_bytes: u64) -> Option<String> {
-    (heap_bytes > available_bytes).then(|| {
+pub fn memory_warning(heaps: &[(&str, u64)], available_bytes: u64, remedy: &str) -> Option<String> {
+    let all = heaps.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+    (all > available_bytes).then(|| {
+        let each = heaps.iter().enumerate().map(|(place, (whose, bytes))| match place {
+            0 => format!("the heaps of {whose} are {}", shown(*bytes)),
+            _ => format!("those of {whose} {}", shown(*bytes)),
+        });
         format!(
-            "the heaps of all brokers are {}, but this host has {} of memory free: brokers may fail to start \
-             or be swapped out; lower `limits.heap` or the number of brokers",
-            shown(heap_bytes),
+            "{}, but this host has {} of memory free: processes may fail to start or be swapped out; lower {remedy}",
+            each.collect::<Vec<_>>().join(" and "),
             shown(available_bytes)
         )
     })
+}
+
+/// The same where brokers alone have heaps.
+#[must_use]
+pub fn brokers_memory_warning(heap_bytes: u64, available_bytes: u64) -> Option<String> {
+    memory_warning(&[("all brokers", heap_bytes)], available_bytes, "`limits.heap` or the number of brokers")
 }
 
 /// The folders in which brokers' logs will lie.
@@ -199,8 +210,8 @@ mod tests {
         assert_eq!(heap_bytes(&cluster), 3_000_000_000);
         cluster.mode = Mode::KraftControllers { controllers: 2 };
         assert_eq!(heap_bytes(&cluster), 5_000_000_000);
-        assert_eq!(memory_warning(5 << 30, 5 << 30), None);
-        let warning = memory_warning(5 << 30, 5000 << 20).expect("too large");
+        assert_eq!(brokers_memory_warning(5 << 30, 5 << 30), None);
+        let warning = brokers_memory_warning(5 << 30, 5000 << 20).expect("too large");
         assert!(warning.contains("5.00 GiB") && warning.contains("4.88 GiB"), "{warning}");
     }
 

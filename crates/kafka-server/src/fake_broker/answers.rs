@@ -74,20 +74,13 @@ impl FakeCluster {
                 }
                 respond(out, &head, &response);
             }
-            Api::FindCoordinator
-            | Api::InitProducerId
-            | Api::AddPartitionsToTxn
-            | Api::EndTxn
-            | Api::OffsetCommit
-            | Api::OffsetFetch
-            | Api::ConsumerGroupHeartbeat => self.coordinate(broker, &head, body, out)?,
-            Api::Produce => return Err(WireError::Invalid("produce requests are served elsewhere")),
+            _ => self.coordinate(broker, &head, body, out)?,
         }
         self.answer(conn, slot, bytes);
         Ok(())
     }
 
-    /// Answers a request of those that find a coordinator or are for one.
+    /// Answers all other requests: those that find a coordinator or are for one.
     fn coordinate(&mut self, broker: i32, head: &RequestHead, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let version = head.version;
         match head.api {
@@ -119,7 +112,7 @@ impl FakeCluster {
                 let request = m68_consumer_group_heartbeat::Request::decode(body, version)?;
                 respond(out, head, &self.hear_member(broker, &request));
             }
-            _ => return Err(WireError::Invalid("a coordinator is not asked for that")),
+            _ => return Err(WireError::Invalid("such requests are served elsewhere")),
         }
         Ok(())
     }

@@ -32,9 +32,9 @@ impl FakeCluster {
 
     /// A member commits how far it has read.
     pub(super) fn commit_offsets(&mut self, broker: i32, request: &commit::Request) -> commit::Response {
-        let is_coordinating = self.not_coordinating(broker);
+        let coordination = self.not_coordinating(broker);
         let group = self.coordinator.groups.entry(request.group_id.clone()).or_default();
-        let error_code = match (is_coordinating, group.members.get(&request.member_id)) {
+        let error_code = match (coordination, group.members.get(&request.member_id)) {
             (Err(error), _) => ErrorCode(error),
             (Ok(()), None) => ErrorCode::UNKNOWN_MEMBER_ID,
             (Ok(()), Some(member)) if member.epoch != request.generation_id_or_member_epoch => {

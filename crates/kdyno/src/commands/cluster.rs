@@ -36,8 +36,8 @@ pub(crate) fn stand(
     let bytes = partition_replicas.saturating_mul(preflight::least_replica_bytes(plan, &BTreeMap::new()));
     preflight::check_retained(&folders, partition_replicas, bytes)?;
     let free = kdyno_testbed::host::memory_available_bytes();
-    if let Some(warning) = free.and_then(|free| preflight::memory_warning(preflight::heap_bytes(plan), free))
-    {
+    let heaps = preflight::heap_bytes(plan);
+    if let Some(warning) = free.and_then(|free| preflight::brokers_memory_warning(heaps, free)) {
         out::note(&format!("warning: {warning}"));
     }
     let tell = |step: &str| out::note(step);

@@ -1,8 +1,8 @@
 //! `kdyno producer-perf-test`: Kafka's own `kafka-producer-perf-test`, with its flags and its lines.
 //!
 //! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, kdyno's own or Kafka's
-//! (`--driver`), and is run by the same lab, so that a run file is kept. Standard output has the tool's lines and nothing else; what is ours, the latencies
-//! from the intended instants among it, goes to standard error.
+//! (`--driver`), and is run by the same lab, so that a run file is kept. Standard output has the tool's lines and nothing
+//! else; what is ours, the latencies from the intended instants among it, goes to standard error.
 
 mod payloads;
 mod properties;

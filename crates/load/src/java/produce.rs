@@ -1,5 +1,5 @@
-//! A producing stream that Kafka's Java client carries: schedules come due here, records go to the Java process, and what
-//! became of them comes back.
+//! A producing stream that Kafka's Java client carries: schedules are kept here, records go to the Java process ahead of their
+//! instants, and what became of them comes back.
 
 use super::frames::{FrameError, FromJava, TaskRole};
 use super::ledger::Window;
@@ -43,7 +43,7 @@ pub(super) struct JavaProduceStream {
     clock: Option<Clock>,
     /// The client that is looked at first.
     first: usize,
-    /// Last release of records that come due, ns.
+    /// Last release of an open loop's records, ns.
     released_ns: u64,
     /// When the token bucket opens for what waits, ns.
     opens_ns: Option<u64>,
@@ -142,8 +142,8 @@ impl JavaProduceStream {
         }
     }
 
-    /// Hands over what comes due, or what there is room for. What comes due after the death of the process is offered
-    /// to nobody.
+    /// Hands over what comes due within [`AHEAD_NS`], or what there is room for. What comes due after the death of the process
+    /// is offered to nobody, but for what it had been handed before.
     fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
         if self.link.closed_ns().is_some() {
@@ -154,7 +154,7 @@ impl JavaProduceStream {
         if is_release {
             while let Some(client) = self.due.take_due(now_ns) {
                 self.released_ns = now_ns;
-                self.clients[client].comes_due();
+                self.clients[client].release_now();
             }
         }
         self.opens_ns = None;
@@ -284,6 +284,7 @@ impl Stream for JavaProduceStream {
         self.is_flushing && (self.link.has_ended() || !self.has_begun)
     }
 
+    /// What was handed over is sent all the same, up to [`AHEAD_NS`] past the new end.
     fn stop(&mut self, now_ns: u64) {
         if let Some(clock) = &mut self.clock {
             clock.load_end_ns = clock.load_end_ns.min(now_ns);

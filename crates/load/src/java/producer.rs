@@ -1,4 +1,5 @@
-//! One producing client of a Java process: what is due, what it has room for, and the frames that its records go in.
+//! One producing client of a Java process: what it is handed ahead, what it has room for, and the frames that its records go
+//! in.
 
 use super::frames;
 use super::ledger::{HandedRecord, Ledger, Window};
@@ -53,15 +54,15 @@ pub(super) struct Producer {
     making: Option<Making>,
     is_closed: bool,
     schedule: Option<Schedule>,
-    /// While there is no room: the schedule's place of what came due. `schedule` itself then stands at the first record
-    /// that waits.
+    /// While there is no room: the schedule's place of what would have been handed over. `schedule` itself then stands at
+    /// the first record that waits.
     due: Option<Schedule>,
     backlog: u64,
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
     is_limited: bool,
-    /// It is looked at for what is due.
-    is_due: bool,
+    /// Its next turn hands over what comes due within [`AHEAD_NS`].
+    is_releasing: bool,
     /// From when on the process drops what it has not begun with, as it was told, ns.
     until_ns: u64,
     is_flushed: bool,
@@ -83,7 +84,7 @@ impl Producer {
             backlog: 0,
             limit_left: None,
             is_limited: plan.records_max.is_some(),
-            is_due: false,
+            is_releasing: false,
             until_ns: u64::MAX,
             is_flushed: false,
         }
@@ -126,9 +127,9 @@ impl Producer {
         &mut self.ledger
     }
 
-    /// A record came due.
-    pub fn comes_due(&mut self) {
-        self.is_due = true;
+    /// It is time to hand over its next record: its next turn does, with all that come due within [`AHEAD_NS`].
+    pub fn release_now(&mut self) {
+        self.is_releasing = true;
     }
 
     /// When the next record of an open loop is to be handed over, ns.
@@ -155,7 +156,7 @@ impl Producer {
         !self.is_flushed
     }
 
-    /// Hands over what is due, as far as there is room, and says when nothing more comes.
+    /// Hands over what its turn is for, as far as there is room, and says when nothing more comes.
     pub fn hand_over(
         &mut self,
         source: &RecordSource,
@@ -225,7 +226,7 @@ impl Producer {
         records: &mut Records,
     ) {
         let (until_ns, clock) = (pace.now_ns.saturating_add(AHEAD_NS), pace.clock);
-        if std::mem::take(&mut self.is_due) {
+        if std::mem::take(&mut self.is_releasing) {
             while self.due.is_none() {
                 let Some(schedule) = &self.schedule else { return };
                 let Some(t0) = peek_due(schedule, until_ns, clock, self.limit_left) else { break };

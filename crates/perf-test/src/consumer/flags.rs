@@ -339,6 +339,7 @@ mod tests {
             ("--top t", with_usage("top is not a recognized option")),
             ("-x", with_usage("x is not a recognized option")),
             ("--topic", with_usage("Option topic requires an argument")),
+            ("--topic t --driver", with_usage("Option driver requires an argument")),
             (
                 "--bootstrap-server h:1 --num-records 1",
                 with_usage("Exactly one of the following arguments is required: [topic], [include]"),
@@ -362,6 +363,10 @@ mod tests {
             (
                 "--bootstrap-server h:1 --topic t --topic u --num-records 1",
                 alone("Found multiple arguments for option topic, but you asked for only one"),
+            ),
+            (
+                "--bootstrap-server h:1 --topic t --num-records 1 --driver java --driver native",
+                alone("Found multiple arguments for option driver, but you asked for only one"),
             ),
         ] {
             assert_eq!(refused(line), expected, "{line}");

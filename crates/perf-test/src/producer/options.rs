@@ -222,8 +222,8 @@ pub enum Refusal {
 
 /// The whole help.
 pub fn help() -> String {
-    let purpose = "Sends records to a topic and says how fast they were acknowledged, in the lines of Kafka's own tool. With --transactional-id, --transaction-duration-ms or the property transactional.id they \
-                   go in transactions.";
+    let purpose = "Sends records to a topic and says how fast they were acknowledged, in the lines of Kafka's own tool. With \
+                   --transactional-id, --transaction-duration-ms or the property transactional.id they go in transactions.";
     let choices = "Exactly one of --record-size, --payload-file and --payload-monotonic is needed.";
     argparse::help_text(FLAGS, purpose, choices)
 }

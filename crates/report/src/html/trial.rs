@@ -118,7 +118,7 @@ fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
             }
             lines
         }
-        RoleKind::Consume => vec![counts(stream, "fetched", |second| second.fetched)],
+        RoleKind::Consume => vec![counts(stream, "handed over", |second| second.fetched)],
     };
     Chart {
         id,

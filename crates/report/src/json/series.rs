@@ -46,7 +46,7 @@ struct ItemDocument {
     achieved: Vec<u64>,
     /// Records acknowledged in the second.
     acknowledged: Vec<u64>,
-    /// Records fetched in the second.
+    /// Records handed over in the second.
     fetched: Vec<u64>,
     /// Records that failed in the second.
     failed: Vec<u64>,

@@ -103,7 +103,7 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         out.push((0, format!("{} of {}/s", count(acknowledged_per_s), count(offered_per_s))));
     }
     if let Some(fetched) = fetched_per_s {
-        out.push((6, format!("fetched {}/s", count(fetched))));
+        out.push((6, format!("handed over {}/s", count(fetched))));
     }
     // Who keeps up is behind by nothing, or by what has just come.
     if let Some(lag) = lag_records.filter(|lag| *lag > fetched_per_s.unwrap_or(0)) {

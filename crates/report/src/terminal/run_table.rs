@@ -97,15 +97,15 @@ pub fn trial_summary(
                 get("end_to_end.max")
             ),
             RoleKind::Consume => {
-                let fetched = format!("{}: {} fetched", row.stream, get("fetched_per_s"));
+                let rate = format!("{}: {} handed over", row.stream, get("fetched_per_s"));
                 match figures.is_there(trial.id, row.stream, "end_to_end.p50") {
                     true => format!(
-                        "{fetched}, end to end p50 {} p99 {} max {}",
+                        "{rate}, end to end p50 {} p99 {} max {}",
                         get("end_to_end.p50"),
                         get("end_to_end.p99"),
                         get("end_to_end.max")
                     ),
-                    false => fetched,
+                    false => rate,
                 }
             }
         };

@@ -9,13 +9,14 @@ import java.util.Set;
 
 /**
  * What the clients and their application have taken: all threads that Java shows but those by which kdyno feeds and reads this
- * process. Java shows no thread that compiles, and none that collects garbage.
+ * process, and Java's own. Java shows no thread that compiles, and none that collects garbage.
  */
 final class Threads {
     private static final long UNKNOWN = -1;
-    /** The last one is of Java's own: it tells {@link Readings} of collections. */
-    private static final Set<String> LEFT_OUT =
-            Set.of("main", Link.THREAD, Readings.THREAD, Main.END_THREAD, "Notification Thread");
+    /** First kdyno's, then Java's own, of which {@code Notification Thread} tells {@link Readings} of collections. */
+    private static final Set<String> LEFT_OUT = Set.of(
+            "main", Link.THREAD, Readings.THREAD, Main.END_THREAD,
+            "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Notification Thread");
 
     private final com.sun.management.ThreadMXBean bean;
     private final boolean hasCpu;

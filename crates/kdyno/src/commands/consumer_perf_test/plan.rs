@@ -58,16 +58,11 @@ pub(super) fn plan(
     let (mut plan, remarks) =
         planned(&text, target).map_err(|error| as_given(error, options, &text, &client))?;
     set_endings(&mut plan, options);
-    let is_own = !carrier.is_java();
-    let own = options.socket_buffer_size.filter(|_| is_own).map(|asked| {
+    let own = options.socket_buffer_size.filter(|_| !carrier.is_java()).map(|asked| {
         format!(
             "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
         )
     });
-    let own = own.into_iter().chain((is_own && options.prints_metrics).then(|| {
-        "`--print-metrics` prints nothing: kdyno's own client has none of Java's metrics; the run file has what was counted"
-            .to_owned()
-    }));
     Ok(Planned {
         plan,
         scenario_text: text,
