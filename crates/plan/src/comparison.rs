@@ -352,13 +352,10 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
 fn pair_sds(metric: &str) -> [f64; 2] {
     match metric {
         "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
-        // Of Java processes that are young, each trial's anew: in turns measured with 5 s of warm-up, before `client-check`
-        // had 10; in a duet assumed.
-        CLIENT_CPU => [0.15, 0.15],
-        // Assumed, both.
-        CLIENT_THREADS_CPU => [0.06, 0.06],
-        // Assumed, both: all that was measured is 0.006 of what all threads of a process allocate.
-        CLIENT_ALLOCATED => [0.005, 0.005],
+        // Of Java processes that are young, each trial's anew; in a duet assumed.
+        CLIENT_CPU => [0.13, 0.13],
+        CLIENT_THREADS_CPU => [0.1, 0.1],
+        CLIENT_ALLOCATED => [0.0025, 0.0025],
         name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
         _ => [0.4, 0.12],
     }

@@ -279,7 +279,7 @@ fn drivers_and_clients_are_set_side_by_side() {
             Note::Warning(text) => warned.push_str(&text),
         }
     }
-    assert!(smallest.ends_with("writers.client_allocated_bytes_per_record 0.5 %"), "{smallest}");
+    assert!(smallest.ends_with("writers.client_allocated_bytes_per_record 0.3 %"), "{smallest}");
     // Whether both at once would spread less was not measured.
     assert!(!warned.contains("allocated") && !warned.contains("duet"), "{warned}");
 }
