@@ -56,7 +56,7 @@ fn each_member_has_a_row() {
     let told = rows(&text);
     assert_eq!(told[0][..3], ["stream", "member", "records"], "{told:?}");
     assert_eq!(told[1], ["readers", "client 0", "12,000", "120 %", "2", "0", "0"]);
-    assert_eq!(told[2], ["readers", "client 7", "8,000", "80 %", "2", "3", "1"]);
+    assert_eq!(told[2], ["readers", "client 7", "8,000", "80.0 %", "2", "3", "1"]);
     let html = page(&run.input());
     assert!(html.contains(&format!("<caption>{TITLE}</caption>")) && html.contains("client 7"), "a row each");
     let json = json::run(&run.input()).to_string();
@@ -79,7 +79,7 @@ fn of_many_members_the_others_share_a_row() {
     let run = one_trial(Some(others));
     let text = run_table(&run.input(), &OPTIONS);
     let told = rows(&text);
-    assert_eq!(told[3], ["readers", "38 others", "9,900 to 10,100", "99 % to 101 %", "2 to 3", "1", "0"]);
+    assert_eq!(told[3], ["readers", "38 others", "9,900 to 10,100", "99.0 % to 101 %", "2 to 3", "1", "0"]);
     assert!(text.contains("Of many members those have rows of their own that lost partitions"), "{text}");
     assert!(page(&run.input()).contains("38 others"));
 }
