@@ -5,7 +5,9 @@ use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_report::terminal::{LiveState, TextOptions, live_line, live_line_of_pair, trial_summary};
+use kdyno_report::terminal::{
+    LiveState, TextOptions, live_line, live_line_of_pair, trial_summary, trial_warnings,
+};
 use std::io::{IsTerminal, Write};
 
 /// Distance of live lines where they cannot be redrawn, such as a log file.
@@ -64,6 +66,14 @@ impl Printer {
                     self.line(&said);
                 }
             }
+        }
+    }
+
+    /// Tells a trial's warnings alone, where its rates are told by others.
+    pub(crate) fn warnings_of(&mut self, outcome: &TrialOutcome) {
+        let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &self.options);
+        if !warnings.is_empty() {
+            self.line(warnings.trim_end());
         }
     }
 

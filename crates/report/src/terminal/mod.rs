@@ -12,7 +12,7 @@ pub use crate::grid::TextOptions;
 pub use answer_text::look_text;
 pub use live::{LiveState, live_line, live_line_of_pair};
 pub use plan_text::{PlanDetail, plan_text, settings_text};
-pub use run_table::{run_table, trial_summary};
+pub use run_table::{run_table, trial_summary, trial_warnings};
 
 pub(crate) use answer_text::answer_text;
 pub(crate) use run_table::{

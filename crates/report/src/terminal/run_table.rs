@@ -112,13 +112,22 @@ pub fn trial_summary(
         out.push_str(&wrap(&format!("{}, {line}", trial_name(trial)), options.columns(), 4));
         out.push('\n');
     }
-    let warnings = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
-    let warnings = warnings.map(|one| format!("{}: {}", one.severity, caveats::sentence(&one.caveat)));
-    for line in marks::legend(&signs).into_iter().chain(warnings) {
+    for line in marks::legend(&signs).into_iter().chain(warnings(trial, caveats)) {
         let wrapped = wrap(&line, options.columns().saturating_sub(4), 8);
         out.push_str(&format!("    {wrapped}\n"));
     }
     out
+}
+
+/// The warnings alone of a trial that has just ended, for who prints its rates elsewhere and over another span of time.
+pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOptions) -> String {
+    let lines = warnings(trial, caveats).map(|line| wrap(&line, options.columns(), 4) + "\n");
+    lines.collect()
+}
+
+fn warnings<'a>(trial: &'a Trial, caveats: &'a [ScopedCaveat]) -> impl Iterator<Item = String> + 'a {
+    let told = caveats.iter().filter(move |one| one.severity > Severity::Note && covers(one.scope, trial));
+    told.map(|one| format!("{}: {}", one.severity, caveats::sentence(&one.caveat)))
 }
 
 /// The report's first line: scenario, profile, what was changed.

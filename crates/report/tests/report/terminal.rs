@@ -16,7 +16,7 @@ use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::terminal::{
-    LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary,
+    LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary, trial_warnings,
 };
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
@@ -172,6 +172,17 @@ fn text_from_outside_cannot_control_the_terminal() {
 fn a_trial_that_has_just_ended() {
     let run = run();
     insta::assert_snapshot!(trial_summary(&run.trials[1].trial, &run.findings, &run.caveats, &WIDE));
+}
+
+#[test]
+fn who_prints_rates_by_himself_has_the_warnings_alone() {
+    let mut run = run();
+    let cut = Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60 };
+    run.caveats = vec![caveat(2, Severity::Warning, cut), caveat(2, Severity::Note, Caveat::MemoryStorage)];
+    let text = trial_warnings(&run.trials[1].trial, &run.caveats, &WIDE);
+    assert!(text.starts_with("warning: the trial ended before its plan did: a broker died"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert_eq!(trial_warnings(&run.trials[0].trial, &run.caveats, &WIDE), "", "those of another trial");
 }
 
 #[test]

@@ -50,7 +50,9 @@ impl<'a> Output<'a> {
                     self.printer.tell(Progress::Live(live));
                 }
             }
-            Progress::Warning(_) | Progress::TrialEnded(_) => self.printer.tell(progress),
+            Progress::Warning(_) => self.printer.tell(progress),
+            // The row has the rates: those of the findings are of the window's whole seconds, and would look like others.
+            Progress::TrialEnded(outcome) => self.printer.warnings_of(&outcome),
             // Its client may have to be fetched, and takes a while to be made ready.
             Progress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
             Progress::ClientMetrics { text, .. } => self.metrics = Some(text),

@@ -17,7 +17,7 @@ use kdyno_model::plan::{Plan, Role};
 use kdyno_model::sample::Timing;
 use kdyno_model::units::count;
 use kdyno_perf_test::producer::{Figures, Latencies, Options, Second, Windows, total};
-use kdyno_report::terminal::trial_summary;
+use kdyno_report::terminal::trial_warnings;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
@@ -148,11 +148,11 @@ impl<'a> Told<'a> {
             of_all(|counts| counts.unresolved)
         ));
         if let Some(outcome) = &self.outcome {
-            let TrialOutcome { trial, findings, caveats, .. } = &**outcome;
+            // Rates stand in the totals: those of the findings are of the window's whole seconds, and would look like others.
             let options = text_options(std::io::stderr().is_terminal());
-            let summary = trial_summary(trial, findings, caveats, &options);
-            if !summary.trim().is_empty() {
-                out::note(summary.trim_end());
+            let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &options);
+            if !warnings.is_empty() {
+                out::note(warnings.trim_end());
             }
         }
         Ok(())
