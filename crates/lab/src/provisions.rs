@@ -125,10 +125,12 @@ impl Provisions {
         let topics = match kept {
             Some(topics) => topics,
             None => {
-                (options.progress)(Progress::Step("making topics".to_owned()));
+                let existing = standing.system.existing_topics();
+                if wanted.keys().any(|address| !existing.contains_key(address)) {
+                    (options.progress)(Progress::Step("making topics".to_owned()));
+                }
                 let prefix = standing.system.prefix();
                 let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
-                let existing = standing.system.existing_topics();
                 Topics::create(&standing.system.access(), prefix, wanted, &existing, name)?
             }
         };

@@ -50,7 +50,7 @@ pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
     longest_ns, volume_bytes,
 };
-pub use remarks::{Note, remarks};
+pub use remarks::{Note, of_existing_topics, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;

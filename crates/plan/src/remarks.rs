@@ -54,7 +54,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
             found.push(remark);
         }
     }
-    found.extend(existing_topics(plan).into_iter().map(Note::Fact));
+    found.extend(of_existing_topics(plan));
     found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Note::Warning));
     found.extend(untested(plan).into_iter().map(Note::Fact));
@@ -181,6 +181,12 @@ fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
         ))
     });
     std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
+}
+
+/// Those of the remarks that name topics which are there already, for who was told their names by the user and needs no word
+/// about it.
+pub fn of_existing_topics(plan: &Plan) -> Vec<Note> {
+    existing_topics(plan).into_iter().map(Note::Fact).collect()
 }
 
 /// Topics of targets that stand for those of the scenario.

@@ -62,7 +62,9 @@ fn lines_and_evidence_are_kept_apart() {
     ] {
         assert!(said.stderr.contains(words), "{words}: {said:?}");
     }
-    assert!(!said.stderr.contains("writers: "), "one rate, that of the totals: {said:?}");
+    for words in ["writers: ", "existing topic", "making topics"] {
+        assert!(!said.stderr.contains(words), "{words}: {said:?}");
+    }
     let file = RunFile::open(&place.run_file()).expect("a run file");
     let sessions = file.sessions().expect("a session");
     let line = sessions[0].0.command_line.join(" ");

@@ -87,7 +87,10 @@ fn plan(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> {
     let files = Files(given_files::beside);
     let choices = Choices { seed: Some(random_u64()), target: Some(target), files, ..Choices::default() };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
-    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
+    let mut remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
+    // The topic was typed, and the names that stand for it and the cluster were not.
+    let of_topic = kdyno_plan::of_existing_topics(&plan);
+    remarks.retain(|remark| !of_topic.contains(remark));
     Ok((plan, remarks))
 }
 
