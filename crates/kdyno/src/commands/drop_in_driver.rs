@@ -8,6 +8,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::JavaClient;
 use kdyno_model::version::NEWEST;
 use kdyno_perf_test::Driver;
+use kdyno_scenario::units::Dimension;
 use std::path::Path;
 
 /// The client that carries the load.
@@ -72,6 +73,14 @@ impl Carrier {
             }
         }
     }
+}
+
+/// A message about the value of one of Kafka's properties, in the units that these have: a scenario takes others too, and says
+/// those.
+pub(super) fn in_kafkas_unit(message: &str) -> String {
+    message
+        .replace(Dimension::Ns.described(), "a number of milliseconds")
+        .replace(Dimension::Bytes.described(), "a number of bytes")
 }
 
 /// Names Kafka's client on standard error as its own process did, with its Java.

@@ -1,7 +1,7 @@
 //! What the tool was asked for as a scenario, and its plan.
 
 use super::properties::{ConsumerProperties, TYPED};
-use crate::commands::drop_in_driver::Carrier;
+use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -209,7 +209,7 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
         }
         (Some(_), _) => (TYPED.to_owned(), None),
     };
-    InputError { file, place, ..error }
+    InputError { file, place, message: in_kafkas_unit(&error.message), ..error }
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.

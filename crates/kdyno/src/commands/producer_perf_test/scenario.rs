@@ -2,7 +2,7 @@
 
 use super::payloads::Payloads;
 use super::properties::ProducerProperties;
-use crate::commands::drop_in_driver::Carrier;
+use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::quick::{TopicShape, literal};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -135,7 +135,8 @@ fn as_given(
     match stands_there.or_else(|| settings.iter().find(is_named)) {
         Some(Setting { property, .. }) => {
             let place = Some(Place { line: property.line, column: 1 });
-            properties.as_given(InputError { place, ..error }).into()
+            let message = in_kafkas_unit(&error.message);
+            properties.as_given(InputError { place, message, ..error }).into()
         }
         None => InputError { file: String::new(), place: None, ..error }.into(),
     }

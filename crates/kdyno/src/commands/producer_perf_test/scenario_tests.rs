@@ -97,6 +97,7 @@ fn ibms_line_is_planned() {
     std::fs::write(&config, "bootstrap.servers=b1:9092\nlinger.ms=soon\n").expect("written");
     let why = planned_line(&line, None).map(|_| ()).expect_err("wrong");
     assert!(why.contains("producer.config:2:1: `linger.ms`"), "{why}");
+    assert!(why.contains("`soon` is not a number of milliseconds"), "a property has no unit: {why}");
 }
 
 #[test]
