@@ -381,5 +381,9 @@ fn the_drop_in_for_the_consumer_tool_fails_as_that_does() {
     let said = run(&wrong);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.stderr.contains("`security.protocol`"), "{said:?}");
+    // Settings are refused before anybody is asked, behind the names of columns, which the tool prints first.
+    let said = run(&[&full[..], &["--command-property", "fetch.min.bytes=x"]].concat());
+    assert_eq!((said.code, &said.stdout), (Some(1), &unreachable.stdout), "{said:?}");
+    assert!(said.stderr.contains("`fetch.min.bytes`: `x` is not a number of bytes"), "{said:?}");
     assert!(!place.path().join("kdyno-runs").exists(), "nothing was run");
 }

@@ -15,13 +15,15 @@ const MAKING_TIME_MAX: Duration = Duration::from_secs(10);
 
 impl Admin {
     /// A topic, asked for as Kafka's producers ask: brokers that make topics by themselves (`auto.create.topics.enable`)
-    /// make it by their defaults, if it is not there. Waits until each of its partitions has a leader.
+    /// make it by their defaults, if it is not there. Waits until each of its partitions has a leader; `waiting` is called once
+    /// where nobody knows the topic at first.
     ///
     /// # Errors
     /// `UNKNOWN_TOPIC_OR_PARTITION` when it is not there and nobody makes it; as [`Self::topics`] otherwise.
-    pub fn topic_by_asking(&mut self, name: &str) -> Result<TopicInfo> {
+    pub fn topic_by_asking(&mut self, name: &str, waiting: &dyn Fn()) -> Result<TopicInfo> {
         checked_text("topic name", name)?;
         let (started, deadline) = (Instant::now(), Deadline::after(self.timeout));
+        let mut is_told = false;
         loop {
             let asked = self.retry_until(deadline, |admin, deadline| admin.ask_for_topic(name, deadline));
             let error = match asked {
@@ -33,10 +35,13 @@ impl Admin {
                 Err(error) => Some(error),
             };
             let is_unknown = |error: &AdminError| error.code() == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
-            if let Some(error) = error
-                && (!is_unknown(&error) || started.elapsed() > MAKING_TIME_MAX || deadline.left() <= BACKOFF)
-            {
-                return Err(error);
+            if let Some(error) = error {
+                if !is_unknown(&error) || started.elapsed() > MAKING_TIME_MAX || deadline.left() <= BACKOFF {
+                    return Err(error);
+                }
+                if !std::mem::replace(&mut is_told, true) {
+                    waiting();
+                }
             }
             thread::sleep(BACKOFF);
         }

@@ -1,14 +1,17 @@
 //! Which client carries the load of a drop-in command (`--driver`): what its scenario says of it, and what is told.
 
 use super::quick::literal;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out;
+use kdyno_java_driver::JavaDriverError;
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::JavaClient;
+use kdyno_model::plan::{JavaClient, JavaDriver};
 use kdyno_model::version::NEWEST;
 use kdyno_perf_test::Driver;
 use kdyno_scenario::units::Dimension;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The client that carries the load.
@@ -46,6 +49,23 @@ impl Carrier {
             JavaClient::Jar(path) => of_path("jar", path),
         };
         vec!["      driver: java".to_owned(), format!("      version: {version}")]
+    }
+
+    /// Fetches Kafka's client where it is not in the cache. That there is no such release is so told at once, and not when the
+    /// cluster has been asked for all it is asked.
+    pub(super) fn make_ready(&self) -> Result<(), Failure> {
+        let Self::Java(client) = self else { return Ok(()) };
+        let failed =
+            |error: JavaDriverError| Failure::tool(&error).maybe_hint(error.hint().map(str::to_owned));
+        let driver = JavaDriver { client: client.clone(), jvm: Vec::new(), properties: BTreeMap::new() };
+        let environment = Environment::read()?.testbed;
+        if let Some(fact) = kdyno_java_driver::check(&environment, &driver).map_err(failed)? {
+            out::note(&fact);
+            let tell = |step: &str| out::note(step);
+            kdyno_java_driver::resolve(&environment, &driver, kdyno_java_driver::SOURCES, &tell)
+                .map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Names it on standard error.

@@ -48,9 +48,12 @@ fn run(options: &Options) -> Outcome {
     }
     let properties = properties::read(options)?;
     scenario::check_carried(options, &properties, &carrier)?;
-    let (target, topic) = target::look(options, &properties)?;
-    let planned = scenario::planned(options, (&properties, &carrier), (target, topic), payloads)?;
+    let target = target::typed(options, &properties)?;
+    scenario::check_settings(options, (&properties, &carrier), &target)?;
     carrier.announce();
+    carrier.make_ready()?;
+    let (target, topic) = target::look(options, &properties, target)?;
+    let planned = scenario::planned(options, (&properties, &carrier), (target, topic), payloads)?;
     told::remarks(options, &planned, &carrier);
     if options.warmup_records > 0 {
         out::line(&producer::warmup(options.warmup_records))?;

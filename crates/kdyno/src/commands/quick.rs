@@ -176,13 +176,23 @@ pub(crate) fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
     is_silent.then(|| format!("is this the address of a {protocol} listener that this host can reach?"))
 }
 
+/// The command of Kafka's own tool that does something with a cluster's topics.
+pub(super) fn topics_tool(attached: &AttachedPlan, what: &str) -> String {
+    let config = if attached.security.is_plaintext() { "" } else { " --command-config FILE" };
+    format!("`kafka-topics.sh --bootstrap-server {}{config} {what}`", attached.bootstrap.join(","))
+}
+
 /// Of what a topic is made.
+#[derive(Clone, Copy)]
 pub(super) struct TopicShape {
     pub(super) partitions: u32,
     pub(super) replicas: u32,
 }
 
 impl TopicShape {
+    /// Of a topic that was not looked at yet: what is wrong with settings is wrong whatever it is.
+    pub(super) const UNSEEN: Self = Self { partitions: 1, replicas: 1 };
+
     /// Of a topic that is there.
     pub(super) fn of(topic: &TopicInfo) -> Self {
         let replicas = topic.partitions.first().map_or(1, |partition| partition.replicas.len());

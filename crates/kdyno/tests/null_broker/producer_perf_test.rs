@@ -131,6 +131,11 @@ fn what_is_wrong_ends_as_with_kafkas_tool() {
         (&["--topic", "t", "--bootstrap-server", "here"], "is not HOST:PORT"),
         (&["--topic", "t", "--bootstrap-server", "127.0.0.1:1"], "refused the connection"),
         (&["--topic", "t", "--producer.config", "no.such"], "no.such"),
+        // Settings are refused before anybody is asked.
+        (
+            &["--topic", "t", "--bootstrap-server", "127.0.0.1:1", "--command-property", "acks=5"],
+            "--command-property: `acks`",
+        ),
     ] {
         let said = place.kdyno(&[&common[..], more].concat());
         assert_eq!(said.code, Some(1), "{said:?}");

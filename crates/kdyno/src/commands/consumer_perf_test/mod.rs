@@ -58,8 +58,12 @@ fn run(options: &Options) -> Outcome {
     print(&options.printed)?;
     let carrier = Carrier::of(&options.driver)?;
     let properties = ConsumerProperties::read(options)?;
-    let planned = plan::plan(options, &properties, &carrier)?;
+    let target = plan::typed(options, &properties)?;
+    plan::check_settings(options, &properties, &carrier, &target)?;
     carrier.announce();
+    carrier.make_ready()?;
+    let found = plan::look(options, &properties, target)?;
+    let planned = plan::plan(options, &properties, &carrier, found)?;
     tell(&planned.remarks);
     let mut output = Output::new(options, &carrier);
     let way = Way {

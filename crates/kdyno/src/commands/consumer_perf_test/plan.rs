@@ -2,7 +2,7 @@
 
 use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal};
+use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal, topics_tool};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_kafka::admin::AdminError;
@@ -42,17 +42,29 @@ const SOCKET_BUFFER: &str = "receive.buffer.bytes";
 const SOCKET_BUFFER_USUAL: i32 = 2 * 1024 * 1024;
 const CHECK_CRCS: &str = "check.crcs";
 
-/// Looks at the cluster, writes the scenario, plans it.
+/// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
+pub(super) fn check_settings(
+    options: &Options,
+    properties: &ConsumerProperties,
+    carrier: &Carrier,
+    target: &Target,
+) -> Result<(), Failure> {
+    let mut target = target.clone();
+    target.attached.topics.insert(SCENARIO.to_owned(), SCENARIO.to_owned());
+    plan(options, properties, carrier, (target, TopicShape::UNSEEN)).map(drop)
+}
+
+/// Writes the scenario, plans it for the target.
 pub(super) fn plan(
     options: &Options,
     properties: &ConsumerProperties,
     carrier: &Carrier,
+    (target, topic): (Target, TopicShape),
 ) -> Result<Planned, Failure> {
     let (settings, notes) = match carrier {
         Carrier::Native => properties.client.of_load(Side::Consume),
         Carrier::Java(_) => properties.client.of_java_load(Side::Consume),
     };
-    let (target, topic) = look(options, properties)?;
     let client = client(options, &settings, carrier);
     let text = scenario_text(options, &topic, carrier, &client);
     let (mut plan, remarks) =
@@ -104,13 +116,22 @@ fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
     }
 }
 
+/// What was typed of the cluster. Whose it is, and of what the topic is made, nobody knows yet.
+pub(super) fn typed(options: &Options, properties: &ConsumerProperties) -> Result<Target, Failure> {
+    let attached = attached(SCENARIO, bootstrap(options)?, &properties.client, BTreeMap::new());
+    Ok(Target { attached, secrets: properties.client.secrets.clone(), notes: Vec::new() })
+}
+
 /// Asks the cluster who it is, and of what the topic is made.
-fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, TopicShape), Failure> {
-    let mut attached = attached(SCENARIO, bootstrap(options)?, &properties.client, BTreeMap::new());
+pub(super) fn look(
+    options: &Options,
+    properties: &ConsumerProperties,
+    mut target: Target,
+) -> Result<(Target, TopicShape), Failure> {
+    let Target { attached, secrets, .. } = &mut target;
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
-    let secrets = &properties.client.secrets;
-    let access = kdyno_lab::access(&attached, secrets, &|name| properties.variable(name))?;
+    let access = kdyno_lab::access(attached, secrets, &|name| properties.variable(name))?;
     let mut admin =
         access.admin(&format!("{PREFIX}admin"), CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
@@ -126,11 +147,14 @@ fn look(options: &Options, properties: &ConsumerProperties) -> Result<(Target, T
     let found = admin.topics(Some(&[&name])).map_err(|error| failed(&error))?;
     let found = found.iter().find(|topic| topic.name == name && !topic.error.is_error());
     let found = found.ok_or_else(|| {
-        Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(&name)))
-            .hint("it is not there, or this user may not describe it")
+        Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(&name))).hint(format!(
+            "it is not there, or this user may not describe it; {} names those that are",
+            topics_tool(attached, "--list")
+        ))
     })?;
-    attached.topics.insert(SCENARIO.to_owned(), name.clone());
-    Ok((Target { attached, secrets: secrets.clone(), notes: Vec::new() }, TopicShape::of(found)))
+    let shape = TopicShape::of(found);
+    attached.topics.insert(SCENARIO.to_owned(), name);
+    Ok((target, shape))
 }
 
 /// The one topic whose name matches a pattern as a whole.

@@ -45,6 +45,16 @@ pub(super) fn check_carried(
     Err(Failure::usage(why).hint("leave these out, or take --driver native"))
 }
 
+/// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
+pub(super) fn check_settings(
+    options: &Options,
+    client: (&ProducerProperties, &Carrier),
+    target: &Target,
+) -> Result<(), Failure> {
+    // Payloads were looked at already, and those of a file are read again by each plan.
+    planned(options, client, (target.clone(), TopicShape::UNSEEN), None).map(drop)
+}
+
 /// Writes the scenario and plans it for the target.
 pub(super) fn planned(
     options: &Options,

@@ -3,6 +3,7 @@
 use super::properties::ProducerProperties;
 use crate::commands::quick::{self, TopicShape};
 use crate::failure::Failure;
+use crate::out;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::address::is_address;
@@ -14,11 +15,8 @@ use std::collections::BTreeMap;
 /// As fast as it goes is what `--throughput -1` asks for.
 const RATE_MAX: &str = "rate-max";
 
-/// Asks the cluster who it is, and for the topic, which it may make by itself.
-pub(super) fn look(
-    options: &Options,
-    properties: &ProducerProperties,
-) -> Result<(Target, TopicShape), Failure> {
+/// What was typed of the cluster and the topic. Whose cluster it is nobody knows yet.
+pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Result<Target, Failure> {
     let client = &properties.client;
     if client.bootstrap.is_empty() {
         return Err(Failure::usage("no `bootstrap.servers` are given")
@@ -32,19 +30,34 @@ pub(super) fn look(
     // Whoever typed the volume means it: nothing is capped.
     let mut attached = quick::attached(super::scenario::ID, client.bootstrap.clone(), client, topics);
     attached.allow = vec![RATE_MAX.to_owned()];
+    Ok(Target { attached, secrets: client.secrets.clone(), notes: Vec::new() })
+}
+
+/// Asks the cluster who it is, and for the topic, which it may make by itself.
+pub(super) fn look(
+    options: &Options,
+    properties: &ProducerProperties,
+    mut target: Target,
+) -> Result<(Target, TopicShape), Failure> {
+    let Target { attached, secrets, .. } = &mut target;
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(quick::hint(error, protocol));
-    let access = kdyno_lab::access(&attached, &client.secrets, &|name| properties.variable(name))?;
+    let access = kdyno_lab::access(attached, secrets, &|name| properties.variable(name))?;
     let client_id = format!("{}admin", quick::PREFIX);
     let mut admin = access.admin(&client_id, quick::CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     attached.cluster_id = admin.cluster().map_err(|error| failed(&error))?.cluster_id.unwrap_or_default();
-    let topic = admin.topic_by_asking(&options.topic).map_err(|error| match error.code() {
+    let waiting = || out::note(&format!("waiting for topic {}", quoted(&options.topic)));
+    let topic = admin.topic_by_asking(&options.topic, &waiting).map_err(|error| match error.code() {
         Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => Failure::tool(format!(
             "the cluster shows no topic {} and does not create it",
             quoted(&options.topic)
         ))
-        .hint("create it first, or let brokers make topics by themselves (`auto.create.topics.enable`)"),
+        .hint(format!(
+            "{} makes it; clusters that `kdyno cluster up NAME --config auto.create.topics.enable=true` starts make topics \
+             by themselves",
+            quick::topics_tool(attached, &format!("--create --topic {}", options.topic))
+        )),
         _ => failed(&error),
     })?;
-    Ok((Target { attached, secrets: client.secrets.clone(), notes: Vec::new() }, TopicShape::of(&topic)))
+    Ok((target, TopicShape::of(&topic)))
 }
