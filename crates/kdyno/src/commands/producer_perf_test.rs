@@ -14,7 +14,7 @@ use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::execution::{Way, failed_or, measure};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_lab::RunOutcome;
+use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;
 use kdyno_perf_test::producer::{self, Options, Refusal};
 use kdyno_store::RunFile;
@@ -75,8 +75,13 @@ fn run(options: &Options) -> Outcome {
     finish(&outcome, told)
 }
 
-/// The totals, and what is ours; a run that did not come to its end has neither.
+/// The totals, and what is ours; a run that was interrupted has what is ours alone.
 fn finish(outcome: &RunOutcome, mut told: Told<'_>) -> Outcome {
+    if let Some(LabError::Interrupted) = &outcome.failure {
+        // Before its trial began there is nothing to tell.
+        let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));
+        found.map_or(Ok(()), |evidence| told.interrupted(&evidence))?;
+    }
     failed_or(outcome, false, || {
         let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
         told.totals(&evidence)?;

@@ -13,6 +13,7 @@ use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Way, command_line, failed_or, measure, tell};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
+use kdyno_lab::LabError;
 use kdyno_perf_test::consumer::{self, Asked, Options};
 use output::Output;
 use properties::ConsumerProperties;
@@ -74,5 +75,8 @@ fn run(options: &Options) -> Outcome {
         progress: &mut |progress| output.tell(progress),
     };
     let outcome = measure(planned, way)?;
+    if let Some(LabError::Interrupted) = &outcome.failure {
+        output.interrupted(&outcome.path);
+    }
     failed_or(&outcome, false, || output.finish(&outcome.path))
 }

@@ -112,6 +112,23 @@ impl<'a> Output<'a> {
         Ok(Exit::Done)
     }
 
+    /// What an interrupted run has come to; the tool says nothing then.
+    pub(super) fn interrupted(&self, run_file: &Path) {
+        // Before its trial began there is nothing to tell.
+        let Ok(evidence) = evidence(run_file) else { return };
+        if evidence.totals.is_empty() {
+            return;
+        }
+        let (mut counts, reading_ms) = (Counts::default(), reading_ms(&evidence));
+        evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
+        out::note(&format!(
+            "{} of {} records were read until it was interrupted, in {reading_ms} ms from the first to the last{}",
+            counts.fetched,
+            self.options.records,
+            rates((counts.handed_over_bytes, counts.fetched), reading_ms)
+        ));
+    }
+
     /// Rows of intervals that were over before the end and not printed before it.
     fn tell_rows_left(&mut self, t0_ms: u64, ended_ms: u64, evidence: &TrialEvidence) {
         let mut by_second: BTreeMap<u64, Counts> = BTreeMap::new();
@@ -129,8 +146,7 @@ impl<'a> Output<'a> {
 
     /// What the row leaves out: how fast it was while there was something to read.
     fn summary(&self, evidence: &TrialEvidence, consumed: &Consumed, is_short: bool) -> String {
-        let clients = evidence.totals.iter().flat_map(|totals| &totals.clients);
-        let reading_ms = clients.map(|client| to_ms(client.span_ns)).max().unwrap_or(0);
+        let reading_ms = reading_ms(evidence);
         let elapsed_ms = (consumed.end_ms - consumed.start_ms).max(0).cast_unsigned();
         if consumed.records == 0 {
             return format!("no record came in {elapsed_ms} ms");
@@ -138,14 +154,7 @@ impl<'a> Output<'a> {
         let idle_ms = if is_short { u64::try_from(self.options.timeout_ms).unwrap_or(0) } else { 0 };
         let before_ms = elapsed_ms.saturating_sub(reading_ms).saturating_sub(idle_ms);
         let joined_ms = consumed.rebalance_ms;
-        let rate = match reading_ms {
-            0 => String::new(),
-            ms => {
-                let per_s = |amount: f64| fixed(amount * 1000.0 / ms as f64, 1);
-                let mib = consumed.bytes as f64 / BYTES_PER_MIB;
-                format!(", {} records/s and {} MiB/s", per_s(consumed.records as f64), per_s(mib))
-            }
-        };
+        let rate = rates((consumed.bytes, consumed.records), reading_ms);
         let idle =
             if is_short { format!("; {idle_ms} ms without a record at the end") } else { String::new() };
         format!(
@@ -154,6 +163,22 @@ impl<'a> Output<'a> {
             consumed.records
         )
     }
+}
+
+/// From the first record to the last, ms.
+fn reading_ms(evidence: &TrialEvidence) -> u64 {
+    let clients = evidence.totals.iter().flat_map(|totals| &totals.clients);
+    clients.map(|client| to_ms(client.span_ns)).max().unwrap_or(0)
+}
+
+/// How fast so many bytes and records came in so many ms, as the end of a sentence; empty where they came at once.
+fn rates((bytes, records): (u64, u64), ms: u64) -> String {
+    if ms == 0 {
+        return String::new();
+    }
+    let per_s = |amount: f64| fixed(amount * 1000.0 / ms as f64, 1);
+    let mib = bytes as f64 / BYTES_PER_MIB;
+    format!(", {} records/s and {} MiB/s", per_s(records as f64), per_s(mib))
 }
 
 /// A moment in words, ms since 1970.

@@ -28,6 +28,8 @@ pub(super) struct Told<'a> {
     /// The first second that no window has yet.
     next_second: u32,
     print_metrics: bool,
+    /// How many records were asked for.
+    records: u64,
     /// What the client counted of itself, where it is Kafka's.
     metrics: Option<String>,
     outcome: Option<Box<TrialOutcome>>,
@@ -72,6 +74,7 @@ impl<'a> Told<'a> {
             windows: Windows::new(options.interval_ms, options.warmup_records),
             next_second: 0,
             print_metrics: options.print_metrics,
+            records: options.records,
             metrics: None,
             outcome: None,
             failure: None,
@@ -128,6 +131,20 @@ impl<'a> Told<'a> {
             tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
         steady.map_or(Ok(()), |steady| out::line(&total_of(&steady, true)))?;
         if self.print_metrics { self.carrier.print_metrics(self.metrics.as_deref()) } else { Ok(()) }
+    }
+
+    /// Tells what an interrupted run has come to; the tool says nothing then.
+    pub(super) fn interrupted(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
+        if evidence.totals.is_empty() {
+            return Ok(());
+        }
+        let acknowledged: u64 = evidence.totals.iter().map(|totals| totals.counts.acknowledged).sum();
+        out::note(&format!(
+            "{} of {} records were acknowledged until it was interrupted",
+            count(acknowledged as f64),
+            count(self.records as f64)
+        ));
+        self.corrected(evidence)
     }
 
     /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.
