@@ -405,7 +405,7 @@ pub enum Caveat {
         reason: String,
         /// Seconds that its figures cover.
         measured_s: u32,
-        /// Seconds that were planned.
+        /// Seconds that were planned; 0: its end was to come by something else than time.
         planned_s: u32,
     },
     /// A process of the system under test ended in the middle.

@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
+pub(crate) use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, WarmupAuto};
 use kdyno_scenario::file::MeasureFile;
 use kdyno_scenario::input::quoted;
@@ -9,8 +10,6 @@ use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
-/// Longest phase.
-pub(crate) const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
 /// Shortest drain of `auto`, for loads that only consume.
 const DRAIN_NS_MIN: u64 = 1_000_000_000;
 

@@ -5,6 +5,7 @@ use crate::evidence::{NS_PER_S, cut_short};
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::plan::PHASE_NS_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What clients and the lab saw of the cluster that changes what is measured.
@@ -93,6 +94,10 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
     let Some(reason) = cut_short(trial.evidence) else { return Vec::new() };
     let measured_s = trial.window.map_or(0, |window| window.end_second - window.first_second);
     let planned_ns = trial.evidence.start.trial.effective.phases.measure_ns;
-    let planned_s = u32::try_from(planned_ns / NS_PER_S).unwrap_or(u32::MAX);
+    // The longest phase that there is stands where nobody said how long it takes.
+    let planned_s = match planned_ns {
+        PHASE_NS_MAX => 0,
+        ns => u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX),
+    };
     vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
 }

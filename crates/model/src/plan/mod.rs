@@ -262,6 +262,9 @@ impl std::fmt::Display for ParamValue {
     }
 }
 
+/// Longest phase, ns.
+pub const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
+
 /// Lengths of the phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhasesPlan {

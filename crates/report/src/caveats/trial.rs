@@ -18,8 +18,9 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             reason,
             &[f64::from(*measured_s)],
             format!(
-                "the trial ended before its plan did: {reason}; its figures cover {} of {planned_s} s",
-                numbers.count(0)
+                "the trial ended before its plan did: {reason}; its figures cover {}{} s",
+                numbers.count(0),
+                if *planned_s == 0 { String::new() } else { format!(" of {planned_s}") }
             ),
             "repeat the trial before its figures are set against others",
         ),

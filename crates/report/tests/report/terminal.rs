@@ -182,6 +182,10 @@ fn who_prints_rates_by_himself_has_the_warnings_alone() {
     let text = trial_warnings(&run.trials[1].trial, &run.caveats, &WIDE);
     assert!(text.starts_with("warning: the trial ended before its plan did: a broker died"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.ends_with("; its figures cover 7 of 60 s\n"), "{text}");
+    let endless = Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 0 };
+    let text = trial_warnings(&run.trials[1].trial, &[caveat(2, Severity::Warning, endless)], &WIDE);
+    assert!(text.ends_with("; its figures cover 7 s\n"), "{text}");
     assert_eq!(trial_warnings(&run.trials[0].trial, &run.caveats, &WIDE), "", "those of another trial");
 }
 

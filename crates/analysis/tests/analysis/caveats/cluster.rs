@@ -4,6 +4,7 @@ use super::assert_caveats;
 use crate::fixture::{Trial, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::plan::PHASE_NS_MAX;
 
 #[test]
 fn each_event_that_makes_a_trial_doubtful_is_told() {
@@ -68,6 +69,15 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
             |trial| trial.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")],
             Severity::Warning,
             Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 10 },
+        ),
+        (
+            |trial| {
+                // As long as can be: its end was not to come by time.
+                trial.start.trial.effective.phases.measure_ns = PHASE_NS_MAX;
+                trial.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")];
+            },
+            Severity::Warning,
+            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 0 },
         ),
     ]);
 }
