@@ -65,9 +65,20 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: notes.into_iter().map(Note::Fact).chain(remarks).collect(),
+        remarks: told_of_properties(&properties, notes).chain(remarks).collect(),
         resumed: None,
     })
+}
+
+/// What is to be told of properties. A name that no client knows is misspelt more likely than meant.
+pub(super) fn told_of_properties(
+    properties: &ClientProperties,
+    notes: Vec<String>,
+) -> impl Iterator<Item = Note> + use<> {
+    let unknown = properties.notes_of_unknown();
+    notes
+        .into_iter()
+        .map(move |note| if unknown.contains(&note) { Note::Warning(note) } else { Note::Fact(note) })
 }
 
 /// Longest measured window: a quick look is no endurance test.

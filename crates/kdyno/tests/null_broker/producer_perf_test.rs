@@ -34,6 +34,7 @@ fn lines_and_evidence_are_kept_apart() {
         "acks=1",
         "batch.size=16384",
         "linger.ms=0",
+        "linger.mss=5",
         "--topic",
     ];
     let more = ["team-a.load", "--num-records", "6000", "--record-size", "1024", "--throughput", "2000"];
@@ -55,6 +56,7 @@ fn lines_and_evidence_are_kept_apart() {
     assert!(between.iter().any(|line| masked(line) == PROGRESS), "{said:?}");
     for words in [
         "driver  native",
+        "warning: `linger.mss` is no setting of Kafka's clients",
         "response from the intended instant: p50 ",
         "0 records failed, 0 unresolved",
         "no metrics",

@@ -2,7 +2,9 @@
 
 use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::quick::{CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal, topics_tool};
+use crate::commands::quick::{
+    CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal, told_of_properties, topics_tool,
+};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_kafka::admin::AdminError;
@@ -80,7 +82,12 @@ pub(super) fn plan(
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: own.into_iter().chain(notes).map(Note::Fact).chain(remarks).collect(),
+        remarks: own
+            .into_iter()
+            .map(Note::Fact)
+            .chain(told_of_properties(&properties.client, notes))
+            .chain(remarks)
+            .collect(),
         resumed: None,
     })
 }

@@ -3,7 +3,7 @@
 use super::payloads::Payloads;
 use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::quick::{TopicShape, literal};
+use crate::commands::quick::{TopicShape, literal, told_of_properties};
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use crate::given_files;
@@ -87,7 +87,7 @@ pub(super) fn planned(
         scenario_text: text,
         scenario_path: ID.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: notes.into_iter().map(Note::Fact).chain(remarks).collect(),
+        remarks: told_of_properties(&properties.client, notes).chain(remarks).collect(),
         resumed: None,
     })
 }
