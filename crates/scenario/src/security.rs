@@ -93,13 +93,6 @@ impl ClientProperties {
         (own, told)
     }
 
-    /// Those of the notes that tell of names which no client knows, misspelt ones likely.
-    pub fn notes_of_unknown(&self) -> Vec<String> {
-        let unknown: Vec<&Property> =
-            self.others.iter().filter(|property| !is_known(&property.name)).collect();
-        unknown_notes(&unknown)
-    }
-
     /// The same for a load item that Kafka's own Java client carries, which also takes settings that no table has: a newer
     /// release or a fork may know them. Those whose names sound like secrets stay out, for plans are stored.
     pub fn of_java_load(&self, side: Side) -> (Vec<&Property>, Vec<String>) {
@@ -111,6 +104,13 @@ impl ClientProperties {
         let (mut own, _) = self.of_load(side);
         own.extend(passed_on);
         (own, told)
+    }
+
+    /// Those of the notes that tell of names which no client knows, misspelt ones likely.
+    pub fn notes_of_unknown(&self) -> Vec<String> {
+        let unknown: Vec<&Property> =
+            self.others.iter().filter(|property| !is_known(&property.name)).collect();
+        unknown_notes(&unknown)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct RunSummary {
     pub target: Option<String>,
     /// Parameters that `--set` changed: name to printed value.
     pub changed: BTreeMap<String, String>,
+    /// The command line of its first session, as it is kept.
+    pub command_line: Vec<String>,
     /// Trials of the plan; `None`: not known beforehand.
     pub trials_planned: Option<u32>,
     /// Trials that were started.
@@ -78,8 +80,9 @@ fn summary(path: &Path) -> Result<RunSummary, StoreError> {
     let file = RunFile::open(path)?;
     let line = file.line()?;
     let mut sessions = file.sessions()?;
-    let started_unix_ns = sessions.first().map(|(first, _)| first.started_unix_ns);
-    let started_unix_ns = started_unix_ns.ok_or_else(|| StoreError::damaged(path, "it has no session"))?;
+    let first = sessions.first().map(|(first, _)| (first.started_unix_ns, first.command_line.clone()));
+    let (started_unix_ns, command_line) =
+        first.ok_or_else(|| StoreError::damaged(path, "it has no session"))?;
     let count = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
     let end = sessions.pop().and_then(|(_, end)| end);
     Ok(RunSummary {
@@ -91,6 +94,7 @@ fn summary(path: &Path) -> Result<RunSummary, StoreError> {
         profile: line.profile,
         target: line.target,
         changed: line.changed,
+        command_line,
         trials_planned: line.trials_planned,
         trials_started: line.trials_started,
         sessions: count,

@@ -57,12 +57,41 @@ fn cells(run: &RunSummary) -> [String; 7] {
     ]
 }
 
-/// What tells it from other runs of its scenario: the target it was on, the params that `--set` changed.
+/// What tells it from other runs of its scenario: the target it was on, the params that `--set` changed; of a drop-in command,
+/// whose scenario has no params and whose target nobody named, what it was asked for.
 fn differs(run: &RunSummary) -> String {
+    if let Some(asked) = asked(&run.command_line) {
+        return asked;
+    }
     let target = run.target.iter().map(|target| format!("target {target}"));
     let changed = run.changed.iter().map(|(name, value)| format!("{name}={value}"));
     let all: Vec<String> = target.chain(changed).collect();
     if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+}
+
+/// Flags of the drop-in commands that say what load it was. No run file has the name of the topic.
+const TOLD: [&str; 7] =
+    ["num-records", "messages", "record-size", "payload-file", "payload-monotonic", "throughput", "driver"];
+
+/// What a drop-in command was asked for, in its own flags; `None`: it is another command.
+fn asked(command_line: &[String]) -> Option<String> {
+    let command = command_line.get(1)?;
+    if !["producer-perf-test", "consumer-perf-test"].contains(&command.as_str()) {
+        return None;
+    }
+    let mut words = command_line.iter().skip(2).peekable();
+    let mut told = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix("--") else { continue };
+        let (name, value) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value)));
+        if !TOLD.contains(&name) {
+            continue;
+        }
+        // A value may begin with a dash, but only with one.
+        let next = words.peek().filter(|next| !next.starts_with("--")).map(|next| next.as_str());
+        told.push(value.or(next).map_or_else(|| name.to_owned(), |value| format!("{name}={value}")));
+    }
+    Some(told.join(", ")).filter(|told| !told.is_empty())
 }
 
 fn status(run: &RunSummary) -> String {
@@ -99,4 +128,21 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
         "detail": run.end.as_ref().map(|end| &end.detail),
         "ended_unix_ns": run.end.as_ref().map(|end| end.ended_unix_ns),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_drop_in_command_are_told_apart_by_what_was_asked() {
+        let told = |line: &str| asked(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let line = "kdyno producer-perf-test --topic redacted --num-records 6000 --payload-monotonic --throughput -1 --driver java";
+        let expected = "num-records=6000, payload-monotonic, throughput=-1, driver=java";
+        assert_eq!(told(line).as_deref(), Some(expected));
+        let line = "/bin/kdyno consumer-perf-test --topic=redacted --num-records=10 --timeout 5";
+        assert_eq!(told(line).as_deref(), Some("num-records=10"));
+        assert_eq!(told("kdyno run upgrade-check --num-records 5"), None);
+        assert_eq!(told("kdyno"), None);
+    }
 }
