@@ -11,6 +11,7 @@ mod load;
 mod question;
 mod records;
 mod security;
+mod shares;
 mod system;
 
 use crate::secret::SecretRef;
@@ -33,6 +34,7 @@ pub use records::{
     pieces,
 };
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
+pub use shares::FullestShare;
 pub use system::{
     AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, NullBrokerPlan, Price, Storage,
     SystemPlan, TopicPlan, Watched,

@@ -201,7 +201,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
             settings(&topic.config)
         )
     });
-    let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load));
+    let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load, case));
     let clients = case.load.iter().map(|(name, load)| format!("{name}: {}", client_text(load)));
     let warmup = match case.phases.warmup_auto {
         None => units::duration(case.phases.warmup_ns),

@@ -8,7 +8,7 @@ use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{
     AttachedPlan, Caps, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
     Listeners, Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
-    TlsVersion, TransactionsPlan, ValuesPlan,
+    TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
 };
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
@@ -202,6 +202,21 @@ fn the_level_of_compression_that_is_in_force_is_told() {
         let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
         assert!(text.contains(words), "{words}: {text}");
     }
+}
+
+#[test]
+fn the_rate_at_which_an_item_with_work_keeps_up_is_that_of_its_client_with_the_most_partitions() {
+    let mut plan = plan();
+    let case = &mut plan.cases[0];
+    case.topics.get_mut("perf").expect("the topic").partitions = 4;
+    let load = case.load.get_mut("readers").expect("the item");
+    load.clients = 3;
+    let Role::Consume(consume) = &mut load.role else { panic!("it consumes") };
+    consume.work = Some(WorkPlan::Constant { ns: 1_200_000 });
+    let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
+    let words =
+        "833/s of each client at most: together they keep up with 1,667/s, for one has 2 of 4 partitions";
+    assert!(text.contains(words), "{text}");
 }
 
 /// On one line, however it was wrapped.
