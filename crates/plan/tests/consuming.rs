@@ -81,6 +81,18 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
     assert_eq!((told("clients: 3, work: 2ms"), told("clients: 1")), (0, 0));
 }
 
+/// The same work on each record has no name of its own.
+#[test]
+fn a_law_that_there_is_not_has_the_constant_as_a_hint() {
+    let hint = |said: &str| {
+        let error = Scenario::parse_bytes(text(said).as_bytes(), "base.yaml").expect_err("refused");
+        error.hint.unwrap_or_default()
+    };
+    let constant = "allowed here: `exponential`, `zipf`; for a constant write `work: 1200us`";
+    assert_eq!(hint("work: {constant: 1200us}"), constant);
+    assert_eq!(hint("work: {exponentail: 1200us}"), "did you mean `exponential`?");
+}
+
 /// Four partitions are shared out 2, 1 and 1 among three, and the one with two of them has half of all records.
 #[test]
 fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
