@@ -117,6 +117,9 @@ fn a_duet_is_recommended_with_what_each_side_would_have() {
     let alone = alone.replace("  readers: {consume: t}\n", "");
     let told = warned(&alone);
     assert!(told.contains("`--design duet`, both sides at once on null brokers of their own"), "{told}");
+    let (facts, _) = facts(&alone, &asking(comparing(&["rate=1k/s"], &["rate=2k/s"])));
+    let looks = facts.iter().find(|fact| fact.starts_with("looks after")).unwrap();
+    assert!(looks.contains(" starts; smallest") && !looks.contains("clusters"), "{looks}");
 }
 
 #[test]

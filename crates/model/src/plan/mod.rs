@@ -122,6 +122,11 @@ impl Plan {
         found
     }
 
+    /// Whether all its cases are on null brokers: no cluster starts, nothing is written, and nothing is conditioned.
+    pub fn is_on_null_brokers(&self) -> bool {
+        self.every_case().all(|case| matches!(case.system, SystemPlan::NullBroker(_)))
+    }
+
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
     pub fn repeats_planned(&self, case: u32) -> Option<u32> {
         let Strategy::List(listed) = &self.strategy else { return None };

@@ -33,7 +33,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
     out.line(0, &time_text(plan, estimate));
-    out.line(0, &disk_text(plan, estimate));
+    if !plan.is_on_null_brokers() {
+        out.line(0, &disk_text(plan, estimate));
+    }
     out.line(0, &order_text(plan));
     for line in question_lines(plan) {
         out.line(0, &line);

@@ -7,8 +7,8 @@ use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{
     AttachedPlan, Caps, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
-    Listeners, Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
-    TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
+    Listeners, Mechanism, NullBrokerPlan, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl,
+    Security, SystemPlan, TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
 };
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
@@ -389,6 +389,20 @@ fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
     let stays = Estimate { kept_bytes: ESTIMATE.disk_bytes, ..ESTIMATE };
     let text = told(&plan(), &stays);
     assert!(text.contains("disk: 3.00 GiB written by the brokers, replicas included\n"), "{text}");
+}
+
+#[test]
+fn of_null_brokers_neither_bytes_nor_conditioning_are_told() {
+    let mut plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
+    let told = |plan: &Plan| plan_text(plan, &ESTIMATE, PlanDetail::Full, &WIDE);
+    plan.cases[0].system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    assert!(
+        told(&plan).contains("disk:") && told(&plan).contains("conditioning:"),
+        "one case is on a cluster"
+    );
+    plan.cases[1].system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    let text = told(&plan);
+    assert!(!text.contains("disk:") && !text.contains("conditioning:"), "{text}");
 }
 
 #[test]
