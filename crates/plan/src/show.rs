@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::cases::{Chosen, param_value};
-use kdyno_model::metric::Address;
+use kdyno_model::metric::{Address, CLIENT_CPU};
 use kdyno_model::plan::{CasePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -59,6 +59,10 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
         found.extend(metrics.iter().map(|metric| of(name, metric)));
         if case.tells_end_to_end(item) {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));
+        }
+        // What the workers take is no part of it.
+        if cases.iter().any(|case| case.load.get(name).is_some_and(|item| !item.driver.is_native())) {
+            found.push(of(name, CLIENT_CPU));
         }
     }
     found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);

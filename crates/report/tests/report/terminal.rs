@@ -440,6 +440,7 @@ fn live() -> LiveState {
             failed: 120,
             brokers_cpu_percent: Some(143.2),
             workers_cpu_percent: Some(24.0),
+            java_cpu_percent: None,
         },
         remaining_ns: Some(95_000_000_000),
     }
@@ -467,6 +468,13 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
         line(Some(1_204_000))
     );
     assert!(!line(Some(55_190)).contains("lag") && !line(None).contains("lag"));
+}
+
+#[test]
+fn the_live_line_tells_what_java_clients_use() {
+    let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
+    let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
+    assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
 }
 
 #[test]
