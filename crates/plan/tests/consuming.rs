@@ -81,6 +81,16 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
     assert_eq!((told("clients: 3, work: 2ms"), told("clients: 1")), (0, 0));
 }
 
+#[test]
+fn whether_members_and_applications_keep_up_stands_in_the_usual_table() {
+    let has_lag = |said: &str| {
+        let plan = plan(&scenario(said), &Choices::default()).unwrap();
+        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag_records")
+    };
+    assert!(has_lag("group: g") && has_lag("work: 1ms"));
+    assert!(!has_lag("clients: 1"));
+}
+
 /// The same work on each record has no name of its own.
 #[test]
 fn a_law_that_there_is_not_has_the_constant_as_a_hint() {
