@@ -48,6 +48,11 @@ pub(crate) fn is_worker(subject: &Subject) -> bool {
     matches!(subject, Subject::Worker(_))
 }
 
+/// Whether it is the process of a Java client.
+pub(crate) fn is_java_client(subject: &Subject) -> bool {
+    matches!(subject, Subject::Jvm(..))
+}
+
 /// Whether it is a process of the other side of a pair that runs at once.
 pub(crate) fn is_other_side(subject: &Subject) -> bool {
     matches!(subject, Subject::OtherSide(_))

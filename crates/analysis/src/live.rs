@@ -66,6 +66,7 @@ impl Live {
             failed: self.failed,
             brokers_cpu_percent: cpu_percent(&recent.probes, cpu::is_broker),
             workers_cpu_percent: cpu_percent(&recent.probes, cpu::is_worker),
+            java_cpu_percent: cpu_percent(&recent.probes, cpu::is_java_client),
         }
     }
 

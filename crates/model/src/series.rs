@@ -130,4 +130,6 @@ pub struct LiveFigures {
     pub brokers_cpu_percent: Option<f64>,
     /// Newest processor time of all workers, the same way.
     pub workers_cpu_percent: Option<f64>,
+    /// The same of all Java clients.
+    pub java_cpu_percent: Option<f64>,
 }

@@ -393,8 +393,7 @@ pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (Strin
         let is_coarser = is_finer_at_once
             && compare.design == PairDesign::Turns
             && pair_design::may_be_duet(&plan.cases, compare);
-        let is_null = plan.cases.iter().all(|case| matches!(case.system, SystemPlan::NullBroker(_)));
-        let own = if is_null { "null brokers" } else { "clusters" };
+        let own = if plan.is_on_null_brokers() { "null brokers" } else { "clusters" };
         let duet = format!("; `--design duet`, both sides at once on {own} of their own, sees smaller ones");
         format!(
             "the smallest difference that can typically be seen is more than the margin of {}: that the sides are alike \
@@ -404,9 +403,15 @@ pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (Strin
         )
     });
     let looks = listed(&compare.looks);
+    let of = if plan.is_on_null_brokers() { "" } else { " of the clusters" };
     let what = match plan.depth {
-        Depth::Quick => format!("a quick look: {looks} pairs on one start of the clusters, no verdict"),
-        Depth::Verdict => format!("looks after {looks} {}", unit_name(compare.unit)),
+        Depth::Quick => format!("a quick look: {looks} pairs on one start{of}, no verdict"),
+        Depth::Verdict => match compare.unit {
+            EvidenceUnit::Start => format!("looks after {looks} starts{of}"),
+            EvidenceUnit::Pair => format!("looks after {looks} pairs"),
+            EvidenceUnit::Run => format!("looks after {looks} runs"),
+            EvidenceUnit::Cluster => format!("looks after {looks} clusters"),
+        },
     };
     (format!("{what}; smallest differences it can typically see: {}", each.join(", ")), beyond)
 }
@@ -416,14 +421,5 @@ fn listed(looks: &[u32]) -> String {
     match looks.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => looks.join(""),
-    }
-}
-
-fn unit_name(unit: EvidenceUnit) -> &'static str {
-    match unit {
-        EvidenceUnit::Start => "starts of the clusters",
-        EvidenceUnit::Pair => "pairs",
-        EvidenceUnit::Run => "runs",
-        EvidenceUnit::Cluster => "clusters",
     }
 }

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
-use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, Role, StartOffset, WorkPlan};
+use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};
 use kdyno_model::units::count;
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
@@ -64,10 +64,9 @@ fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanE
     }))
 }
 
-/// A sentence for each item whose applications cannot keep up with what is scheduled to be written, and for each that
-/// consumes what the load writes and has no end-to-end latency.
+/// A sentence for each item that consumes what the load writes and has no end-to-end latency.
 pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
-    plan.every_case().flat_map(|case| slow_items(case).into_iter().chain(without_end_to_end(case))).collect()
+    plan.every_case().flat_map(without_end_to_end).collect()
 }
 
 fn without_end_to_end(case: &CasePlan) -> Vec<String> {
@@ -86,19 +85,28 @@ fn without_end_to_end(case: &CasePlan) -> Vec<String> {
     case.load.iter().filter_map(why).collect()
 }
 
+/// A sentence for each item whose applications cannot keep up with what is scheduled to be written.
+pub(crate) fn too_slow(plan: &Plan) -> BTreeSet<String> {
+    plan.every_case().flat_map(slow_items).collect()
+}
+
 fn slow_items(case: &CasePlan) -> Vec<String> {
     let offered_to = |topic: &str| -> f64 {
         let writers = case.load.values().filter(|item| item.topic == topic);
         writers.filter_map(|item| item.role.as_produce()?.rate.peak_per_s()).sum()
     };
     let slow = |(name, item): (&String, &LoadPlan)| {
-        let Role::Consume(consume) = &item.role else { return None };
-        let most_per_s = consume.work?.records_per_s(item.clients);
+        let most_per_s = case.keeps_up_to_per_s(item)?;
         let offered_per_s = offered_to(&item.topic);
+        let why = case.fullest_share(item).map_or_else(String::new, |share| {
+            format!(", for one client has {} of {} partitions,", share.partitions, share.of)
+        });
         (most_per_s < offered_per_s).then(|| {
             format!(
-                "`{name}` works on {} records/s at most, and {} records/s are offered at the highest: its lag grows",
+                "`{name}` keeps up with {} records/s of `{}` at most{why} and {} records/s are offered at the highest: \
+                 its lag grows",
                 count(most_per_s),
+                item.topic,
                 count(offered_per_s)
             )
         })

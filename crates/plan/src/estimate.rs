@@ -273,8 +273,12 @@ fn records(produce: &ProducePlan, span: LoadSpan, case: &CasePlan) -> Option<f64
     }
 }
 
-/// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
+/// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. A null broker
+/// writes nothing.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
+    if matches!(case.system, SystemPlan::NullBroker(_)) {
+        return Some(0);
+    }
     let bytes = producers(case).map(|(produce, span, replicas)| {
         let each = (produce.record_bytes() as f64 + RECORD_BYTES_EXTRA) * f64::from(replicas);
         records(produce, span, case).map(|records| records * each)

@@ -65,6 +65,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         .chain(group::told(plan))
         .chain(probe::told(plan));
     found.extend(facts.map(Note::Fact));
+    found.extend(consume::too_slow(plan).into_iter().map(Note::Warning));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
 }

@@ -2,8 +2,8 @@
 
 use crate::PlanError;
 use crate::cases::{Chosen, param_value};
-use kdyno_model::metric::Address;
-use kdyno_model::plan::{CasePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
+use kdyno_model::metric::{Address, CLIENT_CPU};
+use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::units;
@@ -57,8 +57,17 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
             Role::EndToEnd(_) => &["acked_per_s", "response.p99"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
+        // Of these it is asked whether they keep up.
+        let may_fall_behind = |consume: &ConsumePlan| consume.group.is_some() || consume.work.is_some();
+        if item.role.as_consume().is_some_and(may_fall_behind) {
+            found.push(of(name, "lag_records"));
+        }
         if case.tells_end_to_end(item) {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));
+        }
+        // What the workers take is no part of it.
+        if cases.iter().any(|case| case.load.get(name).is_some_and(|item| !item.driver.is_native())) {
+            found.push(of(name, CLIENT_CPU));
         }
     }
     found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);

@@ -104,10 +104,13 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
 
 #[test]
 fn a_duet_is_recommended_with_what_each_side_would_have() {
-    let warned = |text: &str| {
+    let told_of = |text: &str| {
         let judge = vec!["writers.response.p99:3%".to_owned()];
         let ask = CompareChoices { judge, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
-        let (_, warnings) = facts(text, &asking(ask));
+        facts(text, &asking(ask))
+    };
+    let warned = |text: &str| {
+        let (_, warnings) = told_of(text);
         warnings.into_iter().find(|warning| warning.contains("than the margin")).unwrap()
     };
     let told = warned(BASE);
@@ -117,6 +120,9 @@ fn a_duet_is_recommended_with_what_each_side_would_have() {
     let alone = alone.replace("  readers: {consume: t}\n", "");
     let told = warned(&alone);
     assert!(told.contains("`--design duet`, both sides at once on null brokers of their own"), "{told}");
+    let (told, _) = told_of(&alone);
+    let looks = told.iter().find(|fact| fact.starts_with("looks after")).unwrap();
+    assert!(looks.contains(" starts; smallest") && !looks.contains("clusters"), "{looks}");
 }
 
 #[test]

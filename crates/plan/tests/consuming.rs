@@ -74,11 +74,68 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
         let notes = remarks(&scenario, &choices, &plan).unwrap();
         notes
             .into_iter()
-            .filter(|note| matches!(note, Note::Fact(text) if text.contains("lag grows")))
+            .filter(|note| matches!(note, Note::Warning(text) if text.contains("lag grows")))
             .count()
     };
     assert_eq!(told("clients: 1, work: 2ms"), 1, "500 of 1,000 a second");
     assert_eq!((told("clients: 3, work: 2ms"), told("clients: 1")), (0, 0));
+}
+
+#[test]
+fn whether_members_and_applications_keep_up_stands_in_the_usual_table() {
+    let has_lag = |said: &str| {
+        let plan = plan(&scenario(said), &Choices::default()).unwrap();
+        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag_records")
+    };
+    assert!(has_lag("group: g") && has_lag("work: 1ms"));
+    assert!(!has_lag("clients: 1"));
+}
+
+/// The same work on each record has no name of its own.
+#[test]
+fn a_law_that_there_is_not_has_the_constant_as_a_hint() {
+    let hint = |said: &str| {
+        let error = Scenario::parse_bytes(text(said).as_bytes(), "base.yaml").expect_err("refused");
+        error.hint.unwrap_or_default()
+    };
+    let constant = "allowed here: `exponential`, `zipf`; for a constant write `work: 1200us`";
+    assert_eq!(hint("work: {constant: 1200us}"), constant);
+    assert_eq!(hint("work: {exponentail: 1200us}"), "did you mean `exponential`?");
+}
+
+/// Four partitions are shared out 2, 1 and 1 among three, and the one with two of them has half of all records.
+#[test]
+fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
+    let told = |per_s: &str, readers: &str| {
+        let text = text("clients: 1").replace("partitions: 2", "partitions: 4").replace("1k/s", per_s);
+        let text = text.replace("  readers: {consume: t, clients: 1}", readers);
+        let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
+        let plan = plan(&scenario, &Choices::default()).unwrap();
+        let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        notes.into_iter().find_map(|note| match note {
+            Note::Warning(text) => text.contains("lag grows").then_some(text),
+            Note::Fact(_) => None,
+        })
+    };
+    let three = |group: &str| format!("  readers: {{consume: t, clients: 3, work: 1200us{group}}}");
+    let slow = "`readers` keeps up with 1,667 records/s of `t` at most, for one client has 2 of 4 partitions, and \
+                2,400 records/s are offered at the highest: its lag grows";
+    for group in ["", ", group: g"] {
+        assert_eq!(told("2400/s", &three(group)).as_deref(), Some(slow), "2,500 records/s by all three");
+        assert_eq!(told("1666/s", &three(group)), None);
+    }
+    // Of six clients four have a partition each.
+    assert!(told("3400/s", "  readers: {consume: t, clients: 6, work: 1200us}").is_some());
+    assert_eq!(told("3300/s", "  readers: {consume: t, clients: 6, work: 1200us}"), None);
+    // Members of one group share its partitions, whichever items they are of; of five items one may have none of them.
+    let item = |name: &str, clients: u32| {
+        format!("  {name}: {{consume: t, clients: {clients}, group: g, work: 1200us}}\n")
+    };
+    let two = [item("readers", 2), item("others", 2)].concat();
+    assert_eq!(told("3300/s", two.trim_end()), None, "each has one of four partitions");
+    assert!(told("3400/s", two.trim_end()).is_some());
+    let five: String = (0..5).map(|number| item(&format!("readers{number}"), 1)).collect();
+    assert_eq!(told("9k/s", five.trim_end()), None);
 }
 
 /// A probe: what it is, and what it cannot be.

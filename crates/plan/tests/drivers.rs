@@ -52,6 +52,20 @@ fn kdynos_own_client_is_the_default_and_the_newest_java_client_that_of_java() {
     assert_eq!(java("readers", USED, "client: {driver: java, version: newest}"), newest);
 }
 
+/// What the workers take is next to nothing of what such a client does.
+#[test]
+fn what_a_java_client_costs_stands_in_the_usual_table() {
+    let costs = |writers: &str, readers: &str| {
+        let plan = planned(&text(writers, readers), &Choices::default()).unwrap();
+        let columns = plan.show.columns.into_iter().filter(|column| column.metric.starts_with("client_"));
+        columns.map(|column| column.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(costs(USED, "clients: 1"), [""; 0]);
+    let java = "client: {driver: java}";
+    assert_eq!(costs(java, "clients: 1"), ["writers.client_cpu_us_per_record"]);
+    assert_eq!(costs(USED, java), ["readers.client_cpu_us_per_record"]);
+}
+
 #[test]
 fn a_java_client_is_a_release_or_lies_somewhere_that_counts_from_the_scenario() {
     let client = |version: &str, file: &str| {

@@ -53,6 +53,15 @@ fn its_trials_take_little_beside_the_load() {
 }
 
 #[test]
+fn nothing_is_written() {
+    for rate in ["1k/s", "max"] {
+        let writers = WRITERS.replace("1k/s", rate);
+        let plan = planned("", "", "{partitions: 3}", &writers).unwrap();
+        assert_eq!((estimate(&plan).disk_bytes, plan.is_on_null_brokers()), (Some(0), true), "{rate}");
+    }
+}
+
+#[test]
 fn a_param_chooses_between_kafka_and_none() {
     let text = "kdyno: 1\nid: alone\nquestion: what does Kafka cost?\nparams: {of: 4.1.1}\n\
                 cases: [{of: 4.1.1}, {of: null-broker}]\nsystem: {kafka: $of}\ntopics: {t: {partitions: 1}}\n\

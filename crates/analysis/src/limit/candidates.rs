@@ -18,8 +18,8 @@ use kdyno_model::units;
 /// Share of the clients' time for which answers must have been held back for a quota to be the limit.
 const THROTTLED_SHARE_MIN: f64 = 0.05;
 
-/// Share of the host's processors from which the load generator on it is at its limit too.
-const HOST_FULL_SHARE: f64 = 0.9;
+/// Share of what the host's programs used below which brokers on it are not what fills its processors.
+const BROKERS_SHARE_MIN: f64 = 0.1;
 
 /// Every candidate but the schedule, judged or not.
 pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {
@@ -35,6 +35,21 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Limi
         asked.client_buffer(),
         asked.quota(),
     ]
+}
+
+/// Processor time that the programs on the host used in the window, seconds.
+struct HostUse {
+    /// Workers and Java clients.
+    generator_s: f64,
+    /// Brokers that were probed.
+    brokers_s: f64,
+    others_s: f64,
+}
+
+impl HostUse {
+    fn all_s(&self) -> f64 {
+        self.generator_s + self.brokers_s + self.others_s
+    }
 }
 
 /// An item that produces, in its trial.
@@ -75,7 +90,7 @@ impl Asked<'_> {
             parts.push(format!("it reaches {max}/s against a broker that does nothing"));
             used = Some(used.unwrap_or(0.0).max(share));
         }
-        if let Some(share) = self.host_full_by_generator() {
+        if let Some(share) = self.host_share_of_generator() {
             parts.push(format!(
                 "it used more than the brokers, and than other programs, of a host whose processors were busy for {}",
                 percent(share)
@@ -118,21 +133,49 @@ impl Asked<'_> {
         Some((acked_per_s(self.item, self.window)? / max_per_s, max_per_s))
     }
 
-    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers, and than
-    /// all other programs. Of a duet's host that says nothing of one side.
-    fn host_full_by_generator(&self) -> Option<f64> {
+    /// How busy the shared host is, where the generator has more of its processors than brokers, and than all other
+    /// programs. Of a duet's host that says nothing of one side.
+    fn host_share_of_generator(&self) -> Option<f64> {
         if self.is_of_duet() {
             return None;
         }
+        let of = self.host_use()?;
+        let is_its_own = of.generator_s > of.brokers_s && of.generator_s > of.others_s;
+        cpu::host_busy_share(self.trial.probes(), self.window).filter(|_| is_its_own)
+    }
+
+    /// Who used the processors of the host; `None` where one of them was not probed.
+    fn host_use(&self) -> Option<HostUse> {
         let probes = self.trial.probes();
-        let busy = cpu::host_busy_share(probes, self.window).filter(|busy| *busy >= HOST_FULL_SHARE)?;
         let generators: Vec<Subject> =
             self.trial.workers().into_iter().chain(java::all_processes(self.trial)).collect();
-        let generators = cpu::used_by_all_s(probes, &generators, self.window)?;
-        let brokers = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
+        let generator_s = cpu::used_by_all_s(probes, &generators, self.window)?;
+        let brokers_s = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
         // Of a target the brokers may be among the others.
-        let others = cpu::host_programs_s(probes, self.window)? - generators - brokers;
-        (generators > brokers && generators > others).then_some(busy)
+        let others_s = cpu::host_programs_s(probes, self.window)? - generator_s - brokers_s;
+        Some(HostUse { generator_s, brokers_s, others_s })
+    }
+
+    /// Why a host that is full is not full because of the brokers; `None`: it may be.
+    fn not_by_brokers(&self) -> Option<String> {
+        let system = &self.trial.evidence.start.trial.effective.system;
+        let Some(of) = self.host_use() else {
+            let is_null = matches!(system, SystemPlan::NullBroker(_));
+            return is_null.then(|| "who used the host's processors is not known".to_owned());
+        };
+        let little_s = BROKERS_SHARE_MIN * of.all_s();
+        let (whose, brokers_s, is_little) = match system {
+            // The client is what is measured, as long as it takes more than what does nothing.
+            SystemPlan::NullBroker(_) => ("the null broker", of.brokers_s, of.brokers_s < of.generator_s),
+            SystemPlan::Local(_) => ("the brokers", of.brokers_s, of.brokers_s < little_s),
+            SystemPlan::Attached(_) => {
+                let most_s = of.brokers_s + of.others_s;
+                ("whatever is no load generator", most_s, most_s < little_s)
+            }
+        };
+        let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
+        let (used, all) = (processors(brokers_s), processors(of.all_s()));
+        is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
     }
 
     fn is_of_duet(&self) -> bool {
@@ -159,6 +202,9 @@ impl Asked<'_> {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
             }
             SystemPlan::Local(_) | SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {
+                if let Some(why) = self.not_by_brokers() {
+                    return not_judged(kind, &why);
+                }
                 let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
                     return not_judged(kind, "the host was not probed");
                 };

@@ -1,11 +1,12 @@
 //! Items that Kafka's Java client carries: what their processes cost, and what is not known of them.
 
 use crate::fixture::{S, STAGES_NS, Trial, closed_loop, event, histogram};
+use crate::limit;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
-use kdyno_model::plan::{Driver, JavaClient, JavaDriver, TopicPlan};
+use kdyno_model::plan::{Driver, JavaClient, JavaDriver, NullBrokerPlan, SystemPlan, TopicPlan};
 use kdyno_model::sample::{Phase, ProbeReading, Timing, series};
 use std::collections::BTreeMap;
 
@@ -170,6 +171,59 @@ fn limits_that_rest_on_requests_and_batches_are_not_judged() {
     let generator = of(LimitKind::Generator);
     assert!(generator.detail.contains("its Java client used 0.250 processors"), "{}", generator.detail);
     assert_eq!(limit.named, LimitKind::Unknown);
+}
+
+/// Its process uses so many processors, and so much of the host's two is busy.
+fn filling(processors: f64, busy: f64) -> Trial {
+    let mut trial = by_java();
+    trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
+    trial.counter(WRITER, series::JVM_CPU_S_TOTAL, processors);
+    limit::host_busy(&mut trial, busy);
+    trial
+}
+
+/// The broker takes 1.2 % of a core, the client 1.3 cores, the worker 0.3.
+#[test]
+fn processors_that_a_java_client_fills_before_a_null_broker_are_the_generators() {
+    let before_null_broker = |busy| {
+        let mut trial = filling(1.3, busy);
+        trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
+        trial.probes.retain(|reading| reading.subject != Subject::Broker(1));
+        limit::used_times(&mut trial, 0.03, |subject| matches!(subject, Subject::Broker(_)));
+        trial
+    };
+    let mut trial = before_null_broker(0.83);
+    let found = limit::limit(&trial);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::Generator)));
+    limit::close(found.headroom, 1.0 / 0.83 - 1.0);
+    let brokers = limit::of(&found, LimitKind::BrokerProcessors);
+    assert_eq!(brokers.used, None);
+    assert!(brokers.detail.contains("used 0.0120 of the 1.66 processors"), "{}", brokers.detail);
+    trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
+    let unread = limit::limit(&trial);
+    assert_eq!(
+        limit::of(&unread, LimitKind::BrokerProcessors).used,
+        None,
+        "what the client used is not known"
+    );
+    let mut trial = before_null_broker(0.97);
+    trial.writers().rate = closed_loop();
+    assert_eq!(limit::limit(&trial).named, LimitKind::Generator);
+}
+
+#[test]
+fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
+    let with_brokers = |times| {
+        let mut trial = filling(1.3, 0.97);
+        trial.writers().rate = closed_loop();
+        limit::used_times(&mut trial, times, |subject| matches!(subject, Subject::Broker(_)));
+        limit::limit(&trial)
+    };
+    // 0.12 and 0.24 of 1.94 processors.
+    let (little, more) = (with_brokers(0.2), with_brokers(0.4));
+    assert_eq!((little.named, more.named), (LimitKind::Generator, LimitKind::Generator));
+    assert_eq!(limit::of(&little, LimitKind::BrokerProcessors).used, None);
+    limit::close(limit::of(&more, LimitKind::BrokerProcessors).used, 0.97);
 }
 
 #[test]

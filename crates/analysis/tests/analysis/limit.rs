@@ -19,7 +19,7 @@ fn limits(trial: &Trial) -> Vec<Limit> {
     limits.collect()
 }
 
-fn limit(trial: &Trial) -> Limit {
+pub fn limit(trial: &Trial) -> Limit {
     let mut found = limits(trial);
     assert_eq!(found.len(), 1, "one item produces: {found:?}");
     let limit = found.remove(0);
@@ -27,11 +27,11 @@ fn limit(trial: &Trial) -> Limit {
     limit
 }
 
-fn of(limit: &Limit, kind: LimitKind) -> &LimitEvidence {
+pub fn of(limit: &Limit, kind: LimitKind) -> &LimitEvidence {
     limit.evidence.iter().find(|one| one.kind == kind).unwrap()
 }
 
-fn close(found: Option<f64>, wanted: f64) {
+pub fn close(found: Option<f64>, wanted: f64) {
     assert!(found.is_some_and(|found| (found - wanted).abs() < 1e-3), "{found:?} is not {wanted}");
 }
 
@@ -44,7 +44,7 @@ fn at_maximum() -> Trial {
 }
 
 /// So much of the host's two processors is busy, by brokers or by others.
-fn host_busy(trial: &mut Trial, share: f64) {
+pub fn host_busy(trial: &mut Trial, share: f64) {
     for reading in trial.probes.iter_mut().filter(|reading| reading.subject == Subject::Host) {
         let t = (reading.at_ns - 300_000_000) as f64 / S as f64 + 1.0;
         match reading.series.as_str() {
@@ -55,7 +55,7 @@ fn host_busy(trial: &mut Trial, share: f64) {
     }
 }
 
-fn used_times(trial: &mut Trial, times: f64, is_one: fn(&Subject) -> bool) {
+pub fn used_times(trial: &mut Trial, times: f64, is_one: fn(&Subject) -> bool) {
     for reading in trial.probes.iter_mut().filter(|reading| is_one(&reading.subject)) {
         let used = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
         if used.contains(&reading.series.as_str()) {

@@ -121,6 +121,17 @@ fn processor_time_of_all_brokers_is_summed() {
     }
     assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
     assert_eq!(Live::default().figures(&trial, 2).workers_cpu_percent, None);
+    assert_eq!(Live::default().figures(&trial, 2).java_cpu_percent, None);
+    // A Java client tells its own in one counter.
+    for (second, used_s) in [(0, 0.0), (1, 0.5), (2, 0.75)] {
+        trial.probes.push(ProbeReading {
+            at_ns: second * S.cast_signed(),
+            subject: Subject::Jvm(0, 1),
+            series: series::JVM_CPU_S_TOTAL.into(),
+            value: used_s,
+        });
+    }
+    assert_eq!(Live::default().figures(&trial, 2).java_cpu_percent, Some(25.0));
 }
 
 /// Each stream of consumers says it in one of its rows of a second.

@@ -11,6 +11,7 @@ mod load;
 mod question;
 mod records;
 mod security;
+mod shares;
 mod system;
 
 use crate::secret::SecretRef;
@@ -33,6 +34,7 @@ pub use records::{
     pieces,
 };
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
+pub use shares::FullestShare;
 pub use system::{
     AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, NullBrokerPlan, Price, Storage,
     SystemPlan, TopicPlan, Watched,
@@ -118,6 +120,11 @@ impl Plan {
             }
         }
         found
+    }
+
+    /// Whether all its cases are on null brokers: no cluster starts, nothing is written, and nothing is conditioned.
+    pub fn is_on_null_brokers(&self) -> bool {
+        self.every_case().all(|case| matches!(case.system, SystemPlan::NullBroker(_)))
     }
 
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.

@@ -11,13 +11,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::QueueGrowth { item, start_s, growth_s, allowed_s } => told(
             item,
             &[*start_s, *growth_s, *allowed_s],
-            format!(
-                "{item}: the queue held {} of the offered load when the window began and {} more when it ended, where {} \
-                 is allowed: latencies include the time in it",
-                numbers.seconds(0),
-                numbers.seconds(1),
-                numbers.seconds(2)
-            ),
+            queue_words(item, numbers),
             "offer less, lengthen `phases.warmup`, or ask for `rate: max` when the maximum is the question",
         ),
         Caveat::FewRecords { item, quantile, beyond } => told(
@@ -47,6 +41,21 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         }
         _ => failures(caveat, numbers),
     }
+}
+
+/// A queue that was too long when the window began and grew no further is told as that: nothing more is nothing wrong.
+fn queue_words(item: &str, numbers: &Numbers<'_>) -> String {
+    let (start, growth, allowed) = (numbers.seconds(0), numbers.seconds(1), numbers.seconds(2));
+    let what = if numbers.are_nothing(1) {
+        format!(
+            "was too long when the window began: it held {start} of the offered load, where {allowed} is allowed, and grew no further"
+        )
+    } else {
+        format!(
+            "held {start} of the offered load when the window began and {growth} more when it ended, where {allowed} is allowed"
+        )
+    };
+    format!("{item}: the queue {what}: latencies include the time in it")
 }
 
 /// Records that were not acknowledged at once, or not fetched.

@@ -41,6 +41,11 @@ impl Numbers<'_> {
         self.ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
     }
 
+    /// Whether one is above 0 in none of the caveats.
+    pub(super) fn are_nothing(&self, index: usize) -> bool {
+        self.ranges.get(index).is_some_and(|(_, high)| *high <= 0.0)
+    }
+
     pub(super) fn count(&self, index: usize) -> String {
         self.text(index, units::count)
     }

@@ -93,6 +93,7 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         failed,
         brokers_cpu_percent,
         workers_cpu_percent,
+        java_cpu_percent,
     } = state.figures;
     let count = |number: u64| units::count(number as f64);
     // What is nearly all of the offered rate is not said beside it.
@@ -119,10 +120,9 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         out.push((0, format!("failed {}", count(failed))));
     }
     if let (Some(brokers), Some(workers)) = (brokers_cpu_percent, workers_cpu_percent) {
-        out.push((
-            3,
-            format!("brokers {:.0} workers {:.0} % of one core", brokers.max(0.0), workers.max(0.0)),
-        ));
+        let java = java_cpu_percent.map_or_else(String::new, |java| format!(" java {:.0}", java.max(0.0)));
+        let (brokers, workers) = (brokers.max(0.0), workers.max(0.0));
+        out.push((3, format!("brokers {brokers:.0} workers {workers:.0}{java} % of one core")));
     }
     if let Some(remaining) = state.remaining_ns {
         out.push((2, format!("{} left", units::duration(remaining))));

@@ -4,8 +4,8 @@ use crate::caveats::sentence;
 use crate::units::{self, plural};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::plan::{
-    Arrivals, ConsumePlan, Driver, Fill, GroupPlan, JavaDriver, LoadPlan, LoadSpan, Partitioner, Payload,
-    ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
+    Arrivals, CasePlan, ConsumePlan, Driver, Fill, GroupPlan, JavaDriver, LoadPlan, LoadSpan, Partitioner,
+    Payload, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
 };
 
 /// The settings of its clients.
@@ -39,7 +39,7 @@ fn driver_text(driver: &Driver) -> String {
 }
 
 /// What its clients do.
-pub(super) fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
+pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<String> {
     let clients = plural(load.clients, "client");
     match &load.role {
         Role::Produce(produce) => {
@@ -69,14 +69,14 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             };
             let (topic, span, driver) = (&load.topic, span_text(load.span), driver_text(&load.driver));
             let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}{driver}");
-            let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
+            let work = consume.work.map(|work| format!("  {}", work_text(work, load, case)));
             std::iter::once(what).chain(work).collect()
         }
     }
 }
 
 /// How long each record takes its application, and how many that lets through.
-fn work_text(work: WorkPlan, clients: u32) -> String {
+fn work_text(work: WorkPlan, load: &LoadPlan, case: &CasePlan) -> String {
     let time = |ns: u64| units::exact_duration(ns as f64);
     let law = match work {
         WorkPlan::Constant { ns } => format!("{} of work on each record", time(ns)),
@@ -90,8 +90,19 @@ fn work_text(work: WorkPlan, clients: u32) -> String {
             units::duration(work.mean_ns() as u64)
         ),
     };
-    let most_per_s = work.records_per_s(clients);
-    format!("{law}: {}/s in all at most", units::count(most_per_s))
+    let each_per_s = units::count(work.records_per_s(1));
+    match (case.keeps_up_to_per_s(load), case.fullest_share(load)) {
+        (Some(most_per_s), Some(share)) => format!(
+            "{law}, {each_per_s}/s of each client at most: together they keep up with {}/s, for one has {} of {}",
+            units::count(most_per_s),
+            share.partitions,
+            plural(share.of, "partition")
+        ),
+        (Some(most_per_s), None) => {
+            format!("{law}, {each_per_s}/s of each client at most: {}/s in all", units::count(most_per_s))
+        }
+        (None, _) => format!("{law}, {each_per_s}/s of each client at most"),
+    }
 }
 
 /// When a load item comes and goes, where that is in the measure phase.

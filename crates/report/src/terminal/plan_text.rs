@@ -33,7 +33,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
     out.line(0, &time_text(plan, estimate));
-    out.line(0, &disk_text(plan, estimate));
+    if !plan.is_on_null_brokers() {
+        out.line(0, &disk_text(plan, estimate));
+    }
     out.line(0, &order_text(plan));
     for line in question_lines(plan) {
         out.line(0, &line);
@@ -201,7 +203,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
             settings(&topic.config)
         )
     });
-    let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load));
+    let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load, case));
     let clients = case.load.iter().map(|(name, load)| format!("{name}: {}", client_text(load)));
     let warmup = match case.phases.warmup_auto {
         None => units::duration(case.phases.warmup_ns),

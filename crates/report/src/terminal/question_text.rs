@@ -12,10 +12,10 @@ use kdyno_model::plan::{
 pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
     let mut lines = match &plan.strategy {
         Strategy::List(_) => Vec::new(),
-        Strategy::Compare(compare) => compare_lines(compare, plan.depth),
+        Strategy::Compare(compare) => compare_lines(compare, plan),
         Strategy::Find(find) => find_lines(find, plan.depth),
     };
-    if let Some(conditioning) = plan.conditioning {
+    if let Some(conditioning) = plan.conditioning.filter(|_| !plan.is_on_null_brokers()) {
         let is_duet = matches!(&plan.strategy, Strategy::Compare(of) if of.design == PairDesign::Duet);
         lines.push(format!(
             "conditioning: load for {} to {} on each fresh cluster before its first trial{}, which stands in no table",
@@ -28,7 +28,7 @@ pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
     lines
 }
 
-fn compare_lines(compare: &ComparePlan, depth: Depth) -> Vec<String> {
+fn compare_lines(compare: &ComparePlan, plan: &Plan) -> Vec<String> {
     let [a, b] = &compare.labels;
     let changes = if compare.changes.is_empty() { "nothing".to_owned() } else { compare.changes.join("; ") };
     let judged: Vec<String> = compare.judge.iter().map(judge_text).collect();
@@ -43,10 +43,10 @@ fn compare_lines(compare: &ComparePlan, depth: Depth) -> Vec<String> {
         PairDesign::Turns => ("both sides", ""),
         PairDesign::Duet => ("both sides at once,", ", both sides at once, under the same arrivals"),
     };
-    let design = match depth {
+    let of = if plan.is_on_null_brokers() { "" } else { " of the clusters" };
+    let design = match plan.depth {
         Depth::Quick => format!(
-            "quick look: {} on one start of the clusters, in drawn order{together}; it says what these starts show and is no \
-             verdict",
+            "quick look: {} on one start{of}, in drawn order{together}; it says what these starts show and is no verdict",
             pairs(compare.looks.last().copied().unwrap_or_default())
         ),
         Depth::Verdict => format!(

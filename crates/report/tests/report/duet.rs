@@ -122,6 +122,7 @@ fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) 
             failed: u64::from(p99_ns.is_none()) * 7,
             brokers_cpu_percent: Some(40.0),
             workers_cpu_percent: Some(10.0),
+            java_cpu_percent: None,
         },
         remaining_ns: Some(95_000_000_000),
     }

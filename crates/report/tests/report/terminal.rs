@@ -7,8 +7,8 @@ use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{
     AttachedPlan, Caps, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
-    Listeners, Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
-    TlsVersion, TransactionsPlan, ValuesPlan,
+    Listeners, Mechanism, NullBrokerPlan, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl,
+    Security, SystemPlan, TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
 };
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
@@ -219,6 +219,21 @@ fn the_level_of_compression_that_is_in_force_is_told() {
     }
 }
 
+#[test]
+fn the_rate_at_which_an_item_with_work_keeps_up_is_that_of_its_client_with_the_most_partitions() {
+    let mut plan = plan();
+    let case = &mut plan.cases[0];
+    case.topics.get_mut("perf").expect("the topic").partitions = 4;
+    let load = case.load.get_mut("readers").expect("the item");
+    load.clients = 3;
+    let Role::Consume(consume) = &mut load.role else { panic!("it consumes") };
+    consume.work = Some(WorkPlan::Constant { ns: 1_200_000 });
+    let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
+    let words =
+        "833/s of each client at most: together they keep up with 1,667/s, for one has 2 of 4 partitions";
+    assert!(text.contains(words), "{text}");
+}
+
 /// On one line, however it was wrapped.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -392,6 +407,20 @@ fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
 }
 
 #[test]
+fn of_null_brokers_neither_bytes_nor_conditioning_are_told() {
+    let mut plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
+    let told = |plan: &Plan| plan_text(plan, &ESTIMATE, PlanDetail::Full, &WIDE);
+    plan.cases[0].system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    assert!(
+        told(&plan).contains("disk:") && told(&plan).contains("conditioning:"),
+        "one case is on a cluster"
+    );
+    plan.cases[1].system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    let text = told(&plan);
+    assert!(!text.contains("disk:") && !text.contains("conditioning:"), "{text}");
+}
+
+#[test]
 fn that_conditioning_as_fast_as_it_goes_writes_more_is_told() {
     let plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
     let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
@@ -426,6 +455,7 @@ fn live() -> LiveState {
             failed: 120,
             brokers_cpu_percent: Some(143.2),
             workers_cpu_percent: Some(24.0),
+            java_cpu_percent: None,
         },
         remaining_ns: Some(95_000_000_000),
     }
@@ -453,6 +483,13 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
         line(Some(1_204_000))
     );
     assert!(!line(Some(55_190)).contains("lag") && !line(None).contains("lag"));
+}
+
+#[test]
+fn the_live_line_tells_what_java_clients_use() {
+    let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
+    let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
+    assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
 }
 
 #[test]

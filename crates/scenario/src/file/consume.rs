@@ -1,6 +1,6 @@
 //! A load item that consumes, as typed.
 
-use crate::input::InputError;
+use crate::input::{InputError, meant, quoted};
 use crate::keys;
 use crate::walk::{Fields, scalar};
 use crate::yaml::{Node, Typed};
@@ -49,11 +49,26 @@ fn work(fields: &Fields<'_>) -> Result<WorkFile, InputError> {
     let Some(node @ Node::Map(..)) = fields.get("work") else {
         return fields.required("work").map(WorkFile::Constant);
     };
-    let (law, node) = Fields::of(node, &keys::WORK)?.single()?;
+    let fields = Fields::of(node, &keys::WORK).map_err(|error| with_constant(error, node))?;
+    let (law, node) = fields.single()?;
     if law == "exponential" {
         return scalar(node, law).map(WorkFile::Exponential);
     }
     let zipf = Fields::of(node, &keys::ZIPF_WORK)?;
     let (least, most) = (zipf.required("least")?, zipf.required("most")?);
     Ok(WorkFile::Zipf { least, most, s: zipf.required("s")? })
+}
+
+/// An error in a map of which the only key is no law's name: what is the same on each record is no map.
+fn with_constant(error: InputError, node: &Node) -> InputError {
+    let Node::Map(_, fields) = node else { return error };
+    let [(key, Node::Scalar(time))] = fields.as_slice() else { return error };
+    if meant(&key.text, keys::WORK.keys.iter().map(|key| key.name)).is_some() {
+        return error;
+    }
+    let hint = error
+        .hint
+        .clone()
+        .map(|hint| format!("{hint}; for a constant write {}", quoted(&format!("work: {}", time.text))));
+    error.maybe_hint(hint)
 }

@@ -1,0 +1,61 @@
+//! How the partitions of a topic are shared out among those who consume it, and what the one with the most of them can do.
+
+use super::{CasePlan, LoadPlan, SystemPlan};
+
+/// The partitions of the client of an item that has the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullestShare {
+    /// How many it has, at least 1.
+    pub partitions: u32,
+    /// How many the topic has.
+    pub of: u32,
+}
+
+impl CasePlan {
+    /// What the client of an item has that has the most of its topic's partitions: those that kdyno assigns and members of a
+    /// group have as many as the others, or one more. `None` where that is not known before the run: how many partitions an
+    /// existing topic of a target has, or whether any is left for this item's members of a group.
+    pub fn fullest_share(&self, item: &LoadPlan) -> Option<FullestShare> {
+        if self.is_existing(&item.topic) {
+            return None;
+        }
+        let of = self.topics.get(&item.topic)?.partitions;
+        let members = self.sharing_clients(item);
+        let least = u64::from(of).checked_div(members)?;
+        // So many of all have one more: those of other items first.
+        let fuller = u64::from(of) % members;
+        let has_one = fuller > members.saturating_sub(u64::from(item.clients));
+        let partitions =
+            u32::try_from(least + u64::from(has_one)).ok().filter(|partitions| *partitions > 0)?;
+        Some(FullestShare { partitions, of })
+    }
+
+    /// Most records per second of its topic with which an item that works on each of them keeps up in the mean, where all
+    /// partitions get equally many: the client that has the most of them falls behind first. `None`: it does not work on
+    /// records, or may have no partition.
+    pub fn keeps_up_to_per_s(&self, item: &LoadPlan) -> Option<f64> {
+        let each_per_s = item.role.as_consume()?.work?.records_per_s(1);
+        let times = match self.fullest_share(item) {
+            Some(share) => f64::from(share.of) / f64::from(share.partitions),
+            // Equal shares let the most through.
+            None if self.is_existing(&item.topic) => self.sharing_clients(item) as f64,
+            None => return None,
+        };
+        Some(each_per_s * times)
+    }
+
+    /// Whether a topic is one that a target has.
+    fn is_existing(&self, topic: &str) -> bool {
+        matches!(&self.system, SystemPlan::Attached(target) if target.topics.contains_key(topic))
+    }
+
+    /// The clients among which the topic of an item is shared out: all members of its group that read this topic, or the
+    /// item's own.
+    fn sharing_clients(&self, item: &LoadPlan) -> u64 {
+        let Some(group) = item.role.group() else { return u64::from(item.clients) };
+        let is_of = |other: &&LoadPlan| {
+            other.topic == item.topic && other.role.group().is_some_and(|other| other.name == group.name)
+        };
+        self.load.values().filter(is_of).map(|other| u64::from(other.clients)).sum()
+    }
+}
