@@ -441,6 +441,16 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
 }
 
 #[test]
+fn the_live_line_of_a_drain_tells_its_longest_time_as_a_bound() {
+    let line = |trial| {
+        let state = LiveState { phase: Phase::Drain, trial: TrialId(trial), ..live() };
+        live_line(&state, &TextOptions { width: 240, colour: false })
+    };
+    assert!(line(4).ends_with(" · at most 1 min 35 s left"), "{}", line(4));
+    assert!(line(2).contains(" · drain 23 s · ") && !line(2).contains("left"), "{}", line(2));
+}
+
+#[test]
 fn the_live_line_of_a_start_states_no_rate() {
     let line = live_line(&LiveState { phase: Phase::Startup, ..live() }, &NARROW);
     assert_eq!(line, "2/4 · brokers=6 · startup 23 s");
