@@ -5,6 +5,7 @@ mod hidden;
 mod listeners;
 mod perf_test;
 mod question;
+mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use hidden::{
@@ -14,6 +15,7 @@ pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
+use values::{mode, name_and_value, number};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
@@ -178,10 +180,10 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
     pub(crate) topic: Option<String>,
     /// Partitions of the topic that is made for this and deleted afterwards
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = number(1, u32::MAX))]
     pub(crate) partitions: u32,
     /// Replicas of each partition [default: 3, or as many as there are brokers]
-    #[arg(long)]
+    #[arg(long, value_parser = number(1, u32::MAX))]
     pub(crate) replicas: Option<u32>,
     /// Acknowledgements to wait for: 0, 1 or all [default: all, or what --command-config says]
     #[arg(long, value_parser = ["0", "1", "all"])]
@@ -275,7 +277,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
     /// Number of the trial (hlog only)
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) trial: u32,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -324,7 +326,7 @@ pub(crate) struct ClusterUpArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["kafka", "home"], value_hint = ValueHint::DirPath)]
     pub(crate) source: Option<PathBuf>,
     /// Number of brokers
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 1, value_parser = number(1, 64))]
     pub(crate) brokers: u32,
     /// How metadata is kept: kraft, controllers=N or zookeeper=N
     #[arg(long, default_value = "kraft", value_parser = mode)]
@@ -379,7 +381,7 @@ pub(crate) struct NullBrokerArgs {
     #[arg(long, default_value_t = 9092)]
     pub(crate) port: u16,
     /// Partitions of every topic it is asked for
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 1, value_parser = number(1, 10_000))]
     pub(crate) partitions: u32,
     /// Answer fetches with a batch of so many records of each partition, without end; with nothing unless it is given
     #[arg(long, value_name = "RECORDS")]
@@ -431,59 +433,13 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// `NAME=VALUE`; the value may hold further `=`.
-fn name_and_value(typed: &str) -> Result<(String, String), String> {
-    match typed.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("expected NAME=VALUE".to_owned()),
-    }
-}
-
-/// A time with its unit; ns.
-fn time(typed: &str) -> Result<u64, String> {
-    kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
-}
-
-/// `kraft`, `controllers=N` or `zookeeper=N`.
-fn mode(typed: &str) -> Result<kdyno_model::plan::Mode, String> {
-    use kdyno_model::plan::Mode;
-    let (name, number) = match typed.split_once('=') {
-        Some((name, number)) => (name, number.parse::<u32>().ok()),
-        None => (typed, Some(1)),
-    };
-    match (name, number) {
-        ("kraft", Some(1)) => Ok(Mode::KraftCombined),
-        ("controllers", Some(controllers)) if controllers > 0 => Ok(Mode::KraftControllers { controllers }),
-        ("zookeeper", Some(nodes)) if nodes == 1 || nodes == 3 => Ok(Mode::Zookeeper { nodes }),
-        _ => Err("expected kraft, controllers=N, zookeeper=1 or zookeeper=3".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
-    use kdyno_model::plan::Mode;
 
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_value_may_hold_an_equals_sign() {
-        assert_eq!(name_and_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
-        assert!(name_and_value("a").is_err());
-        assert!(name_and_value("=a").is_err());
-    }
-
-    #[test]
-    fn modes_are_read_as_printed_in_the_help() {
-        assert_eq!(mode("kraft"), Ok(Mode::KraftCombined));
-        assert_eq!(mode("controllers=3"), Ok(Mode::KraftControllers { controllers: 3 }));
-        assert_eq!(mode("zookeeper=1"), Ok(Mode::Zookeeper { nodes: 1 }));
-        assert!(mode("zookeeper=2").is_err());
-        assert!(mode("controllers=0").is_err());
-        assert!(mode("raft").is_err());
     }
 }

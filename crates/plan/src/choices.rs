@@ -3,6 +3,7 @@
 use kdyno_model::plan::{Depth, PairDesign};
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
+use std::path::Path;
 
 /// The one error of planning; it names file, line and column, or the option, and what is allowed.
 pub type PlanError = InputError;
@@ -11,6 +12,17 @@ pub type PlanError = InputError;
 /// lowercase clause about the file. Planning itself reads nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
+
+/// Tells whether a file or folder is there. Planning itself looks at nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Paths(pub fn(&Path) -> bool);
+
+impl Default for Paths {
+    /// Nobody looks: a plan is made all the same.
+    fn default() -> Self {
+        Self(|_| true)
+    }
+}
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +63,8 @@ pub struct Choices {
     pub budget_ns: Option<u64>,
     /// Reads the files that the scenario names.
     pub files: Files,
+    /// Looks for the Java clients that the scenario names.
+    pub paths: Paths,
 }
 
 impl Choices {

@@ -101,14 +101,20 @@ fn client(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<(JavaClient, Op
     Ok((JavaClient::Version(version.text.clone()), Some(version)))
 }
 
-/// A path counts from the scenario, what was typed by hand from where that was.
+/// A path counts from the scenario, what was typed by hand from where that was. There has to be something.
 fn path(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<PathBuf, PlanError> {
     let path = PathBuf::from(reader.filled(typed, key)?);
-    if typed.place == Place::default() {
+    let (path, from) = if typed.place == Place::default() {
+        (path, "what is typed by hand counts from the current folder")
+    } else {
+        let folder = Path::new(reader.scenario.file_name()).parent().unwrap_or(Path::new(""));
+        (folder.join(path), "a path counts from the folder of the scenario")
+    };
+    if (reader.paths.0)(&path) {
         return Ok(path);
     }
-    let folder = Path::new(reader.scenario.file_name()).parent().unwrap_or(Path::new(""));
-    Ok(folder.join(path))
+    let what = if key == "jar" { "file" } else { "folder" };
+    Err(reader.wrong(typed, format!("`{key}`: there is no {what} {}", path.display())).hint(from))
 }
 
 fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanError> {
@@ -119,6 +125,7 @@ fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanE
         let option = reader.filled(typed, "jvm")?;
         // What does not begin so would be taken for the class to run.
         if option.starts_with('-') {
+            has_size(reader, typed, &option)?;
             return Ok(option);
         }
         let message = format!("`jvm`: {} is no option of Java", quoted(&option));
@@ -127,6 +134,30 @@ fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanE
             .hint("options begin with `-`, e.g. `-Xmx1g`, each an entry of its own"))
     };
     typed.jvm.iter().map(one).collect()
+}
+
+/// Options that say a size right behind their name; Java does not start with one that it cannot read.
+const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
+
+/// Refuses an option of a JVM whose size is none.
+pub(crate) fn has_size(reader: &Reader<'_>, typed: &Typed, option: &str) -> Result<(), PlanError> {
+    match SIZES.iter().find_map(|name| option.strip_prefix(name)) {
+        Some(size) if !is_size(size) => {
+            let message = format!("`jvm`: {} says no size that Java takes", quoted(option));
+            Err(reader
+                .wrong(typed, message)
+                .hint("a whole number of bytes, or with k, m, g or t behind it, e.g. `-Xmx1g`"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_size(text: &str) -> bool {
+    let number = text.strip_suffix(|unit: char| "kmgt".contains(unit.to_ascii_lowercase())).unwrap_or(text);
+    match number.strip_prefix("0x") {
+        Some(number) => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_hexdigit()),
+        None => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
+    }
 }
 
 fn not_carried(reader: &Reader<'_>, typed: &Typed, what: &str, hint: &str) -> PlanError {

@@ -44,7 +44,8 @@ mod system;
 mod topic_settings;
 
 pub use choices::{
-    Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, PlanError, SideChoices,
+    Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, Paths, PlanError,
+    SideChoices,
 };
 pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,

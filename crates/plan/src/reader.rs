@@ -1,7 +1,7 @@
 //! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
 
 use crate::cases::Case;
-use crate::{Files, PlanError};
+use crate::{Files, Paths, PlanError};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
@@ -14,11 +14,13 @@ pub(crate) struct Reader<'a> {
     pub case: &'a Case,
     /// Reads the files that the scenario names.
     pub files: Files,
+    /// Looks for the Java clients that the scenario names.
+    pub paths: Paths,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(scenario: &'a Scenario, case: &'a Case) -> Self {
-        Self { scenario, case, files: Files::default() }
+        Self { scenario, case, files: Files::default(), paths: Paths::default() }
     }
 
     /// An error at a value, which names the case when there are several.

@@ -1,6 +1,7 @@
 //! The system under test and its topics.
 
 use crate::PlanError;
+use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::null_broker;
 use crate::reader::Reader;
@@ -77,7 +78,7 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         mode,
         brokers,
         heap_bytes: reader.bytes(&typed.heap, "heap", HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?,
-        jvm_options: typed.jvm.iter().map(|option| reader.filled(option, "jvm")).collect::<Result<_, _>>()?,
+        jvm_options: typed.jvm.iter().map(|option| jvm_option(reader, option)).collect::<Result<_, _>>()?,
         config: settings(reader, &typed.config, Owner::Broker)?,
         cpus,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
@@ -85,6 +86,12 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         listeners,
         is_second: false,
     })
+}
+
+fn jvm_option(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+    let option = reader.filled(typed, "jvm")?;
+    driver::has_size(reader, typed, &option)?;
+    Ok(option)
 }
 
 fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {

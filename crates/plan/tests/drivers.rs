@@ -7,7 +7,7 @@ mod common;
 use common::{asking, compared, comparing, facts, planned};
 use kdyno_model::plan::{Driver, JavaClient, JavaDriver, LoadPlan, Role};
 use kdyno_model::version::NEWEST;
-use kdyno_plan::{Choices, estimate, plan};
+use kdyno_plan::{Choices, Paths, estimate, plan};
 use kdyno_scenario::Scenario;
 use std::path::PathBuf;
 
@@ -87,6 +87,25 @@ fn a_java_client_is_a_release_or_lies_somewhere_that_counts_from_the_scenario() 
 }
 
 #[test]
+fn a_java_client_that_is_not_there_is_refused_where_it_is_named() {
+    let nothing = Choices { paths: Paths(|_| false), ..Choices::default() };
+    let told = |version: &str| {
+        let writers = format!("client: {{driver: $driver, version: {version}}}");
+        let scenario = Scenario::parse(&text(&writers, "clients: 1"), "of/s.yaml").unwrap();
+        plan(&scenario, &nothing).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (version, sentence) in [
+        ("{home: /nope}", "`home`: there is no folder /nope"),
+        ("{source: ../k}", "`source`: there is no folder of/../k"),
+        ("{jar: k.jar}", "`jar`: there is no file of/k.jar"),
+    ] {
+        let error = told(version).expect_err(version);
+        assert!(error.starts_with("of/s.yaml:7:") && error.contains(sentence), "{error}");
+    }
+    assert_eq!(told("4.1.1"), Ok(()), "a release lies nowhere yet");
+}
+
+#[test]
 fn settings_are_passed_on_in_javas_units() {
     assert_eq!(
         properties("acks: all, linger.ms: $linger, batch.size: 64KiB, buffer.memory: 64MiB, retries: 3"),
@@ -142,6 +161,12 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         ("client: {driver: java, version: {home: a, jar: b}}", "takes exactly one key"),
         ("client: {driver: java, jvm: [Main]}", "`Main` is no option of Java | options begin with `-`"),
         (
+            "client: {driver: java, jvm: [-Xms8m, -Xmx256q]}",
+            "`jvm`: `-Xmx256q` says no size that Java takes | ",
+        ),
+        ("client: {driver: java, jvm: [-Xss]}", "`-Xss` says no size"),
+        ("client: {driver: java, jvm: [-Xmx1gb]}", "`-Xmx1gb` says no size"),
+        (
             "client: {driver: java}, transactions: {every: 100ms}",
             "`driver: java` does not carry `transactions`",
         ),
@@ -188,6 +213,18 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         .replace("{t: {partitions: 2}}", "{t: {partitions: 2}, p: {partitions: 1}}");
     let error = planned(&probe, &Choices::default()).expect_err("a probe");
     assert!(error.contains("`client` is not in this version yet"), "{error}");
+}
+
+#[test]
+fn sizes_are_taken_as_java_takes_them() {
+    let sizes = "client: {driver: java, jvm: [-Xmx1G, -Xms0x10000000, -Xss262144, -Xmn9t]}";
+    assert_eq!(
+        java("writers", sizes, "clients: 1").jvm,
+        ["-Xmx1G", "-Xms0x10000000", "-Xss262144", "-Xmn9t"]
+    );
+    let brokers = format!("{}system: {{jvm: [-Xmn64x]}}\n", text(USED, "clients: 1"));
+    let error = planned(&brokers, &Choices::default()).expect_err("no size");
+    assert!(error.contains("`jvm`: `-Xmn64x` says no size"), "{error}");
 }
 
 #[test]

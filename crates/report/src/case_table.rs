@@ -6,8 +6,9 @@
 
 use crate::figures::Figures;
 use crate::input::{ReportInput, is_cut_short};
-use crate::{digits, marks, units};
-use kdyno_model::finding::{Finding, Interval, Mark, Quantity, Scope, Value};
+use crate::marks::{self, Signs};
+use crate::{digits, units};
+use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{ParamValue, Plan, PublishedRow, Strategy};
 use kdyno_model::table::TableRow;
@@ -32,11 +33,22 @@ pub struct CaseTable<'a> {
 }
 
 impl CaseTable<'_> {
-    /// The marks that stand anywhere in it.
-    pub fn marks(&self) -> BTreeSet<Mark> {
-        let cells = self.rows.iter().flat_map(|row| &row.cells);
-        let findings = cells.flat_map(|cell| [cell.ours.and_then(|ours| ours.finding), cell.ratio_ours]);
-        findings.flatten().flat_map(|one| &one.marks).copied().collect()
+    /// The signs that stand anywhere in it.
+    pub fn signs(&self) -> Signs {
+        let mut signs = Signs::default();
+        for cell in self.rows.iter().flat_map(|row| &row.cells) {
+            if let Some(ratio) = cell.ratio_ours {
+                signs.add(&ratio.marks, "");
+            }
+            let Some(ours) = cell.ours else { continue };
+            if let Some(finding) = ours.finding {
+                signs.add(&finding.marks, &digits::text(finding));
+            }
+            if self.repeated {
+                signs.add(&BTreeSet::new(), &ours.range_text());
+            }
+        }
+        signs
     }
 
     /// Number of a case's row, from 1.

@@ -1,7 +1,8 @@
 //! Findings by what they speak of.
 
-use crate::{marks, units};
-use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
+use crate::marks::{self, Signs};
+use crate::{digits, units};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::ComparePlan;
@@ -12,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct Figures<'a> {
     by_address: BTreeMap<(Scope, Quantity, &'a str, &'a str), &'a Finding>,
-    invalid: Vec<Scope>,
+    /// The caveats for which figures must not be used.
+    invalid: Vec<ScopedCaveat>,
     measured: BTreeSet<TrialId>,
 }
 
@@ -26,9 +28,7 @@ impl<'a> Figures<'a> {
             .iter()
             .map(|one| ((one.scope, one.quantity, one.of.subject.as_str(), one.of.metric.as_str()), one))
             .collect();
-        let is_whole =
-            |one: &&ScopedCaveat| one.severity == Severity::Invalid && one.concerns == Concern::Everything;
-        let invalid = caveats.iter().filter(is_whole).map(|one| one.scope);
+        let invalid = caveats.iter().filter(|one| one.severity == Severity::Invalid).cloned();
         let is_rate = |one: &&Finding| WINDOW_RATES.contains(&one.of.metric.as_str());
         let measured = findings.iter().filter(is_rate).filter(|one| one.estimate != Value::None);
         let measured = measured.filter_map(|one| match one.scope {
@@ -45,8 +45,37 @@ impl<'a> Figures<'a> {
 
     /// One value of one trial, printed in the finding's own unit after its marks.
     pub fn text(&self, trial: TrialId, subject: &str, metric: &str) -> String {
-        self.find(Scope::Trial(trial), Quantity::Value, subject, metric)
-            .map_or_else(|| units::NOTHING.to_owned(), marks::text)
+        let told = self.told(trial, subject, metric);
+        told.map_or_else(|| units::NOTHING.to_owned(), |one| marks::text(&one))
+    }
+
+    /// The signs of one value of one trial.
+    pub fn signs(&self, trial: TrialId, subject: &str, metric: &str) -> Signs {
+        let mut signs = Signs::default();
+        if let Some(one) = self.told(trial, subject, metric) {
+            signs.add(&one.marks, &digits::text(&one));
+        }
+        signs
+    }
+
+    /// One value of one trial as it is told. Where it must not be used for nothing but that the load queued, it is at least
+    /// so much, as in the figure of its case: it grows for as long as the load lasts.
+    fn told(&self, trial: TrialId, subject: &str, metric: &str) -> Option<Finding> {
+        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric)?;
+        let mut told = found.clone();
+        if let Value::Is(number) = found.estimate
+            && found.is_invalid()
+            && self.is_for_queue_alone(found)
+        {
+            told.estimate = Value::AtLeast(number);
+        }
+        Some(told)
+    }
+
+    fn is_for_queue_alone(&self, finding: &Finding) -> bool {
+        let speaks_of = |one: &&ScopedCaveat| one.scope == finding.scope && one.concerns.covers(&finding.of);
+        let mut causes = self.invalid.iter().filter(speaks_of).peekable();
+        causes.peek().is_some() && causes.all(|one| matches!(one.caveat, Caveat::QueueGrowth { .. }))
     }
 
     /// Whether a trial has a finding of a metric.
@@ -62,7 +91,8 @@ impl<'a> Figures<'a> {
 
     /// Whether none of a trial's figures may be used.
     pub fn is_invalid(&self, trial: &Trial) -> bool {
-        self.invalid.iter().any(|scope| covers(*scope, trial))
+        let mut whole = self.invalid.iter().filter(|one| one.concerns == Concern::Everything);
+        whole.any(|one| covers(one.scope, trial))
     }
 
     /// Whether a trial has figures: it came as far as its measure phase. Before that nothing but counts is known.

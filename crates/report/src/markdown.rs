@@ -8,6 +8,7 @@ use crate::grid::clean;
 use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::terminal::{first_line, ours_text, range_text, table_notes};
+use crate::trials::row_mark;
 use crate::units;
 use kdyno_model::caveat::Severity;
 use kdyno_model::run::Session;
@@ -77,7 +78,11 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
             let figure = if is_more { format!("{ours} ({range})") } else { ours };
             std::iter::once(figure).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
         });
-        row.params.iter().cloned().chain(cells).map(Cell::from).collect()
+        let mut row_cells: Vec<String> = row.params.iter().cloned().chain(cells).collect();
+        if let Some(first) = row_cells.first_mut().filter(|_| row.cut_short) {
+            *first = format!("{} {first}", row_mark(row.cut_short));
+        }
+        row_cells.into_iter().map(Cell::from).collect()
     });
     TextTable { columns, rows: rows.collect() }
 }

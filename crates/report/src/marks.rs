@@ -21,6 +21,11 @@ impl Cell {
         Self { text, marks: marks.clone() }
     }
 
+    /// Adds the signs that stand in it.
+    pub fn add_signs(&self, signs: &mut Signs) {
+        signs.add(&self.marks, &self.text);
+    }
+
     /// As printed: the signs of its marks, then the text.
     pub fn text(&self) -> String {
         marked(&self.marks, self.text.clone())
@@ -86,14 +91,39 @@ fn named(marks: &BTreeSet<Mark>) -> String {
     format!("marked: {}", names.join(", "))
 }
 
-/// What the signs of some marks mean, in one line; `None` without marks.
-pub fn legend(marks: &BTreeSet<Mark>) -> Option<String> {
-    let meanings = marks.iter().map(|mark| {
-        let (sign, meaning) = sign(*mark);
-        format!("{sign} {meaning}")
-    });
-    let text = meanings.collect::<Vec<_>>().join("; ");
-    (!text.is_empty()).then(|| text + ".")
+/// The sign of a number that is only known to be a least one, and what it means.
+pub const AT_LEAST: (&str, &str) = (
+    "≥",
+    "at least this: it falls among records that failed or stayed open, reaches beyond what was seen, or the load queued",
+);
+
+/// The signs that stand in some tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signs {
+    marks: BTreeSet<Mark>,
+    at_least: bool,
+}
+
+impl Signs {
+    /// Adds those of a figure: its marks, and what stands in its text without them, which may be a range.
+    pub fn add(&mut self, marks: &BTreeSet<Mark>, text: &str) {
+        self.marks.extend(marks);
+        self.at_least |= text.split(" – ").any(|end| end.starts_with(AT_LEAST.0));
+    }
+
+    /// Adds those of another table.
+    pub fn add_all(&mut self, other: &Self) {
+        self.marks.extend(&other.marks);
+        self.at_least |= other.at_least;
+    }
+
+    /// What they mean, in one line; `None` where there are none.
+    pub fn legend(&self) -> Option<String> {
+        let at_least = self.at_least.then_some(AT_LEAST);
+        let signs = self.marks.iter().map(|mark| sign(*mark)).chain(at_least);
+        let text = signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect::<Vec<_>>().join("; ");
+        (!text.is_empty()).then(|| text + ".")
+    }
 }
 
 #[cfg(test)]
@@ -110,10 +140,25 @@ mod tests {
             Mark::ShortTerm,
             Mark::FewRecords,
         ];
-        let signs: BTreeSet<&str> = all.map(|mark| sign(mark).0).into_iter().collect();
-        assert_eq!(signs.len(), all.len());
-        let legend = legend(&all.into_iter().collect()).expect("marks");
+        let signs: BTreeSet<&str> = all.map(|mark| sign(mark).0).into_iter().chain([AT_LEAST.0]).collect();
+        assert_eq!(signs.len(), all.len() + 1);
+        let mut signs = Signs::default();
+        signs.add(&all.into_iter().collect(), "4.38 ms");
+        let legend = signs.legend().expect("marks");
         assert!(legend.starts_with("! must not be used; ~ ") && legend.ends_with("quantile."), "{legend}");
+    }
+
+    #[test]
+    fn a_number_that_is_a_least_one_is_explained_wherever_it_stands() {
+        for (text, is_told) in
+            [("≥ 4.38 ms", true), ("4.38 ms – ≥ 5.02 ms", true), ("4.38 ms – 5.02 ms", false), ("", false)]
+        {
+            let (mut own, mut all) = (Signs::default(), Signs::default());
+            own.add(&BTreeSet::new(), text);
+            all.add_all(&own);
+            let told = all.legend();
+            assert_eq!(told.is_some_and(|text| text.starts_with("≥ at least this: ")), is_told, "{text}");
+        }
     }
 
     #[test]

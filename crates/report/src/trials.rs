@@ -3,6 +3,7 @@
 use crate::answer::steadiness;
 use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
+use crate::marks::Signs;
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
@@ -213,17 +214,41 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 10] = [
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
-pub const UNANSWERED_NOTE: &str =
-    "With acks=0 nobody answers: acknowledged then means written to the socket.";
+const UNANSWERED_NOTE: &str = "With acks=0 nobody answers: acknowledged then means written to the socket.";
 
 /// Said under the tables when a Java client carries a stream.
-pub const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are seen, and no stage of the service: linger, \
+const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are seen, and no stage of the service: linger, \
     retry, send wait, request and callback have no figures, nor have its batches, requests and retries; of what it fetches, \
     until fetched and hand-over have none.";
 
 /// Said under the tables when an item shares its group with another one.
-pub const SHARED_GROUP_NOTE: &str = "Of an item that shares its group with another one censored is not told, and its lag in \
+const SHARED_GROUP_NOTE: &str = "Of an item that shares its group with another one censored is not told, and its lag in \
     records alone: nobody counts what is written to the partitions of one of them.";
+
+/// Said under the tables where the ratio of two latencies stands beside their quantiles.
+const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one divided by the mean of the other; quantiles \
+    have other ratios.";
+
+/// Said under the tables where records handed over stand beside rates.
+const HANDED_NOTE: &str = "Records handed over, beside end-to-end latencies, are those intended in the measure phase, also where they \
+    came after it; a rate of records handed over is of those that came in the window.";
+
+/// What has to be said under the tables of these streams, beside what signs mean.
+pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str> {
+    let has = |metric: &str| {
+        let text = |row: &StreamRow<'_>| figures.text(row.trial.id, row.stream, metric);
+        rows.iter().any(|row| text(row) != units::NOTHING)
+    };
+    let notes = [
+        (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
+        (has("response_over_service"), RATIO_OF_MEANS_NOTE),
+        (has("end_to_end"), HANDED_NOTE),
+        (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
+        (rows.iter().any(StreamRow::is_java), JAVA_NOTE),
+        (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
+    ];
+    notes.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, note)| note).collect()
+}
 
 /// How a row is marked of which the figures cover less than was planned.
 pub fn row_mark(cut_short: bool) -> &'static str {
@@ -273,6 +298,11 @@ impl StreamRow<'_> {
     /// One of the stream's figures as printed.
     pub fn text(&self, figures: &Figures<'_>, shown: &Shown) -> String {
         figures.text(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
+    }
+
+    /// The signs of one of the stream's figures.
+    pub fn signs(&self, figures: &Figures<'_>, shown: &Shown) -> Signs {
+        figures.signs(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
     }
 
     /// The marks of one of the stream's figures.

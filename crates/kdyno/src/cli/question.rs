@@ -1,6 +1,7 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
-use super::{ExecutionArgs, name_and_value, time};
+use super::ExecutionArgs;
+use super::values::{name_and_value, time};
 use clap::{Args, ValueEnum, ValueHint};
 use kdyno_model::plan::PairDesign;
 use std::path::PathBuf;

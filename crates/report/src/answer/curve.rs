@@ -95,7 +95,9 @@ impl Curve {
         let axis = Axis::of(self);
         let limit = units::number(self.limit, self.unit);
         let scale = if axis.logarithmic { "log axis" } else { "from 0" };
-        let head = format!("{scale}, │ {limit}");
+        let is_at_least = |point: &CurvePoint| matches!(point.value, Value::AtLeast(_));
+        let at_least = if self.points.iter().any(is_at_least) { ", ▶ at least" } else { "" };
+        let head = format!("{scale}, │ {limit}{at_least}");
         let columns = [
             GridColumn::numbers(
                 &["load"],

@@ -4,9 +4,6 @@ use super::curve::Curve;
 use super::table::TextTable;
 use super::words;
 use crate::grid::Tone;
-use crate::marks;
-use kdyno_model::finding::Mark;
-use std::collections::BTreeSet;
 
 /// The answer to one question of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,11 +29,11 @@ impl Answer {
     /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
     /// printed too.
     pub fn notes(&self, with_curve: bool) -> Vec<String> {
-        let mut signs: BTreeSet<Mark> = self.table.iter().flat_map(TextTable::marks).collect();
+        let mut signs = self.table.as_ref().map(TextTable::signs).unwrap_or_default();
         if let Some(curve) = self.curve.as_ref().filter(|_| with_curve) {
-            signs.extend(curve.points.iter().flat_map(|point| &point.marks));
+            signs.add_all(&curve.table().signs());
         }
-        marks::legend(&signs).into_iter().chain(self.notes.iter().cloned()).collect()
+        signs.legend().into_iter().chain(self.notes.iter().cloned()).collect()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Tables of answers, for any printer.
 
-use crate::marks::Cell;
-use kdyno_model::finding::Mark;
+use crate::marks::{Cell, Signs};
 
 /// A table for any printer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +16,10 @@ impl TextTable {
         Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
     }
 
-    /// The marks of all of its figures.
-    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
-        self.rows.iter().flatten().flat_map(|cell| cell.marks.iter().copied())
+    /// The signs of all of its figures.
+    pub(crate) fn signs(&self) -> Signs {
+        let mut signs = Signs::default();
+        self.rows.iter().flatten().for_each(|cell| cell.add_signs(&mut signs));
+        signs
     }
 }

@@ -14,6 +14,7 @@ use crate::caveats;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words, trial_name};
+use crate::marks;
 use crate::terminal::{first_line, settings_text};
 use crate::units;
 use kdyno_model::run::TrialStart;
@@ -174,10 +175,7 @@ fn reading() -> Markup {
             "service",
             "from the moment the client found buffer space to the outcome: what a blocking client prints",
         ),
-        (
-            "≥",
-            "at least this: the quantile falls among records that failed or stayed open, or a repeat's load queued",
-        ),
+        marks::AT_LEAST,
         (
             "CPU per record",
             "processor time of all brokers, or of the load generator, per acknowledged record (fetched, where none is produced)",

@@ -6,12 +6,10 @@ use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::grid::Tone;
 use crate::input::ReportInput;
+use crate::marks::{self, Signs};
 use crate::terminal::{ours_text, range_text, table_notes};
-use crate::trials::{
-    CUT_SHORT_NOTE, JAVA_NOTE, SHARED_GROUP_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words,
-    stream_rows,
-};
-use crate::{marks, units};
+use crate::trials::{Shown, StreamRow, TABLES, Words, stream_rows};
+use crate::{trials, units};
 use kdyno_model::finding::Mark;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -243,9 +241,11 @@ impl Part {
 pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let all = stream_rows(input, figures);
     let labelled = all.iter().any(|row| !row.trial.label.is_empty());
-    let mut signs = BTreeSet::new();
+    let mut signs = Signs::default();
     let mut table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], words: Words| {
-        signs.extend(rows.iter().flat_map(|row| shown.iter().flat_map(|one| row.marks(figures, one))));
+        for (row, one) in rows.iter().flat_map(|row| shown.iter().map(move |one| (row, one))) {
+            signs.add_all(&row.signs(figures, one));
+        }
         let said: Vec<String> = rows.iter().map(|row| row.words(words, input)).collect();
         let is_said = said.iter().any(|text| !text.is_empty());
         let markup = html! {
@@ -280,7 +280,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
         tables.push(table(title, &rows, shown, words));
     }
     let members = members::table(input, figures);
-    signs.extend(members.iter().flat_map(|members| members.table.marks()));
+    members.iter().for_each(|members| signs.add_all(&members.table.signs()));
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial" }
@@ -289,11 +289,8 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                 (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))
                 @if members.has_others { p class="note" { (members::OTHERS_NOTE) } }
             }
-            @if let Some(legend) = marks::legend(&signs) { p class="note" { (legend) } }
-            @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
-            @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }
-            @if all.iter().any(StreamRow::is_java) { p class="note" { (JAVA_NOTE) } }
-            @if all.iter().any(StreamRow::shares_group) { p class="note" { (SHARED_GROUP_NOTE) } }
+            @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
+            @for note in trials::notes(&all, figures) { p class="note" { (note) } }
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct LiveState {
     pub label: String,
     /// What happened in the newest complete second.
     pub figures: LiveFigures,
-    /// Expected rest of the run, ns.
+    /// Expected rest of the run, ns; while the trial drains with the longest that this may take.
     pub remaining_ns: Option<u64>,
 }
 
@@ -49,10 +49,20 @@ pub fn live_line_of_pair(pair: &[LiveState; 2], options: &TextOptions) -> String
         let label = shorten(&clean(&state.label), LABEL_WIDTH);
         out.push((0, format!("{label}: {rate}/s p99 {}{failed}", time(response_ns_p99))));
     }
-    if let Some(remaining) = first.remaining_ns {
-        out.push((2, format!("{} left", units::duration(remaining))));
-    }
+    let is_last = first.trials == Some(first.trial.0.max(second.trial.0));
+    out.extend(left(first, is_last).map(|text| (2, text)));
     fitting(out, options)
+}
+
+/// What is left of the run. A drain is over when the last record has its outcome, mostly long before its longest time:
+/// of the last trial that is a bound, and what stands behind it in an earlier one is not told until the next begins.
+fn left(state: &LiveState, is_last: bool) -> Option<String> {
+    let left = units::duration(state.remaining_ns?);
+    match (state.phase, is_last) {
+        (Phase::Drain, true) => Some(format!("at most {left} left")),
+        (Phase::Drain, false) => None,
+        _ => Some(format!("{left} left")),
+    }
 }
 
 /// The pieces in one line, without those of the highest rank that do not fit.
@@ -124,9 +134,7 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         let (brokers, workers) = (brokers.max(0.0), workers.max(0.0));
         out.push((3, format!("brokers {brokers:.0} workers {workers:.0}{java} % of one core")));
     }
-    if let Some(remaining) = state.remaining_ns {
-        out.push((2, format!("{} left", units::duration(remaining))));
-    }
+    out.extend(left(state, state.trials == Some(state.trial.0)).map(|text| (2, text)));
     out
 }
 

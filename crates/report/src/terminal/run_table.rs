@@ -8,11 +8,8 @@ use crate::caveats::{self, Worded};
 use crate::figures::{Figures, covers};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 use crate::input::{ReportInput, trial_name};
-use crate::marks;
-use crate::trials::{
-    CUT_SHORT_NOTE, JAVA_NOTE, SHARED_GROUP_NOTE, StreamRow, Streams, TABLES, UNANSWERED_NOTE, row_mark,
-    stream_rows, streams,
-};
+use crate::marks::Signs;
+use crate::trials::{self, CUT_SHORT_NOTE, StreamRow, Streams, TABLES, row_mark, stream_rows, streams};
 use crate::units;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Interval};
@@ -67,10 +64,10 @@ pub fn trial_summary(
 ) -> String {
     let figures = Figures::new(findings, caveats);
     let mut out = String::new();
-    let mut signs = BTreeSet::new();
+    let mut signs = Signs::default();
     for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
         let mut get = |metric| {
-            signs.extend(figures.marks(trial.id, row.stream, metric));
+            signs.add_all(&figures.signs(trial.id, row.stream, metric));
             figures.text(trial.id, row.stream, metric)
         };
         let line = match row.load.role.kind() {
@@ -112,7 +109,7 @@ pub fn trial_summary(
         out.push_str(&wrap(&format!("{}, {line}", trial_name(trial)), options.columns(), 4));
         out.push('\n');
     }
-    for line in marks::legend(&signs).into_iter().chain(warnings(trial, caveats)) {
+    for line in signs.legend().into_iter().chain(warnings(trial, caveats)) {
         let wrapped = wrap(&line, options.columns().saturating_sub(4), 8);
         out.push_str(&format!("    {wrapped}\n"));
     }
@@ -213,7 +210,7 @@ fn mark_column(marks: &[&str]) -> Option<GridColumn> {
 /// What has to be said under the table.
 pub(crate) fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let published = input.plan().published.as_ref();
-    let mut notes: Vec<String> = marks::legend(&table.marks()).into_iter().collect();
+    let mut notes: Vec<String> = table.signs().legend().into_iter().collect();
     notes.extend(repeats_note(table));
     let missing = |cell: &Cell<'_>| cell.ours.is_some_and(|ours| ours.missing().is_some());
     if table.rows.iter().flat_map(|row| &row.cells).any(missing) {
@@ -369,7 +366,7 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
     }
     let rows = stream_rows(input, figures);
     let mut out = String::new();
-    let mut signs = BTreeSet::new();
+    let mut signs = Signs::default();
     for (title, streams, shown, words) in TABLES {
         let is_shown = |row: &&StreamRow<'_>| streams.has(row.load) && row.has_any(figures, shown);
         let rows: Vec<&StreamRow<'_>> = rows.iter().filter(is_shown).collect();
@@ -385,7 +382,9 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
         if said.iter().any(|text| !text.is_empty()) {
             flowing.push(GridColumn::words(&[words.head()], said));
         }
-        signs.extend(rows.iter().flat_map(|row| shown.iter().flat_map(|one| row.marks(figures, one))));
+        for (row, one) in rows.iter().flat_map(|row| shown.iter().map(move |one| (row, one))) {
+            signs.add_all(&row.signs(figures, one));
+        }
         if !out.is_empty() {
             out.push('\n');
         }
@@ -398,18 +397,12 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
     if let Some(members) = &members {
         out.push('\n');
         out.push_str(&members_text(members, options));
-        signs.extend(members.table.marks());
+        signs.add_all(&members.table.signs());
     }
-    let notes = [
-        (members.as_ref().is_some_and(is_explained), members::OTHERS_NOTE),
-        (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
-        (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
-        (rows.iter().any(StreamRow::is_java), JAVA_NOTE),
-        (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
-    ];
-    let notes = notes.iter().filter(|(wanted, _)| *wanted).map(|(_, note)| (*note).to_owned());
-    for note in &marks::legend(&signs).into_iter().chain(notes).collect::<Vec<_>>() {
-        out.push_str(&wrap(note, options.columns(), 0));
+    let others = members.as_ref().is_some_and(is_explained).then_some(members::OTHERS_NOTE);
+    let notes = others.into_iter().chain(trials::notes(&rows, figures)).map(str::to_owned);
+    for note in signs.legend().into_iter().chain(notes) {
+        out.push_str(&wrap(&note, options.columns(), 0));
         out.push('\n');
     }
     out

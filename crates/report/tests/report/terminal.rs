@@ -75,6 +75,30 @@ fn one_case_has_neither_labels_nor_published_columns() {
 }
 
 #[test]
+fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
+    let mut run = run();
+    let told = |run: &Run| [run_table(&run.input(), &WIDE), page(&run.input())];
+    // The load generator was late too: what the cluster took may as well be less.
+    assert!(told(&run).iter().all(|text| text.contains("! 49.7 ms") && !text.contains("≥ 49.7 ms")));
+    run.caveats.retain(|one| !matches!(one.caveat, Caveat::GeneratorLate { .. }));
+    for text in told(&run) {
+        assert!(text.contains("! ≥ 49.7 ms") && !text.contains("! 49.7 ms"), "{text}");
+        assert!(text.contains("; ≥ at least this: it falls among records"), "{text}");
+    }
+    let summary = trial_summary(&run.trials[2].trial, &run.findings, &run.caveats, &WIDE);
+    assert!(summary.contains("p99 ! ≥ 49.7 ms") && summary.contains("; ≥ at least this"), "{summary}");
+}
+
+#[test]
+fn which_records_were_handed_over_is_said_under_the_table_that_counts_them() {
+    let found = [("readers.end_to_end", 23_896.0), ("readers.end_to_end.p99", 6e6)];
+    let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE).replace('\n', " ");
+    assert!(text.contains("23,896") && text.contains("are those intended in the measure phase"), "{text}");
+    let text = run_table(&with_writers(|_| {}, &[]).input(), &WIDE);
+    assert!(!text.contains("Records handed over"), "{text}");
+}
+
+#[test]
 fn an_interrupted_run_says_how_far_it_came() {
     let mut run = run();
     run.stop_after(2, RunStatus::Interrupted, "somebody asked it to stop");
@@ -490,6 +514,16 @@ fn the_live_line_tells_what_java_clients_use() {
     let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
     let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
     assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
+}
+
+#[test]
+fn the_live_line_of_a_drain_tells_its_longest_time_as_a_bound() {
+    let line = |trial| {
+        let state = LiveState { phase: Phase::Drain, trial: TrialId(trial), ..live() };
+        live_line(&state, &TextOptions { width: 240, colour: false })
+    };
+    assert!(line(4).ends_with(" · at most 1 min 35 s left"), "{}", line(4));
+    assert!(line(2).contains(" · drain 23 s · ") && !line(2).contains("left"), "{}", line(2));
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! How the values of options are read; an error says what is expected in their place.
+
+use clap::builder::TypedValueParser;
+use kdyno_model::plan::Mode;
+
+/// A whole number from `least` to `most`. Those of clap tell a word apart from a number in the words of Rust's library.
+pub(super) fn number(least: u32, most: u32) -> impl TypedValueParser<Value = u32> {
+    move |typed: &str| {
+        let number = typed.parse::<u32>().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| match most {
+            u32::MAX => format!("expected a whole number, {least} or more"),
+            _ => format!("expected a whole number from {least} to {most}"),
+        })
+    }
+}
+
+/// `NAME=VALUE`; the value may hold further `=`.
+pub(super) fn name_and_value(typed: &str) -> Result<(String, String), String> {
+    match typed.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// A time with its unit; ns.
+pub(super) fn time(typed: &str) -> Result<u64, String> {
+    kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
+}
+
+/// `kraft`, `controllers=N` or `zookeeper=N`.
+pub(super) fn mode(typed: &str) -> Result<Mode, String> {
+    let (name, number) = match typed.split_once('=') {
+        Some((name, number)) => (name, number.parse::<u32>().ok()),
+        None => (typed, Some(1)),
+    };
+    match (name, number) {
+        ("kraft", Some(1)) => Ok(Mode::KraftCombined),
+        ("controllers", Some(controllers)) if controllers > 0 => Ok(Mode::KraftControllers { controllers }),
+        ("zookeeper", Some(nodes)) if nodes == 1 || nodes == 3 => Ok(Mode::Zookeeper { nodes }),
+        _ => Err("expected kraft, controllers=N, zookeeper=1 or zookeeper=3".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+
+    #[test]
+    fn a_value_may_hold_an_equals_sign() {
+        assert_eq!(name_and_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(name_and_value("a").is_err());
+        assert!(name_and_value("=a").is_err());
+    }
+
+    #[test]
+    fn modes_are_read_as_printed_in_the_help() {
+        assert_eq!(mode("kraft"), Ok(Mode::KraftCombined));
+        assert_eq!(mode("controllers=3"), Ok(Mode::KraftControllers { controllers: 3 }));
+        assert_eq!(mode("zookeeper=1"), Ok(Mode::Zookeeper { nodes: 1 }));
+        assert!(mode("zookeeper=2").is_err());
+        assert!(mode("controllers=0").is_err());
+        assert!(mode("raft").is_err());
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_what_is_expected() {
+        for typed in ["x", "0", "65", "-1", "1.5"] {
+            let words = ["kdyno", "cluster", "up", &format!("--brokers={typed}")].map(str::to_owned);
+            let told = Cli::try_parse_from(words).expect_err(typed).to_string();
+            let expected = "for '--brokers <BROKERS>': expected a whole number from 1 to 64";
+            assert!(told.contains(expected), "{told}");
+        }
+        assert!(Cli::try_parse_from(["kdyno", "cluster", "up", "--brokers", "64"]).is_ok());
+        let words = ["kdyno", "quick", "--bootstrap-server", "host:9092", "--partitions", "x"];
+        let told = Cli::try_parse_from(words).expect_err("no number");
+        assert!(told.to_string().contains("expected a whole number, 1 or more"), "{told}");
+    }
+}
