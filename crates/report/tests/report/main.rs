@@ -9,6 +9,7 @@ mod hlog;
 mod html;
 mod invalid;
 mod java;
+mod live;
 mod marks;
 mod members;
 mod sides;

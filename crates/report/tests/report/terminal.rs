@@ -11,13 +11,9 @@ use kdyno_model::plan::{
     Security, SystemPlan, TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
 };
 use kdyno_model::run::RunStatus;
-use kdyno_model::sample::Phase;
-use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
-use kdyno_report::terminal::{
-    LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary, trial_warnings,
-};
+use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table, trial_summary, trial_warnings};
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
 /// Of the fixture's plan.
@@ -458,76 +454,4 @@ fn the_only_case_of_a_plan_has_no_heading() {
     run.only_one_trial();
     let text = plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE);
     assert!(!text.contains("Case 1") && !text.contains("the case"), "{text}");
-}
-
-fn live() -> LiveState {
-    LiveState {
-        elapsed_ns: 23_000_000_000,
-        phase: Phase::Measure,
-        trial: TrialId(2),
-        trials: Some(4),
-        label: "brokers=6".to_owned(),
-        figures: LiveFigures {
-            offered_per_s: 60_000,
-            achieved_per_s: 57_400,
-            acknowledged_per_s: 55_204,
-            fetched_per_s: Some(55_190),
-            lag_records: Some(55_190),
-            response_ns_p50: Some(6_100_000),
-            response_ns_p99: Some(1_400_000_000),
-            open_records: 8_412,
-            failed: 120,
-            brokers_cpu_percent: Some(143.2),
-            workers_cpu_percent: Some(24.0),
-            java_cpu_percent: None,
-        },
-        remaining_ns: Some(95_000_000_000),
-    }
-}
-
-#[test]
-fn the_live_line_leaves_out_what_does_not_fit() {
-    let at = |width| live_line(&live(), &TextOptions { width, colour: false });
-    insta::assert_snapshot!([204, 120, 100, 80, 60].map(at).join("\n"));
-    for width in 60..200 {
-        assert!(at(width).chars().count() <= width);
-    }
-}
-
-/// What is behind by less than a second keeps up, as far as a second's figures tell.
-#[test]
-fn the_live_line_tells_how_far_consumers_are_behind() {
-    let line = |lag_records| {
-        let figures = LiveFigures { lag_records, ..live().figures };
-        live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false })
-    };
-    assert!(
-        line(Some(1_204_000)).contains(" · handed over 55,190/s · lag 1,204,000 · "),
-        "{}",
-        line(Some(1_204_000))
-    );
-    assert!(!line(Some(55_190)).contains("lag") && !line(None).contains("lag"));
-}
-
-#[test]
-fn the_live_line_tells_what_java_clients_use() {
-    let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
-    let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
-    assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
-}
-
-#[test]
-fn the_live_line_of_a_drain_tells_its_longest_time_as_a_bound() {
-    let line = |trial| {
-        let state = LiveState { phase: Phase::Drain, trial: TrialId(trial), ..live() };
-        live_line(&state, &TextOptions { width: 240, colour: false })
-    };
-    assert!(line(4).ends_with(" · at most 1 min 35 s left"), "{}", line(4));
-    assert!(line(2).contains(" · drain 23 s · ") && !line(2).contains("left"), "{}", line(2));
-}
-
-#[test]
-fn the_live_line_of_a_start_states_no_rate() {
-    let line = live_line(&LiveState { phase: Phase::Startup, ..live() }, &NARROW);
-    assert_eq!(line, "2/4 · brokers=6 · startup 23 s");
 }
