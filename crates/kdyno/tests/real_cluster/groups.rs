@@ -125,8 +125,9 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
     let all = evidences(&place);
     let of = |item| totals(&all[0], item).counts.clone();
     let (written, handed) = (of("writers").acknowledged, of("readers").fetched);
-    // Some more are handed over in the drain, and the end of the log is known as it was a moment before.
-    let least = (written - handed) as f64 - 500.0;
+    // Some more are handed over in the drain, and the last second's lag is that of an end of the log a moment before: two
+    // seconds of load on a host that answers late.
+    let least = (written - handed) as f64 - 1_000.0;
     assert!(least > 1_000.0, "{written} written, {handed} handed over");
     assert!((least..=written as f64).contains(&lag), "{lag} behind; {written} written, {handed} handed over");
     place.expect_no_processes();
