@@ -2,7 +2,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, figure, start_scenario};
+use crate::fixture::{figure, ran, start_scenario};
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
 use kdyno_store::RunFile;
@@ -27,7 +27,7 @@ fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
     let _turn = alone();
     let place = Place::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
-    ended(&said, 0);
+    ran(&said);
     place.expect_no_processes();
     let document = place.show();
     for item in ["readers", "probe"] {

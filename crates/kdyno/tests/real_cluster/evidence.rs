@@ -2,7 +2,7 @@
 
 use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, event_kinds, figure, start};
+use crate::fixture::{ended, event_kinds, figure, ran, start};
 use kdyno_lab::{Progress, RunOptions, RunRequest};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -21,7 +21,7 @@ fn a_run_measures_counts_and_keeps_everything() {
     let _turn = alone();
     let place = Place::new();
     let said = start(&place, 1, 4).wait(RUN_DEADLINE);
-    ended(&said, 0);
+    ran(&said);
     assert!(said.stdout.contains("small"), "{}", said.stdout);
     let document = place.show();
     assert!((figure(&document, "writers.offered_per_s") - 500.0).abs() < 50.0);
