@@ -6,6 +6,7 @@
 //! thing otherwise.
 
 use crate::error::JavaDriverError;
+use kdyno_model::plan::java_size;
 
 /// As in Kafka's `kafka-producer-perf-test.sh` and `kafka-consumer-perf-test.sh`.
 const HEAP: &str = "-Xmx512M";
@@ -45,12 +46,12 @@ fn says_heap(given: &[String]) -> bool {
 /// The largest that the heap of a process with these options of the user's becomes, bytes, on a host with so much memory.
 pub fn heap_bytes(given: &[String], memory_bytes: u64) -> u64 {
     if !says_heap(given) {
-        return HEAP.strip_prefix("-Xmx").and_then(size).unwrap_or(0);
+        return HEAP.strip_prefix("-Xmx").and_then(java_size).unwrap_or(0);
     }
-    if let Some(bytes) = last_of(given, &["-Xmx", "-XX:MaxHeapSize="]).and_then(size) {
+    if let Some(bytes) = last_of(given, &["-Xmx", "-XX:MaxHeapSize="]).and_then(java_size) {
         return bytes;
     }
-    let memory = last_of(given, &["-XX:MaxRAM="]).and_then(size).unwrap_or(memory_bytes);
+    let memory = last_of(given, &["-XX:MaxRAM="]).and_then(java_size).unwrap_or(memory_bytes);
     let share = last_of(given, &["-XX:MaxRAMPercentage="]).and_then(|text| text.parse().ok());
     (memory as f64 * share.unwrap_or(HEAP_SHARE) / 100.0) as u64
 }
@@ -59,19 +60,6 @@ pub fn heap_bytes(given: &[String], memory_bytes: u64) -> u64 {
 fn last_of<'a>(given: &'a [String], begins: &[&str]) -> Option<&'a str> {
     let value = |option: &'a String| begins.iter().find_map(|begin| option.strip_prefix(*begin));
     given.iter().rev().find_map(value)
-}
-
-/// A size as Java takes it, bytes.
-fn size(text: &str) -> Option<u64> {
-    let unit: u64 = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 1 << 10,
-        'm' => 1 << 20,
-        'g' => 1 << 30,
-        't' => 1 << 40,
-        _ => 1,
-    };
-    let number = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 fn check(option: &str) -> Result<(), JavaDriverError> {

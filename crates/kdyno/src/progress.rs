@@ -54,7 +54,7 @@ impl Printer {
                 self.live(&text, pair[0].elapsed_ns);
             }
             // They are kept in the run file.
-            Progress::ClientMetrics { .. } => {}
+            Progress::ClientMetrics(_) => {}
             Progress::TrialEnded(outcome) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let summary = trial_summary(trial, findings, caveats, &self.options);

@@ -80,14 +80,7 @@ pub enum Progress {
     /// The same of the two of a duet, which run at once; the one that began first is the first.
     LiveOfPair(Box<[Live; 2]>),
     /// What a Java client counted of itself, as Kafka's tools print it; nothing is hidden of it, so it is not to be stored.
-    ClientMetrics {
-        /// The load item.
-        item: String,
-        /// The client's number among all of the item's.
-        client: u32,
-        /// Lines.
-        text: String,
-    },
+    ClientMetrics(String),
     /// A trial is over and its findings are there.
     TrialEnded(Box<TrialOutcome>),
 }

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::kafka;
 use crate::reader::Reader;
-use kdyno_model::plan::{Driver, GroupAssignor, JavaClient, JavaDriver};
+use kdyno_model::plan::{Driver, GroupAssignor, JavaClient, JavaDriver, java_size};
 use kdyno_model::version::{NEWEST, Version};
 use kdyno_scenario::client::{FoundJava, JavaType, Setting, SettingKind, Side, find_java, nearest_known};
 use kdyno_scenario::file::{
@@ -142,21 +142,13 @@ const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
 /// Refuses an option of a JVM whose size is none.
 pub(crate) fn has_size(reader: &Reader<'_>, typed: &Typed, option: &str) -> Result<(), PlanError> {
     match SIZES.iter().find_map(|name| option.strip_prefix(name)) {
-        Some(size) if !is_size(size) => {
+        Some(size) if java_size(size).is_none() => {
             let message = format!("`jvm`: {} says no size that Java takes", quoted(option));
             Err(reader
                 .wrong(typed, message)
                 .hint("a whole number of bytes, or with k, m, g or t behind it, e.g. `-Xmx1g`"))
         }
         Some(_) | None => Ok(()),
-    }
-}
-
-fn is_size(text: &str) -> bool {
-    let number = text.strip_suffix(|unit: char| "kmgt".contains(unit.to_ascii_lowercase())).unwrap_or(text);
-    match number.strip_prefix("0x") {
-        Some(number) => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_hexdigit()),
-        None => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which client carries the load of a drop-in command (`--driver`): what its scenario says of it, and what is told.
 
-use super::quick::literal;
+use super::written_scenario::literal;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::out;
@@ -8,8 +8,11 @@ use kdyno_java_driver::JavaDriverError;
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{JavaClient, JavaDriver};
+use kdyno_model::properties::Property;
 use kdyno_model::version::NEWEST;
 use kdyno_perf_test::Driver;
+use kdyno_scenario::client::Side;
+use kdyno_scenario::security::ClientProperties;
 use kdyno_scenario::units::Dimension;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,6 +34,18 @@ impl Carrier {
         client.map(Self::Java).map_err(|error| {
             Failure::usage(format!("--driver: {error}")).maybe_hint(error.hint().map(str::to_owned))
         })
+    }
+
+    /// Its settings among these properties, and what is to be told of all others.
+    pub(super) fn settings<'p>(
+        &self,
+        properties: &'p ClientProperties,
+        side: Side,
+    ) -> (Vec<&'p Property>, Vec<String>) {
+        match self {
+            Self::Native => properties.of_load(side),
+            Self::Java(_) => properties.of_java_load(side),
+        }
     }
 
     /// Whether it is Kafka's.

@@ -27,8 +27,10 @@ mod scenarios;
 mod schema;
 pub(crate) mod show;
 mod stored_runs;
+mod typed_cluster;
 mod typed_secrets;
 mod up;
+mod written_scenario;
 
 use crate::cli::{ClusterCommand, Command};
 use crate::execution::execute;

@@ -16,12 +16,12 @@
 //! | unresolved | `process`: killed in a stall; `real_cluster::faults` |
 //! | cluster changed: moved, left, throttled | `caveats`: one of two brokers ends, the other throttles |
 //! | cluster changed: unreachable | `null_broker`: the only broker ends |
-//! | cluster changed: out of sync; by a quota | `real_cluster::between_trials`; `real_cluster::quota` |
+//! | cluster changed: out of sync; by a quota | `real_cluster::alone`: `between_trials`, `quota` |
 //! | fetch errors | `caveats`: the same, with a reader |
 //! | consumer behind | `caveats`: a fetch of one batch takes a tenth of a second |
 //! | unsteady, warm-up not settled | `caveats`: answers take ten times as long from the middle on |
 //! | written not appended, pooled compression, random values, small batches, few records, assigned, closed loop | `caveats`: plans that have it so |
-//! | other load, shared processors, unconditioned, process died, memory storage | `real_cluster::between_trials` |
+//! | other load, shared processors, unconditioned, process died, memory storage | `real_cluster::alone::between_trials` |
 //! | unknown setting | `real_cluster::evidence` |
 //! | page cache absorbed | any short run on a real disk, `first-light` for one; what the host writes back of other programs makes it no test: `analysis` (`caveats`), on readings |
 //! | host shared | `null_broker` |

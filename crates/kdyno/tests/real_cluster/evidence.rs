@@ -1,6 +1,6 @@
 //! What is measured and kept, also of a run that was interrupted and goes on.
 
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said};
 use crate::fixture::{ended, event_kinds, figure, ran, start};
 use kdyno_lab::{Progress, RunOptions, RunRequest};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 #[test]
 fn a_run_measures_counts_and_keeps_everything() {
-    let _turn = alone();
+    let _turn = beside_others();
     let place = Place::new();
     let said = start(&place, 1, 4).wait(RUN_DEADLINE);
     ran(&said);

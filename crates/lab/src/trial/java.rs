@@ -3,14 +3,13 @@
 
 use super::{Execution, TrialContext};
 use crate::error::LabError;
-use crate::inbox::{Renewed, WorkerNews};
-use crate::options::Progress;
+use crate::inbox::Renewed;
 use crate::task;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{LoadPlan, WorkerPlan};
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret};
-use kdyno_model::worker::{ClientReading, FromWorker, JAVA_CONNECTION};
+use kdyno_model::worker::{ClientReading, JAVA_CONNECTION};
 use kdyno_testbed::cluster::{TokenFrom, client_properties};
 use std::collections::BTreeMap;
 
@@ -64,15 +63,6 @@ impl Execution<'_> {
     /// Keeps what the Java processes of a worker cost.
     pub(super) fn keep_readings(&self, worker: u16, told: Vec<ClientReading>) -> Result<(), LabError> {
         Ok(self.context.store.probe(self.context.trial.id, readings(worker, told))?)
-    }
-
-    /// Tells whoever watches the run what a client counted of itself.
-    pub(super) fn tell_metrics(&self, worker: u16, news: &WorkerNews, progress: &mut dyn FnMut(Progress)) {
-        let WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) = news else { return };
-        if let Some(item) = task::item_of(self.context.trial, worker, *stream) {
-            let (item, client, text) = (item.to_owned(), *client, text.clone());
-            progress(Progress::ClientMetrics { item, client, text });
-        }
     }
 
     /// Keeps what a client counted of itself, with the logs of the run.

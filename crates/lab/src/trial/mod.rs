@@ -313,7 +313,9 @@ impl<'a> Execution<'a> {
             };
             match heard {
                 Heard::Worker(worker, news) => {
-                    self.tell_metrics(worker, &news, progress);
+                    if let WorkerNews::Message(FromWorker::ClientMetrics { text, .. }) = &news {
+                        progress(Progress::ClientMetrics(text.clone()));
+                    }
                     self.hear_worker(worker, news)?;
                 }
                 Heard::Probes(read_ns, readings) => {

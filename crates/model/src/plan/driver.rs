@@ -86,6 +86,20 @@ pub struct JavaDriver {
     pub properties: BTreeMap<String, String>,
 }
 
+/// A size as options of Java say it, e.g. `512M` of `-Xmx512M`, bytes: a whole number, decimal or, behind `0x`, hexadecimal,
+/// with k, m, g or t behind it, as HotSpot reads it; none: Java does not start with it.
+pub fn java_size(text: &str) -> Option<u64> {
+    let units = [('k', 1 << 10), ('m', 1 << 20), ('g', 1 << 30), ('t', 1_u64 << 40)];
+    let last = text.chars().last()?.to_ascii_lowercase();
+    let unit = units.iter().find(|(letter, _)| *letter == last);
+    // Letters of units are one byte long.
+    let number = &text[..text.len() - usize::from(unit.is_some())];
+    let (digits, radix) = number.strip_prefix("0x").map_or((number, 10), |digits| (digits, 16));
+    let is_digit = |char: char| char.is_digit(radix);
+    let number = digits.chars().all(is_digit).then(|| u64::from_str_radix(digits, radix).ok())??;
+    number.checked_mul(unit.map_or(1, |(_, bytes)| *bytes))
+}
+
 /// Where a Java client comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -112,6 +126,18 @@ pub struct JavaTask {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_what_java_reads() {
+        for (text, bytes) in
+            [("7", 7), ("1k", 1024), ("512M", 512 << 20), ("0x10G", 16 << 30), ("1t", 1 << 40)]
+        {
+            assert_eq!(java_size(text), Some(bytes), "{text}");
+        }
+        for text in ["", "k", "0x", "1gb", "1 g", "+1", "-1", "1.5g", "256q", "g1", "99999999999t", "é"] {
+            assert_eq!(java_size(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_label_has_the_last_part_of_a_path() {

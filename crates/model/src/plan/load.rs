@@ -138,6 +138,11 @@ impl Role {
         self.as_consume()?.group.as_ref()
     }
 
+    /// Whether its clients are members of the group that those of another are members of.
+    pub fn is_in_group_of(&self, other: &Self) -> bool {
+        self.group().zip(other.group()).is_some_and(|(group, of_other)| group.name == of_other.name)
+    }
+
     /// Whether it sends records that each say when they were intended.
     pub fn carries_intended(&self) -> bool {
         self.as_produce().is_some_and(|produce| produce.payload == Payload::Unique)

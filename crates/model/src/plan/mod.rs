@@ -16,7 +16,7 @@ mod system;
 
 use crate::secret::SecretRef;
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
-pub use driver::{Driver, JavaClient, JavaDriver, JavaTask};
+pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
@@ -221,9 +221,8 @@ impl CasePlan {
     /// Whether clients of other items are members of the group of this one: each item is handed a part, and nobody counts what
     /// is written to the partitions of one alone.
     pub fn shares_group(&self, item: &str) -> bool {
-        let Some(group) = self.load.get(item).and_then(|plan| plan.role.group()) else { return false };
-        let is_of = |other: &LoadPlan| other.role.group().is_some_and(|other| other.name == group.name);
-        self.load.iter().any(|(name, other)| name != item && is_of(other))
+        let Some(role) = self.load.get(item).map(|plan| &plan.role) else { return false };
+        self.load.iter().any(|(name, other)| name != item && other.role.is_in_group_of(role))
     }
 }
 

@@ -52,10 +52,10 @@ impl CasePlan {
     /// The clients among which the topic of an item is shared out: all members of its group that read this topic, or the
     /// item's own.
     fn sharing_clients(&self, item: &LoadPlan) -> u64 {
-        let Some(group) = item.role.group() else { return u64::from(item.clients) };
-        let is_of = |other: &&LoadPlan| {
-            other.topic == item.topic && other.role.group().is_some_and(|other| other.name == group.name)
-        };
+        if item.role.group().is_none() {
+            return u64::from(item.clients);
+        }
+        let is_of = |other: &&LoadPlan| other.topic == item.topic && other.role.is_in_group_of(&item.role);
         self.load.values().filter(is_of).map(|other| u64::from(other.clients)).sum()
     }
 }

@@ -55,7 +55,7 @@ impl<'a> Output<'a> {
             Progress::TrialEnded(outcome) => self.printer.warnings_of(&outcome),
             // Its client may have to be fetched, and takes a while to be made ready.
             Progress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
-            Progress::ClientMetrics { text, .. } => self.metrics = Some(text),
+            Progress::ClientMetrics(text) => self.metrics = Some(text),
             Progress::Step(_) | Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
         }
     }

@@ -2,18 +2,17 @@
 
 use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::quick::{
-    CONNECT_DEADLINE, PREFIX, TopicShape, attached, hint, literal, told_of_properties, topics_tool,
+use crate::commands::typed_cluster::{TopicShape, asked_who_it_is, attached, failed, topics_tool};
+use crate::commands::written_scenario::{
+    Setting, lines, planned_for_topic, setting_meant, told_of_properties,
 };
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
-use kdyno_kafka::admin::AdminError;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{Plan, Role};
-use kdyno_model::properties::{Property, trim};
+use kdyno_model::properties::Property;
 use kdyno_perf_test::consumer::{Options, Topics};
-use kdyno_plan::{Choices, Note};
-use kdyno_scenario::Scenario;
+use kdyno_plan::Note;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, listed, quoted};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
@@ -63,14 +62,11 @@ pub(super) fn plan(
     carrier: &Carrier,
     (target, topic): (Target, TopicShape),
 ) -> Result<Planned, Failure> {
-    let (settings, notes) = match carrier {
-        Carrier::Native => properties.client.of_load(Side::Consume),
-        Carrier::Java(_) => properties.client.of_java_load(Side::Consume),
-    };
+    let (settings, notes) = carrier.settings(&properties.client, Side::Consume);
     let client = client(options, &settings, carrier);
     let text = scenario_text(options, &topic, carrier, &client);
-    let (mut plan, remarks) =
-        planned(&text, target).map_err(|error| as_given(error, options, &text, &client))?;
+    let (mut plan, remarks) = planned_for_topic((&text, SCENARIO), target)
+        .map_err(|error| as_given(error, options, &text, &client))?;
     set_endings(&mut plan, options);
     let own = options.socket_buffer_size.filter(|_| !carrier.is_java()).map(|asked| {
         format!(
@@ -136,22 +132,16 @@ pub(super) fn look(
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {
     let Target { attached, secrets, .. } = &mut target;
-    let protocol = attached.security.protocol;
-    let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
-    let access = kdyno_lab::access(attached, secrets, &|name| properties.variable(name))?;
-    let mut admin =
-        access.admin(&format!("{PREFIX}admin"), CONNECT_DEADLINE).map_err(|error| failed(&error))?;
-    let cluster = admin.cluster().map_err(|error| failed(&error))?;
-    attached.cluster_id = cluster.cluster_id.unwrap_or_default();
+    let (mut admin, _) = asked_who_it_is(attached, secrets, &|name| properties.variable(name))?;
     let name = match &options.topics {
         Topics::Named(name) => name.clone(),
         Topics::Matching(pattern) => {
-            let all = admin.topics(None).map_err(|error| failed(&error))?;
+            let all = admin.topics(None).map_err(|error| failed(&error, attached))?;
             let names = all.iter().filter(|topic| !topic.internal).map(|topic| topic.name.as_str());
             the_one_that_matches(pattern, names)?
         }
     };
-    let found = admin.topics(Some(&[&name])).map_err(|error| failed(&error))?;
+    let found = admin.topics(Some(&[&name])).map_err(|error| failed(&error, attached))?;
     let found = found.iter().find(|topic| topic.name == name && !topic.error.is_error());
     let found = found.ok_or_else(|| {
         Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(&name))).hint(format!(
@@ -186,51 +176,22 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
     }
 }
 
-/// Reads and plans the scenario.
-fn planned(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> {
-    let scenario = Scenario::parse(text, SCENARIO)?;
-    let choices = Choices { seed: Some(random_u64()), target: Some(target), ..Choices::default() };
-    let plan = kdyno_plan::plan(&scenario, &choices)?;
-    let mut remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
-    // The topic was typed, and the names that stand for it and the cluster were not.
-    let of_topic = kdyno_plan::of_existing_topics(&plan);
-    remarks.retain(|remark| !of_topic.contains(remark));
-    Ok((plan, remarks))
-}
-
-/// A setting of the consumer.
-struct Setting<'p> {
-    name: &'p str,
-    /// Its line in the scenario.
-    line: String,
-    /// Where it comes from, if that is a property.
-    property: Option<&'p Property>,
-}
-
 /// The consumer's settings: those of the user, and over them what the tool sets itself, as far as the client has it.
 fn client<'p>(options: &Options, settings: &[&'p Property], carrier: &Carrier) -> Vec<Setting<'p>> {
-    let setting = |name: &'p str, value: &str, property| {
-        let line = format!("      {name}: {}", literal(value));
-        Setting { name, line, property }
-    };
     let of_user = settings.iter().filter(|property| !FORCED.contains(&property.name.as_str()));
-    let of_user = of_user.map(|&property| setting(&property.name, trim(&property.value), Some(property)));
-    let mut of_tool = vec![setting(FETCH_SIZE, &options.fetch_size.to_string(), None)];
+    let of_user = of_user.map(|&property| Setting::given(property));
+    let mut of_tool = vec![Setting::of_command(FETCH_SIZE, &options.fetch_size.to_string())];
     if carrier.is_java() {
         let buffer = options.socket_buffer_size.unwrap_or(SOCKET_BUFFER_USUAL);
-        of_tool.push(setting(SOCKET_BUFFER, &buffer.to_string(), None));
-        of_tool.push(setting(CHECK_CRCS, "false", None));
+        of_tool.push(Setting::of_command(SOCKET_BUFFER, &buffer.to_string()));
+        of_tool.push(Setting::of_command(CHECK_CRCS, "false"));
     }
     of_user.chain(of_tool).collect()
 }
 
 /// What is wrong with a setting is told of where it was properties, not of a scenario that nobody sees.
 fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<'_>]) -> InputError {
-    let place = error.place.map_or(0, |place| place.line as usize);
-    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
-    let stands_there = client.iter().find(|setting| setting.line == line);
-    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
-    let Some(setting) = stands_there.or_else(|| client.iter().find(is_named)) else { return error };
+    let Some(setting) = setting_meant(&error, text, client) else { return error };
     let is_typed = options.properties.iter().any(|(name, _)| name == setting.name);
     let (file, place) = match (setting.property, &options.config) {
         (None, _) if setting.name == SOCKET_BUFFER => ("--socket-buffer-size".to_owned(), None),
@@ -245,8 +206,7 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
 fn scenario_text(options: &Options, topic: &TopicShape, carrier: &Carrier, client: &[Setting<'_>]) -> String {
-    let settings = client.iter().map(|setting| setting.line.clone());
-    let client = carrier.lines().into_iter().chain(settings).collect::<Vec<_>>().join("\n");
+    let client = carrier.lines().into_iter().chain([lines(client)]).collect::<Vec<_>>().join("\n");
     let from = if options.from_latest { "latest" } else { "earliest" };
     format!(
         "kdyno: 1
@@ -308,7 +268,8 @@ mod tests {
         let mut attached = attached(SCENARIO, vec!["b:1".to_owned()], &ClientProperties::default(), topics);
         attached.cluster_id = "abc".to_owned();
         let target = Target { attached, secrets: BTreeMap::new(), notes: Vec::new() };
-        let (mut plan, _) = planned(&text, target).map_err(|error| error.to_string()).expect("a plan");
+        let planned = planned_for_topic((&text, SCENARIO), target);
+        let (mut plan, _) = planned.map_err(|error| error.to_string()).expect("a plan");
         set_endings(&mut plan, &options);
         plan.cases[0].load[ITEM].clone()
     }

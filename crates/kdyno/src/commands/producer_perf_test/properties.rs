@@ -1,14 +1,12 @@
 //! The producer's properties: those of the file, those that were typed, and the addresses.
 
-use crate::commands::drop_in_driver::Carrier;
 use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
 use crate::scenario_source::read_bytes;
 use crate::target_source::head;
-use kdyno_model::properties::{Properties, Property};
+use kdyno_model::properties::Properties;
 use kdyno_perf_test::producer::Options;
 use kdyno_perf_test::properties::{Merged, Origin};
-use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties};
 use std::collections::BTreeMap;
@@ -73,14 +71,6 @@ fn of_file(path: &Path) -> Result<Merged, Failure> {
 }
 
 impl ProducerProperties {
-    /// The producer's settings, and what is to be told of all others.
-    pub(super) fn settings(&self, carrier: &Carrier) -> (Vec<&Property>, Vec<String>) {
-        match carrier {
-            Carrier::Native => self.client.of_load(Side::Produce),
-            Carrier::Java(_) => self.client.of_java_load(Side::Produce),
-        }
-    }
-
     /// The value of an environment variable, or of one of the command's own.
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         self.typed.variable(name)

@@ -3,15 +3,15 @@
 use super::payloads::Payloads;
 use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::quick::{TopicShape, literal, told_of_properties};
-use crate::execution::{Planned, TargetFiles, random_u64};
+use crate::commands::typed_cluster::TopicShape;
+use crate::commands::written_scenario::{
+    Setting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
+};
+use crate::execution::{Planned, TargetFiles};
 use crate::failure::Failure;
-use crate::given_files;
-use kdyno_model::plan::{Plan, Role, ToolLines, ValuesPlan};
-use kdyno_model::properties::{Property, trim};
+use kdyno_model::plan::{Role, ToolLines, ValuesPlan};
 use kdyno_perf_test::producer::{Options, Value};
-use kdyno_plan::{Choices, Files, Note};
-use kdyno_scenario::Scenario;
+use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::target::Target;
 
@@ -66,14 +66,15 @@ pub(super) fn planned(
         return Err(Failure::usage(format!("--payload-monotonic counts up to {} here", u32::MAX - 1))
             .hint("send fewer records, or others"));
     }
-    let (settings, notes) = properties.settings(carrier);
-    let settings: Vec<Setting<'_>> =
-        settings.into_iter().filter_map(|property| Setting::of(property, carrier)).collect();
+    let (given, notes) = carrier.settings(&properties.client, Side::Produce);
+    // Of how long a record may wait for room the scenario of kdyno's own client says something else.
+    let given = given.into_iter().filter(|property| carrier.is_java() || property.name != MAX_BLOCK);
+    let settings: Vec<Setting<'_>> = given.map(Setting::given).collect();
     let every_ms = options.transactions_ms(properties.has_transactional_id);
     let text =
         scenario_text(options, (&topic, every_ms), payloads.as_ref(), &client_lines(carrier, &settings));
-    let (mut plan, remarks) =
-        plan(&text, target).map_err(|error| as_given(error, properties, &text, &settings))?;
+    let (mut plan, remarks) = planned_for_topic((&text, ID), target)
+        .map_err(|error| as_given(error, properties, &text, &settings))?;
     plan.every_case_mut().flat_map(|case| case.load.values_mut()).for_each(|item| {
         if let Role::Produce(produce) = &mut item.role {
             produce.tool_lines = Some(ToolLines { warmup_records: options.warmup_records });
@@ -92,42 +93,14 @@ pub(super) fn planned(
     })
 }
 
-fn plan(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> {
-    let scenario = Scenario::parse(text, ID)?;
-    let files = Files(given_files::beside);
-    let choices = Choices { seed: Some(random_u64()), target: Some(target), files, ..Choices::default() };
-    let plan = kdyno_plan::plan(&scenario, &choices)?;
-    let mut remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
-    // The topic was typed, and the names that stand for it and the cluster were not.
-    let of_topic = kdyno_plan::of_existing_topics(&plan);
-    remarks.retain(|remark| !of_topic.contains(remark));
-    Ok((plan, remarks))
-}
-
-/// A setting of the producer.
-struct Setting<'p> {
-    property: &'p Property,
-    /// Its line in the scenario.
-    line: String,
-}
-
-impl<'p> Setting<'p> {
-    /// What the scenario has of a property: with kdyno's own client, of how long a record may wait for room it says something
-    /// else.
-    fn of(property: &'p Property, carrier: &Carrier) -> Option<Self> {
-        let line = format!("      {}: {}", property.name, literal(trim(&property.value)));
-        (carrier.is_java() || property.name != MAX_BLOCK).then_some(Self { property, line })
-    }
-}
-
 /// What the scenario says of the client.
 fn client_lines(carrier: &Carrier, settings: &[Setting<'_>]) -> String {
-    let mut lines = match carrier {
+    let mut all = match carrier {
         Carrier::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
         Carrier::Java(_) => carrier.lines(),
     };
-    lines.extend(settings.iter().map(|setting| setting.line.clone()));
-    lines.join("\n")
+    all.extend((!settings.is_empty()).then(|| lines(settings)));
+    all.join("\n")
 }
 
 /// What is wrong with a setting is told of where it was given, and all else without the place in a scenario that nobody
@@ -138,17 +111,13 @@ fn as_given(
     text: &str,
     settings: &[Setting<'_>],
 ) -> Failure {
-    let place = error.place.map_or(0, |place| place.line as usize);
-    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
-    let stands_there = settings.iter().find(|setting| setting.line == line);
-    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.property.name));
-    match stands_there.or_else(|| settings.iter().find(is_named)) {
-        Some(Setting { property, .. }) => {
+    match setting_meant(&error, text, settings) {
+        Some(Setting { property: Some(property), .. }) => {
             let place = Some(Place { line: property.line, column: 1 });
             let message = in_kafkas_unit(&error.message);
             properties.as_given(InputError { place, message, ..error }).into()
         }
-        None => InputError { file: String::new(), place: None, ..error }.into(),
+        _ => InputError { file: String::new(), place: None, ..error }.into(),
     }
 }
 

@@ -1,10 +1,9 @@
 //! The cluster and the topic that the records go to.
 
 use super::properties::ProducerProperties;
-use crate::commands::quick::{self, TopicShape};
+use crate::commands::typed_cluster::{self, TopicShape, asked_who_it_is, failed, topics_tool};
 use crate::failure::Failure;
 use crate::out;
-use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::address::is_address;
 use kdyno_perf_test::producer::Options;
@@ -28,7 +27,7 @@ pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Resul
     }
     let topics = BTreeMap::from([(super::scenario::TOPIC.to_owned(), options.topic.clone())]);
     // Whoever typed the volume means it: nothing is capped.
-    let mut attached = quick::attached(super::scenario::ID, client.bootstrap.clone(), client, topics);
+    let mut attached = typed_cluster::attached(super::scenario::ID, client.bootstrap.clone(), client, topics);
     attached.allow = vec![RATE_MAX.to_owned()];
     Ok(Target { attached, secrets: client.secrets.clone(), notes: Vec::new() })
 }
@@ -40,12 +39,7 @@ pub(super) fn look(
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {
     let Target { attached, secrets, .. } = &mut target;
-    let protocol = attached.security.protocol;
-    let failed = |error: &AdminError| Failure::tool(error).maybe_hint(quick::hint(error, protocol));
-    let access = kdyno_lab::access(attached, secrets, &|name| properties.variable(name))?;
-    let client_id = format!("{}admin", quick::PREFIX);
-    let mut admin = access.admin(&client_id, quick::CONNECT_DEADLINE).map_err(|error| failed(&error))?;
-    attached.cluster_id = admin.cluster().map_err(|error| failed(&error))?.cluster_id.unwrap_or_default();
+    let (mut admin, _) = asked_who_it_is(attached, secrets, &|name| properties.variable(name))?;
     let waiting = || out::note(&format!("waiting for topic {}", quoted(&options.topic)));
     let topic = admin.topic_by_asking(&options.topic, &waiting).map_err(|error| match error.code() {
         Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => Failure::tool(format!(
@@ -55,9 +49,9 @@ pub(super) fn look(
         .hint(format!(
             "{} makes it; clusters that `kdyno cluster up NAME --config auto.create.topics.enable=true` starts make topics \
              by themselves",
-            quick::topics_tool(attached, &format!("--create --topic {}", options.topic))
+            topics_tool(attached, &format!("--create --topic {}", options.topic))
         )),
-        _ => failed(&error),
+        _ => failed(&error, attached),
     })?;
     Ok((target, TopicShape::of(&topic)))
 }

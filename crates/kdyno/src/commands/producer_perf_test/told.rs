@@ -93,7 +93,7 @@ impl<'a> Told<'a> {
                     self.failure.get_or_insert(failure);
                 }
             }
-            Progress::ClientMetrics { text, .. } => self.metrics = Some(text),
+            Progress::ClientMetrics(text) => self.metrics = Some(text),
             Progress::TrialEnded(outcome) => self.outcome = Some(outcome),
             Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
         }

@@ -1,6 +1,6 @@
 //! What happens to a cluster between one trial and the next.
 
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{ended, start_scenario};
 use kdyno_model::caveat::Caveat;
@@ -131,7 +131,7 @@ fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
 /// those that are left.
 #[test]
 fn the_log_is_compared_where_a_leader_died() {
-    let _turn = beside_others();
+    let _turn = alone();
     let place = Place::new();
     let load = "rate: 500/s, value: 100B, client: {acks: 1}";
     let phases = "warmup: 1s, measure: 15s, drain: 5s";

@@ -38,7 +38,7 @@ fn the_first_scenario_replicates_and_loses_nothing() {
     let _turn = alone();
     let place = Place::new();
     // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
-    let text = include_str!("../../../../scenarios/first-light.yaml");
+    let text = include_str!("../../../../../scenarios/first-light.yaml");
     assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
     let path = place.file("first-light.yaml", &text.replace("10k/s", "500/s"));
     let path = path.to_str().expect("plain path");

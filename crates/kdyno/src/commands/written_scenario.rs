@@ -1,0 +1,88 @@
+//! What commands share that write their scenario from what was typed: `quick`, `producer-perf-test`, `consumer-perf-test`.
+
+use crate::execution::random_u64;
+use crate::given_files;
+use kdyno_model::plan::Plan;
+use kdyno_model::properties::{Property, trim};
+use kdyno_plan::{Choices, Files, Note};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::InputError;
+use kdyno_scenario::security::ClientProperties;
+use kdyno_scenario::target::Target;
+
+/// A setting of the client.
+pub(super) struct Setting<'p> {
+    pub(super) name: &'p str,
+    /// Its line in the scenario.
+    pub(super) line: String,
+    /// Where it comes from, if that is a property that was given.
+    pub(super) property: Option<&'p Property>,
+}
+
+impl<'p> Setting<'p> {
+    /// A property that was given.
+    pub(super) fn given(property: &'p Property) -> Self {
+        Self { property: Some(property), ..Self::of_command(&property.name, trim(&property.value)) }
+    }
+
+    /// One that the command sets.
+    pub(super) fn of_command(name: &'p str, value: &str) -> Self {
+        Self { name, line: format!("      {name}: {}", literal(value)), property: None }
+    }
+}
+
+/// The settings as lines of the scenario.
+pub(super) fn lines(settings: &[Setting<'_>]) -> String {
+    settings.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// A text in quotes, so that it stays a value, and without params.
+pub(super) fn literal(text: &str) -> String {
+    serde_json::Value::from(text.replace('$', "$$")).to_string()
+}
+
+/// The setting that a message about the scenario is about: the one whose line it names, or, where something else does not go
+/// with it, the one whose name it has.
+pub(super) fn setting_meant<'s, 'p>(
+    error: &InputError,
+    text: &str,
+    settings: &'s [Setting<'p>],
+) -> Option<&'s Setting<'p>> {
+    let place = error.place.map_or(0, |place| place.line as usize);
+    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
+    let stands_there = settings.iter().find(|setting| setting.line == line);
+    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
+    stands_there.or_else(|| settings.iter().find(is_named))
+}
+
+/// Reads and plans the scenario.
+pub(super) fn planned((text, id): (&str, &str), target: Target) -> Result<(Plan, Vec<Note>), InputError> {
+    let scenario = Scenario::parse(text, id)?;
+    let files = Files(given_files::beside);
+    let choices = Choices { seed: Some(random_u64()), target: Some(target), files, ..Choices::default() };
+    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
+    Ok((plan, remarks))
+}
+
+/// The same, where nothing is to be told of the topic: it was typed, and the names that stand for it and the cluster were not.
+pub(super) fn planned_for_topic(
+    scenario: (&str, &str),
+    target: Target,
+) -> Result<(Plan, Vec<Note>), InputError> {
+    let (plan, mut remarks) = planned(scenario, target)?;
+    let of_topic = kdyno_plan::of_existing_topics(&plan);
+    remarks.retain(|remark| !of_topic.contains(remark));
+    Ok((plan, remarks))
+}
+
+/// What is to be told of properties. A name that no client knows is misspelt more likely than meant.
+pub(super) fn told_of_properties(
+    properties: &ClientProperties,
+    notes: Vec<String>,
+) -> impl Iterator<Item = Note> + use<> {
+    let unknown = properties.notes_of_unknown();
+    notes
+        .into_iter()
+        .map(move |note| if unknown.contains(&note) { Note::Warning(note) } else { Note::Fact(note) })
+}

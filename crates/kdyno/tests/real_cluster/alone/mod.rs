@@ -1,0 +1,10 @@
+//! What must be valid, is a matter of rates, or loads the machine: one at a time. They are in a module of their own whose name
+//! comes first, since tests begin in the order of their names: one that waits for its turn among the others keeps a
+//! processor from them.
+
+mod between_trials;
+mod bundled;
+mod duet;
+mod end_to_end;
+mod many_clients;
+mod quota;
