@@ -7,6 +7,8 @@ use crate::fixture::{ended, event_kinds, figure, is_matrix, kafka_tool, ran, sta
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
+use kdyno_model::sample::Counts;
+use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ load:
   writers: {produce: perf, rate: 500/s, value: 100B}
   orders: {produce: perf, rate: 100/s, value: 100B, transactions: {every: 200ms}}
   readers: {consume: perf}
-phases: {warmup: 1s, condition: none, measure: 5s, drain: 5s}
+phases: {warmup: 1s, condition: none, measure: 5s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
 /// Of a load, what Kafka's own Java client carries.
@@ -212,11 +214,11 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     secrets.are_in_no_process(&place, 0);
     ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
-    // Coordinators ask who comes, too, and have ACLs of their own.
-    for address in ["writers.acked_per_s", "orders.committed", "readers.fetched_per_s"] {
-        assert!(figure(&document, address) > 0.0, "{address}");
-    }
-    assert_java_was_let_in(&document);
+    // Coordinators ask who comes, too, and have ACLs of their own. A busy host needs the whole window for the first
+    // transaction of a cluster.
+    let all = ["writers", "orders", "readers"].map(|item| whole_trial(&place, item));
+    assert!(all[0].acknowledged > 0 && all[1].committed > 0 && all[2].fetched > 0, "{all:?}");
+    assert_java_was_let_in(&place, &document);
     assert_eq!(["writers.failed", "orders.failed"].map(|failed| figure(&document, failed)), [0.0, 0.0]);
     let kinds = event_kinds(&document);
     let count = |wanted: &str| kinds.iter().filter(|kind| *kind == wanted).count();
@@ -261,11 +263,20 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     place.expect_no_processes();
 }
 
+/// What clients of an item did in all of the trial.
+fn whole_trial(place: &Place, item: &str) -> Counts {
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let trials = file.trials().expect("its trials");
+    let evidence = file.evidence(trials[0].trial.id).expect("evidence");
+    let stream = evidence.start.streams.iter().find(|stream| stream.name == item).expect("a stream");
+    let totals = evidence.totals.iter().find(|totals| totals.id == stream.id);
+    totals.expect("its totals").counts.clone()
+}
+
 /// Its clients wrote and read as others do, and knew all that they were told.
-fn assert_java_was_let_in(document: &serde_json::Value) {
-    for address in ["java_writers.acked_per_s", "java_readers.fetched_per_s"] {
-        assert!(figure(document, address) > 0.0, "{address}");
-    }
+fn assert_java_was_let_in(place: &Place, document: &serde_json::Value) {
+    let all = ["java_writers", "java_readers"].map(|item| whole_trial(place, item));
+    assert!(all[0].acknowledged > 0 && all[1].fetched > 0, "{all:?}");
     assert_eq!(figure(document, "java_writers.failed"), 0.0);
     let kinds = event_kinds(document);
     assert!(!kinds.contains(&"client-warning".to_owned()), "{}", document["events"]);
@@ -295,7 +306,7 @@ fn java_clients_are_let_in_by_each_kind_of_listener() {
         );
         let said = start_scenario(&place, &scenario).wait(RUN_DEADLINE);
         assert!(matches!(said.code, Some(0 | 6)), "{clients}: {said:?}");
-        assert_java_was_let_in(&place.show());
+        assert_java_was_let_in(&place, &place.show());
         place.expect_no_processes();
     }
 }
