@@ -15,7 +15,7 @@ pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
-use values::{mode, name_and_value, number};
+use values::{mode, name_and_value, number, number_up_to};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
@@ -378,16 +378,16 @@ pub(crate) struct CleanArgs {
 #[derive(Debug, Args)]
 pub(crate) struct NullBrokerArgs {
     /// Port on 127.0.0.1; 0 takes a free one
-    #[arg(long, default_value_t = 9092)]
+    #[arg(long, default_value_t = 9092, value_parser = number_up_to(0, u16::MAX, 0))]
     pub(crate) port: u16,
     /// Partitions of every topic it is asked for
     #[arg(long, default_value_t = 1, value_parser = number(1, 10_000))]
     pub(crate) partitions: u32,
     /// Answer fetches with a batch of so many records of each partition, without end; with nothing unless it is given
-    #[arg(long, value_name = "RECORDS")]
+    #[arg(long, value_name = "RECORDS", value_parser = number(0, u32::MAX))]
     pub(crate) fetch_batch: Option<u32>,
     /// Bytes of each value in it
-    #[arg(long, value_name = "BYTES", default_value_t = 128, requires = "fetch_batch")]
+    #[arg(long, value_name = "BYTES", default_value_t = 128, requires = "fetch_batch", value_parser = number(0, u32::MAX))]
     pub(crate) fetch_value: u32,
     /// Speak TLS of this version; the certificate to trust, PEM, is printed after the address
     #[arg(long, value_enum)]

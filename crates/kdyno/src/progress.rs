@@ -123,6 +123,6 @@ fn live_state(live: &Live) -> LiveState {
         trials: live.of,
         label: live.label.clone(),
         figures: live.figures,
-        remaining_ns: Some(live.remaining_ns),
+        remaining_ns: live.remaining_ns,
     }
 }

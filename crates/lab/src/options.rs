@@ -99,8 +99,8 @@ pub struct Live {
     /// Since T0, ns.
     pub elapsed_ns: u64,
     /// From now to the end of the measured window of the last trial, as planned, ns; while this trial drains, with the
-    /// rest of its drain, which may end sooner.
-    pub remaining_ns: u64,
+    /// rest of its drain, which may end sooner. `None` while its load ends by a number of records, whenever that is.
+    pub remaining_ns: Option<u64>,
     /// All load items together.
     pub figures: LiveFigures,
     /// The newest rows, from which a caller draws what it shows beside them: those of every second from

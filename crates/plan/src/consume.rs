@@ -99,7 +99,7 @@ fn slow_items(case: &CasePlan) -> Vec<String> {
         let most_per_s = case.keeps_up_to_per_s(item)?;
         let offered_per_s = offered_to(&item.topic);
         let why = case.fullest_share(item).map_or_else(String::new, |share| {
-            format!(", for one client has {} of {} partitions,", share.partitions, share.of)
+            format!(", because one client has {} of {} partitions,", share.partitions, share.of)
         });
         (most_per_s < offered_per_s).then(|| {
             format!(

@@ -139,10 +139,15 @@ fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanE
 /// Options that say a size right behind their name; Java does not start with one that it cannot read.
 const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
 
+/// OpenJ9 has options whose names begin so and go on, e.g. `-Xmns64m`.
+fn is_other_option(rest: &str) -> bool {
+    rest.starts_with(|char: char| char.is_ascii_alphabetic())
+}
+
 /// Refuses an option of a JVM whose size is none.
 pub(crate) fn has_size(reader: &Reader<'_>, typed: &Typed, option: &str) -> Result<(), PlanError> {
     match SIZES.iter().find_map(|name| option.strip_prefix(name)) {
-        Some(size) if java_size(size).is_none() => {
+        Some(size) if !is_other_option(size) && java_size(size).is_none() => {
             let message = format!("`jvm`: {} says no size that Java takes", quoted(option));
             Err(reader
                 .wrong(typed, message)

@@ -118,7 +118,7 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
         })
     };
     let three = |group: &str| format!("  readers: {{consume: t, clients: 3, work: 1200us{group}}}");
-    let slow = "`readers` keeps up with 1,667 records/s of `t` at most, for one client has 2 of 4 partitions, and \
+    let slow = "`readers` keeps up with 1,667 records/s of `t` at most, because one client has 2 of 4 partitions, and \
                 2,400 records/s are offered at the highest: its lag grows";
     for group in ["", ", group: g"] {
         assert_eq!(told("2400/s", &three(group)).as_deref(), Some(slow), "2,500 records/s by all three");

@@ -4,6 +4,7 @@ use super::found::Found;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::Distribution;
+use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::finding::Value;
@@ -48,7 +49,9 @@ const MEAN: &str = "mean";
 fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
     let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
     let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
-    let found = trial.items.iter().filter(|item| is_open_loop(item.plan)).flat_map(|item| {
+    // Of a Java client its own delays, a collection or a `send()` that blocks, cannot be told from the load generator's.
+    let judged = trial.items.iter().filter(|item| is_open_loop(item.plan) && !java::is_java(item));
+    let found = judged.flat_map(|item| {
         let is_wanted = |late_ns: f64, response_ns: f64| {
             let share = late_ns / response_ns;
             late_ns > floor_ns && from(share) && to(share)

@@ -1,7 +1,6 @@
 //! How much of each limit was used.
 
-use super::declared;
-use super::pinned;
+use super::{IDLE_SHARE, declared, pinned};
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
@@ -156,11 +155,16 @@ impl Asked<'_> {
         Some(HostUse { generator_s, brokers_s, others_s })
     }
 
-    /// Why a host that is full is not full because of the brokers; `None`: it may be.
-    fn not_by_brokers(&self) -> Option<String> {
+    /// Why a host of which so much is busy is not full because of the brokers; `None`: it may be, or it is idle, which says
+    /// how busy its brokers are.
+    fn not_by_brokers(&self, busy_share: f64) -> Option<String> {
         let system = &self.trial.evidence.start.trial.effective.system;
+        let is_null = matches!(system, SystemPlan::NullBroker(_));
+        let is_by_generator = busy_share >= IDLE_SHARE && self.host_share_of_generator().is_some();
+        if !is_null && !is_by_generator {
+            return None;
+        }
         let Some(of) = self.host_use() else {
-            let is_null = matches!(system, SystemPlan::NullBroker(_));
             return is_null.then(|| "who used the host's processors is not known".to_owned());
         };
         let little_s = BROKERS_SHARE_MIN * of.all_s();
@@ -170,7 +174,7 @@ impl Asked<'_> {
             SystemPlan::Local(_) => ("the brokers", of.brokers_s, of.brokers_s < little_s),
             SystemPlan::Attached(_) => {
                 let most_s = of.brokers_s + of.others_s;
-                ("whatever is no load generator", most_s, most_s < little_s)
+                ("everything but the load generator", most_s, most_s < little_s)
             }
         };
         let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
@@ -202,12 +206,12 @@ impl Asked<'_> {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
             }
             SystemPlan::Local(_) | SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {
-                if let Some(why) = self.not_by_brokers() {
-                    return not_judged(kind, &why);
-                }
                 let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
                     return not_judged(kind, "the host was not probed");
                 };
+                if let Some(why) = self.not_by_brokers(share) {
+                    return not_judged(kind, &why);
+                }
                 let pressure = self.pressure_share(series::CPU_PRESSURE_S_TOTAL);
                 let waited = pressure.map_or_else(String::new, |share| {
                     format!("; something waited for one of them for {} of the window", percent(share))

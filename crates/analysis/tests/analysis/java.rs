@@ -30,7 +30,8 @@ fn carried(trial: &mut Trial, item: &str) {
 fn by_java() -> Trial {
     let mut trial = Trial::clean();
     carried(&mut trial, "writers");
-    let seen = [Timing::Response, Timing::Service, Timing::ScheduleDelay, Timing::Block];
+    let seen =
+        [Timing::Response, Timing::Service, Timing::ScheduleDelay, Timing::Block, Timing::WithoutGenerator];
     for row in &mut trial.samples {
         row.histograms.retain(|timing, _| seen.contains(timing));
         row.sums_ns.retain(|timing, _| seen.contains(timing));
@@ -126,6 +127,7 @@ fn nothing_is_doubted_for_what_is_not_seen() {
     for row in late.samples.iter_mut().filter(|row| row.phase == Phase::Measure) {
         if row.histograms.contains_key(&Timing::ScheduleDelay) {
             row.histograms.insert(Timing::ScheduleDelay, histogram(&[(3_000_000, 10_000)], 3));
+            row.histograms.insert(Timing::WithoutGenerator, histogram(&[(3_000_000, 10_000)], 3));
         }
     }
     assert!(late.told(|found| matches!(found, Caveat::GeneratorLate { .. })).is_empty());

@@ -1,7 +1,7 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
 use super::ExecutionArgs;
-use super::values::{name_and_value, time};
+use super::values::{name_and_value, number_up_to, time};
 use clap::{Args, ValueEnum, ValueHint};
 use kdyno_model::plan::PairDesign;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<String>,
     /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
-    #[arg(long)]
+    #[arg(long, value_parser = number_up_to(0, u64::MAX, u64::MAX))]
     pub(crate) seed: Option<u64>,
     /// Time that all of it may take, e.g. 25m: fewer repeats, never another method; with --resume the new total, of all
     /// sessions

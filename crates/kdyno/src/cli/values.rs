@@ -2,14 +2,27 @@
 
 use clap::builder::TypedValueParser;
 use kdyno_model::plan::Mode;
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// A whole number from `least` to `most`. Those of clap tell a word apart from a number in the words of Rust's library.
 pub(super) fn number(least: u32, most: u32) -> impl TypedValueParser<Value = u32> {
+    number_up_to(least, most, u32::MAX)
+}
+
+/// The same of any type of numbers; up to `no_limit` no largest one is told.
+pub(super) fn number_up_to<T>(least: T, most: T, no_limit: T) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
     move |typed: &str| {
-        let number = typed.parse::<u32>().ok().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| match most {
-            u32::MAX => format!("expected a whole number, {least} or more"),
-            _ => format!("expected a whole number from {least} to {most}"),
+        let number = typed.parse::<T>().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| {
+            if most == no_limit {
+                format!("expected a whole number, {least} or more")
+            } else {
+                format!("expected a whole number from {least} to {most}")
+            }
         })
     }
 }

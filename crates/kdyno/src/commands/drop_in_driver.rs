@@ -66,8 +66,8 @@ impl Carrier {
         vec!["      driver: java".to_owned(), format!("      version: {version}")]
     }
 
-    /// Fetches Kafka's client where it is not in the cache. That there is no such release is so told at once, and not when the
-    /// cluster has been asked for all it is asked.
+    /// Fetches Kafka's client where it is not in the cache, and compiles what runs it, so that a release that does not exist
+    /// or a Java that is missing is refused before the cluster is asked for anything.
     pub(super) fn make_ready(&self) -> Result<(), Failure> {
         let Self::Java(client) = self else { return Ok(()) };
         let failed =
@@ -76,10 +76,10 @@ impl Carrier {
         let environment = Environment::read()?.testbed;
         if let Some(fact) = kdyno_java_driver::check(&environment, &driver).map_err(failed)? {
             out::note(&fact);
-            let tell = |step: &str| out::note(step);
-            kdyno_java_driver::resolve(&environment, &driver, kdyno_java_driver::SOURCES, &tell)
-                .map_err(failed)?;
         }
+        let tell = |step: &str| out::note(step);
+        kdyno_java_driver::resolve(&environment, &driver, kdyno_java_driver::SOURCES, &tell)
+            .map_err(failed)?;
         Ok(())
     }
 

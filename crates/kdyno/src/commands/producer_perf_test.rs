@@ -80,7 +80,12 @@ fn finish(outcome: &RunOutcome, mut told: Told<'_>) -> Outcome {
     if let Some(LabError::Interrupted) = &outcome.failure {
         // Before its trial began there is nothing to tell.
         let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));
-        found.map_or(Ok(()), |evidence| told.interrupted(&evidence))?;
+        if let Ok(evidence) = found
+            && let Err(failure) = told.interrupted(&evidence)
+        {
+            // That it was interrupted, and where its evidence is, is told all the same.
+            out::note(&failure.message);
+        }
     }
     failed_or(outcome, false, || {
         let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;

@@ -4,7 +4,8 @@
 //! of its own, one producer at a modest constant rate, limits that protect the cluster. How the cluster is reached, and
 //! the producer's settings, may come from a file that Kafka's own tools take.
 
-use super::typed_cluster::{TopicShape, asked_who_it_is, attached, failed};
+use super::drop_in_driver::in_kafkas_unit;
+use super::typed_cluster::{TopicShape, ask_cluster_id, attached, failed};
 use super::written_scenario::{Setting, lines, literal, planned, setting_meant, told_of_properties};
 use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles};
@@ -108,7 +109,7 @@ fn look(
     let mut attached = attached(SCENARIO, bootstrap.to_vec(), properties, topics);
     attached.caps = CAPS;
     let (mut admin, brokers) =
-        asked_who_it_is(&mut attached, &properties.secrets, &|name| std::env::var_os(name))?;
+        ask_cluster_id(&mut attached, &properties.secrets, &|name| std::env::var_os(name))?;
     let topic = match &args.topic {
         None => TopicShape {
             partitions: args.partitions,
@@ -143,7 +144,8 @@ fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'
     match (setting_meant(&error, text, client), &args.command_config) {
         (Some(Setting { property: Some(property), .. }), Some(path)) => {
             let place = Some(Place { line: property.line, column: 1 });
-            InputError { file: path.display().to_string(), place, ..error }
+            let message = in_kafkas_unit(&error.message);
+            InputError { file: path.display().to_string(), place, message, ..error }
         }
         (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => {
             InputError { file: "--acks".to_owned(), place: None, ..error }

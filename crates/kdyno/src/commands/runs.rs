@@ -82,7 +82,9 @@ fn asked(command_line: &[String]) -> Option<String> {
     let mut words = command_line.iter().skip(2).peekable();
     let mut told = Vec::new();
     while let Some(word) = words.next() {
-        let Some(flag) = word.strip_prefix("--") else { continue };
+        // Kafka's consumer tool takes its flags with one dash, too.
+        let Some(flag) = word.strip_prefix('-') else { continue };
+        let flag = flag.strip_prefix('-').unwrap_or(flag);
         let (name, value) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value)));
         if !TOLD.contains(&name) {
             continue;

@@ -42,8 +42,8 @@ pub(super) fn attached(
     }
 }
 
-/// Asks the cluster who it is, and keeps that; with it comes how many brokers it has.
-pub(super) fn asked_who_it_is(
+/// Asks for the cluster id and keeps it in `attached`; hands back the connection, and how many brokers there are.
+pub(super) fn ask_cluster_id(
     attached: &mut AttachedPlan,
     secrets: &BTreeMap<String, SecretRef>,
     variables: &dyn Fn(&str) -> Option<OsString>,

@@ -153,6 +153,22 @@ fn assert_sent(said: &Said, totals: &[&str]) {
     assert!(said.stderr.contains("0 records failed, 0 unresolved"), "{said:?}");
 }
 
+/// What the units of a total, of records of 100 B, and the order of its latencies must be, whichever tool printed it.
+fn assert_totals_add_up(said: &Said) {
+    for line in said.stdout.lines().filter(|line| line.contains("99.9th")) {
+        let before = |unit: &str| -> f64 {
+            let text = line.split(unit).next().unwrap_or_default();
+            text.rsplit([' ', '(']).next().and_then(|number| number.parse().ok()).expect(line)
+        };
+        let mib_per_s = before(" records/sec") * 100.0 / f64::from(1 << 20);
+        assert!((before(" MB/sec") - mib_per_s).abs() <= 0.006, "{line}");
+        let max = before(" ms max");
+        let quantiles = [" ms 50th", " ms 95th", " ms 99th", " ms 99.9th"].map(before);
+        assert!(quantiles.is_sorted() && quantiles[3] <= max + 1.0, "{line}");
+        assert!(before(" ms avg") > 0.0 && before(" ms avg") <= max, "{line}");
+    }
+}
+
 /// Kafka's own client carries the load: the lines are the tool's, metrics among them, and standard error names the client.
 fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
     let flags = [flags, &["--print-metrics"]].concat();
@@ -233,6 +249,9 @@ fn the_lines_are_those_of_kafkas_own_tool() {
             totals.map(|line| line.split(" records sent").next().unwrap_or_default().to_owned()).collect()
         };
         assert_eq!(sent(&ours), sent(&theirs), "{name}");
+        if more.contains(&"--record-size") {
+            [&theirs, &ours].into_iter().for_each(assert_totals_add_up);
+        }
     }
     assert_java_carries(&both, &[&paced[..], &steady].concat());
     assert_errors_agree(&both);

@@ -9,6 +9,7 @@ use crate::options::{Live, Progress};
 use crate::task::{left_ns, phase_at};
 use kdyno_analysis::live::RECENT_S;
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_model::worker::phase_spans;
 use std::sync::Arc;
 
@@ -41,13 +42,17 @@ impl Execution<'_> {
         begin.map_or(Ok(()), |begin| self.end_warmup(begin))
     }
 
-    /// What is left of the trial, ns: of a warm-up without an end the longest time it may take.
-    fn left_ns(&self, elapsed_ns: u64) -> u64 {
-        if self.warmup.is_none() {
-            return left_ns(&self.phases, elapsed_ns);
-        }
+    /// What is left of the trial, ns: of a warm-up without an end the longest time it may take. `None`: its load
+    /// ends by a number of records, whenever that is.
+    fn left_ns(&self, elapsed_ns: u64) -> Option<u64> {
         let lengths = &self.context.trial.effective.phases;
-        left_ns(&phase_spans(lengths, Some(lengths.measure_start_ns())), elapsed_ns)
+        if lengths.measure_ns == PHASE_NS_MAX {
+            return None;
+        }
+        if self.warmup.is_none() {
+            return Some(left_ns(&self.phases, elapsed_ns));
+        }
+        Some(left_ns(&phase_spans(lengths, Some(lengths.measure_start_ns())), elapsed_ns))
     }
 
     /// The state to show: figures of the second before the one that just ended, whose rows are surely there; `None`
@@ -64,7 +69,7 @@ impl Execution<'_> {
             label: self.context.trial.label.clone(),
             phase: phase_at(&self.phases, relative_ns(now_ns, self.t0_ns)),
             elapsed_ns,
-            remaining_ns: self.left_ns(elapsed_ns) + self.context.later_ns,
+            remaining_ns: self.left_ns(elapsed_ns).map(|left_ns| left_ns + self.context.later_ns),
             figures,
             recent: Arc::clone(recent),
             complete_until: second + 1,

@@ -12,8 +12,8 @@ pub struct FullestShare {
 }
 
 impl CasePlan {
-    /// What the client of an item has that has the most of its topic's partitions: those that kdyno assigns and members of a
-    /// group have as many as the others, or one more. `None` where that is not known before the run: how many partitions an
+    /// The share of the client of an item that has the most partitions of its topic. kdyno's own assignment and groups give each
+    /// client as many as the others, or one more. `None` where that is not known before the run: how many partitions an
     /// existing topic of a target has, or whether any is left for this item's members of a group.
     pub fn fullest_share(&self, item: &LoadPlan) -> Option<FullestShare> {
         if self.is_existing(&item.topic) {

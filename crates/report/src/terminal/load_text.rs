@@ -93,7 +93,7 @@ fn work_text(work: WorkPlan, load: &LoadPlan, case: &CasePlan) -> String {
     let each_per_s = units::count(work.records_per_s(1));
     match (case.keeps_up_to_per_s(load), case.fullest_share(load)) {
         (Some(most_per_s), Some(share)) => format!(
-            "{law}, {each_per_s}/s of each client at most: together they keep up with {}/s, for one has {} of {}",
+            "{law}, {each_per_s}/s of each client at most: together they keep up with {}/s, because one client has {} of {}",
             units::count(most_per_s),
             share.partitions,
             plural(share.of, "partition")

@@ -249,8 +249,7 @@ fn the_rate_at_which_an_item_with_work_keeps_up_is_that_of_its_client_with_the_m
     let Role::Consume(consume) = &mut load.role else { panic!("it consumes") };
     consume.work = Some(WorkPlan::Constant { ns: 1_200_000 });
     let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
-    let words =
-        "833/s of each client at most: together they keep up with 1,667/s, for one has 2 of 4 partitions";
+    let words = "833/s of each client at most: together they keep up with 1,667/s, because one client has 2 of 4 partitions";
     assert!(text.contains(words), "{text}");
 }
 

@@ -9,6 +9,7 @@ use kdyno_lab::{Live, Progress};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, Grain};
+use kdyno_model::units;
 use kdyno_perf_test::consumer::{Consumed, Intervals, Options, timeout_warning};
 use kdyno_perf_test::java_format::fixed;
 use kdyno_store::RunFile;
@@ -123,8 +124,8 @@ impl<'a> Output<'a> {
         evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
         out::note(&format!(
             "{} of {} records were read until it was interrupted, in {reading_ms} ms from the first to the last{}",
-            counts.fetched,
-            self.options.records,
+            units::count(counts.fetched as f64),
+            units::count(self.options.records as f64),
             rates((counts.handed_over_bytes, counts.fetched), reading_ms)
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
-use crate::commands::typed_cluster::{TopicShape, asked_who_it_is, attached, failed, topics_tool};
+use crate::commands::typed_cluster::{TopicShape, ask_cluster_id, attached, failed, topics_tool};
 use crate::commands::written_scenario::{
     Setting, lines, planned_for_topic, setting_meant, told_of_properties,
 };
@@ -132,7 +132,7 @@ pub(super) fn look(
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {
     let Target { attached, secrets, .. } = &mut target;
-    let (mut admin, _) = asked_who_it_is(attached, secrets, &|name| properties.variable(name))?;
+    let (mut admin, _) = ask_cluster_id(attached, secrets, &|name| properties.variable(name))?;
     let name = match &options.topics {
         Topics::Named(name) => name.clone(),
         Topics::Matching(pattern) => {

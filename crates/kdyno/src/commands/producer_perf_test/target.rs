@@ -1,7 +1,7 @@
 //! The cluster and the topic that the records go to.
 
 use super::properties::ProducerProperties;
-use crate::commands::typed_cluster::{self, TopicShape, asked_who_it_is, failed, topics_tool};
+use crate::commands::typed_cluster::{self, TopicShape, ask_cluster_id, failed, topics_tool};
 use crate::failure::Failure;
 use crate::out;
 use kdyno_kafka::errors::ErrorCode;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// As fast as it goes is what `--throughput -1` asks for.
 const RATE_MAX: &str = "rate-max";
 
-/// What was typed of the cluster and the topic. Whose cluster it is nobody knows yet.
+/// What was typed of the cluster and the topic. The cluster id is not known yet.
 pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Result<Target, Failure> {
     let client = &properties.client;
     if client.bootstrap.is_empty() {
@@ -32,14 +32,14 @@ pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Resul
     Ok(Target { attached, secrets: client.secrets.clone(), notes: Vec::new() })
 }
 
-/// Asks the cluster who it is, and for the topic, which it may make by itself.
+/// Asks for the cluster id, and for the topic, which the cluster may create by itself.
 pub(super) fn look(
     options: &Options,
     properties: &ProducerProperties,
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {
     let Target { attached, secrets, .. } = &mut target;
-    let (mut admin, _) = asked_who_it_is(attached, secrets, &|name| properties.variable(name))?;
+    let (mut admin, _) = ask_cluster_id(attached, secrets, &|name| properties.variable(name))?;
     let waiting = || out::note(&format!("waiting for topic {}", quoted(&options.topic)));
     let topic = admin.topic_by_asking(&options.topic, &waiting).map_err(|error| match error.code() {
         Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => Failure::tool(format!(
@@ -47,8 +47,7 @@ pub(super) fn look(
             quoted(&options.topic)
         ))
         .hint(format!(
-            "{} makes it; clusters that `kdyno cluster up NAME --config auto.create.topics.enable=true` starts make topics \
-             by themselves",
+            "create it with {}, or let brokers do so (`auto.create.topics.enable=true`)",
             topics_tool(attached, &format!("--create --topic {}", options.topic))
         )),
         _ => failed(&error, attached),
