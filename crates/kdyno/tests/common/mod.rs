@@ -31,6 +31,11 @@ pub struct Said {
     pub stderr: String,
 }
 
+/// A run that went to its end. On a host that others use its figures may be invalid: what they are is another question.
+pub fn ran(said: &Said) {
+    assert!(matches!(said.code, Some(0 | 6)), "{}\n{}", said.stdout, said.stderr);
+}
+
 impl Place {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder");

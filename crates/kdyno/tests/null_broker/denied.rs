@@ -1,6 +1,6 @@
 //! Users who may do little: the run goes on without what they may not, and says so.
 
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{Place, RUN_DEADLINE, ran};
 use crate::{SCENARIO, files, run};
 use kdyno_kafka::admin::Admin;
 use kdyno_kafka_server::fake_broker::tcp::{FakeServer, spawn};
@@ -35,7 +35,7 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
         target.replace("guard: {", "topics: {perf: team-a.load}\nguard: {allow: [existing-topics], ");
     place.file("target.yaml", &target);
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let unseen = "the brokers' settings are not kept with the run: ";
     let told = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
@@ -56,7 +56,7 @@ fn who_may_not_delete_topics_is_told_which_stay_and_loads_them_again() {
     let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
     place.file("small.yaml", &format!("{SCENARIO}repeat: 2\n"));
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let topics = topics(&server);
     let ours: Vec<&String> = topics.iter().filter(|name| name.starts_with("kdyno-")).collect();
     assert_eq!(ours.len(), 1, "both trials have the same: {topics:?}");

@@ -8,7 +8,7 @@ mod producer_perf_test;
 mod quick;
 mod system;
 
-use common::{Place, RUN_DEADLINE, Running, Said, signal};
+use common::{Place, RUN_DEADLINE, Running, Said, ran, signal};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::event::EventKind;
 use kdyno_model::outcome::TrialOutcome;
@@ -91,7 +91,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let document: serde_json::Value =
         serde_json::from_str(&said.stdout).expect("only JSON on standard output");
     assert_eq!(document["trials"][0]["cluster"]["target"], "null");
@@ -105,7 +105,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
     assert_eq!(bare.code, Some(2), "{bare:?}");
     let args = ["rerun", "latest", "--share", "--no-progress", "--target", &files[2]];
     let again = place.start(place.command(&args)).wait(RUN_DEADLINE);
-    assert_eq!(again.code, Some(0), "{again:?}");
+    ran(&again);
     assert!(
         again.stderr.contains("phases") && again.stderr.contains(".kdyno"),
         "the plan and the files: {again:?}"
@@ -131,7 +131,7 @@ fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
     place.file("small.yaml", &SCENARIO.replace("partitions: 2", "partitions: 3"));
     for _ in 0..2 {
         let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        ran(&said);
         for told in [
             "topic `perf` is the existing topic `team-a.load` of target null",
             "which has 2 partitions, not 3",
@@ -161,7 +161,7 @@ fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
         "--share",
     ];
     let said = place.start(place.command(&quick)).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     assert_eq!(admin.topics(None).expect("its topics").len(), 1, "none is made");
     broker.stop();
 }
@@ -202,7 +202,7 @@ fn clients_are_not_limited_by_the_usual_number_of_open_files() {
     place.file("small.yaml", &many);
     let args = ["run", &scenario, &option, &target, "--share", "--json", "--set", "rate=3k/s"];
     let said = place.start(limited(&args)).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     let findings = document["findings"].as_array().expect("findings");
     let figure = |metric: &str| {
@@ -286,7 +286,7 @@ fn a_run_is_found_by_its_whole_name_and_a_path_is_no_scenario() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
-    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0));
+    ran(&run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE));
     broker.stop();
     let said = place.kdyno(&["show", "backup/small"]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -331,7 +331,7 @@ fn a_second_run_on_the_host_is_refused_unless_it_shares() {
     let second = place.start(place.command(&[&["run"], &args[..]].concat())).wait(RUN_DEADLINE);
     assert_eq!(second.code, Some(1), "{second:?}");
     assert!(second.stderr.contains("--share"), "{second:?}");
-    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0), "it shares");
+    ran(&run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE));
     let shown = place.show();
     let event =
         shown["events"].as_array().and_then(|events| events.iter().find(|e| e["kind"] == "host-shared"));
@@ -365,7 +365,7 @@ fn a_second_signal_ends_at_once_and_leaves_no_process() {
     let show = place.kdyno(&["show", "latest"]);
     assert_eq!(show.code, Some(0), "{show:?}");
     assert_eq!(work_folders(&place), 1, "nobody was left to remove it");
-    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0));
+    ran(&run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE));
     assert_eq!(work_folders(&place), 0, "a later run removes it");
     broker.stop();
     place.expect_no_processes();

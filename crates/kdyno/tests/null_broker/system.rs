@@ -1,7 +1,7 @@
 //! A null broker as the system of a scenario: the client is measured alone, and every output says so.
 
 use crate::SCENARIO;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, ran};
 use rustix::process::Signal;
 
 /// What every output says.
@@ -18,7 +18,7 @@ fn run<'a>(place: &'a Place, system: &str, more: &[&str]) -> Running<'a> {
 fn a_run_on_a_null_broker_is_counted_exactly_and_every_output_says_what_it_was() {
     let place = Place::new();
     let said = run(&place, "", &["--json"]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(document["status"], "completed");
     assert_eq!(document["trials"][0]["cluster"]["kafka"], "null broker");
@@ -60,7 +60,7 @@ fn it_speaks_tls_where_its_listener_does() {
     let place = Place::new();
     let system = ", listeners: {clients: {protocol: SSL, tls: 1.3}}";
     let said = run(&place, system, &["--json"]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(document["trials"][0]["cluster"]["protocol"], "SSL");
     place.expect_no_processes();
@@ -75,7 +75,7 @@ fn consumers_read_logs_without_end() {
     let scenario = place.file("readers.yaml", scenario);
     let args = ["run", scenario.to_str().expect("plain path"), "--share", "--json"];
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     let findings = document["findings"].as_array().expect("findings");
     let is_rate = |finding: &&serde_json::Value| finding["metric"] == "fetched_per_s";
