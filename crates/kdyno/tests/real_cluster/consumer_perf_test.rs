@@ -246,7 +246,7 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.stderr.contains("is kept in"), "{said:?}");
-    assert!(said.stderr.contains(" of 99999 records were read until it was interrupted"), "{said:?}");
+    assert!(said.stderr.contains(" of 99,999 records were read until it was interrupted"), "{said:?}");
     end(standing);
 }
 
