@@ -1,6 +1,6 @@
 //! How much of each limit was used.
 
-use super::{IDLE_SHARE, declared, pinned};
+use super::{declared, pinned};
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
@@ -19,6 +19,9 @@ const THROTTLED_SHARE_MIN: f64 = 0.05;
 
 /// Share of what the host's programs used below which brokers on it are not what fills its processors.
 const BROKERS_SHARE_MIN: f64 = 0.1;
+
+/// Share of the brokers' processors below which an acknowledgement that takes long waits for something else.
+pub(super) const IDLE_SHARE: f64 = 0.5;
 
 /// Every candidate but the schedule, judged or not.
 pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {

@@ -19,9 +19,6 @@ const SATURATED_SHARE: f64 = 0.9;
 /// emptied a batch at a time, so their mean stays below the whole.
 const FULL_SHARE: f64 = 0.8;
 
-/// Share of the brokers' processors below which an acknowledgement that takes long waits for something else.
-const IDLE_SHARE: f64 = 0.5;
-
 /// Share of records without a good outcome from which not everything offered was carried.
 const UNFINISHED_SHARE_MAX: f64 = 0.005;
 
@@ -93,7 +90,8 @@ fn named(evidence: &[LimitEvidence]) -> LimitKind {
     }
     let is_full = |kind| used(evidence, kind).is_some_and(|used| used >= FULL_SHARE);
     if is_full(LimitKind::RequestsInFlight) {
-        let is_idle = used(evidence, LimitKind::BrokerProcessors).is_some_and(|brokers| brokers < IDLE_SHARE);
+        let is_idle = used(evidence, LimitKind::BrokerProcessors)
+            .is_some_and(|brokers| brokers < candidates::IDLE_SHARE);
         let waits_for_followers = is_idle && is_full(LimitKind::Replication);
         return if waits_for_followers { LimitKind::Replication } else { LimitKind::RequestsInFlight };
     }
