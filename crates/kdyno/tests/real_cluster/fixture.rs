@@ -2,6 +2,9 @@
 
 pub use crate::common::ran;
 use crate::common::{Place, QUICKLY, Running, Said};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::StreamTotals;
+use kdyno_store::RunFile;
 use serde_json::Value;
 use std::process::Command;
 
@@ -76,6 +79,19 @@ pub fn figure_of(document: &Value, case: usize, address: &str) -> f64 {
     let found = of_case.find(|finding| finding["subject"] == subject && finding["metric"] == metric);
     let finding = found.unwrap_or_else(|| panic!("no {address} among {} findings", findings.len()));
     finding["value"].as_f64().unwrap_or_else(|| panic!("{address} is no number: {finding}"))
+}
+
+/// What was kept of each trial of the run.
+pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let starts = file.trials().expect("its trials");
+    starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
+}
+
+/// What an item's stream came to in all of a trial.
+pub fn totals<'a>(evidence: &'a TrialEvidence, item: &str) -> &'a StreamTotals {
+    let stream = evidence.start.streams.iter().find(|stream| stream.name == item).expect("a stream");
+    evidence.totals.iter().find(|totals| totals.id == stream.id).expect("its totals")
 }
 
 /// Kinds of the run's events, in order.

@@ -2,11 +2,12 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, signal};
-use crate::fixture::{caveats, event_kinds, figure, figure_of, is_matrix, ran, start_scenario};
+use crate::fixture::{
+    caveats, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals,
+};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
-use kdyno_store::RunFile;
 use rustix::process::Signal;
 
 /// A scenario of one topic with six partitions; `cases`, the system and the load beside its writers are given.
@@ -29,17 +30,6 @@ show: {{rows: [kafka, protocol], columns: [writers.acked_per_s, readers.fetched_
 }
 
 const QUICKLY_JOINED: &str = "config: {group.initial.rebalance.delay.ms: 0}";
-
-fn evidences(place: &Place) -> Vec<TrialEvidence> {
-    let file = RunFile::open(&place.run_file()).expect("the run file");
-    let starts = file.trials().expect("its trials");
-    starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
-}
-
-fn totals<'a>(evidence: &'a TrialEvidence, item: &str) -> &'a StreamTotals {
-    let stream = evidence.start.streams.iter().find(|stream| stream.name == item).expect("a stream");
-    evidence.totals.iter().find(|totals| totals.id == stream.id).expect("its totals")
-}
 
 fn members(totals: &StreamTotals) -> Vec<MemberTotals> {
     totals.clients.iter().map(|client| client.member.expect("a member")).collect()

@@ -3,12 +3,12 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
-use crate::fixture::{ended, event_kinds, figure, is_matrix, kafka_tool, ran, start_scenario};
+use crate::fixture::{
+    ended, event_kinds, evidences, figure, is_matrix, kafka_tool, ran, start_scenario, totals,
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
-use kdyno_model::sample::Counts;
-use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -216,7 +216,8 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     let document = place.show();
     // Coordinators ask who comes, too, and have ACLs of their own. A busy host needs the whole window for the first
     // transaction of a cluster.
-    let all = ["writers", "orders", "readers"].map(|item| whole_trial(&place, item));
+    let evidence = evidences(&place);
+    let all = ["writers", "orders", "readers"].map(|item| &totals(&evidence[0], item).counts);
     assert!(all[0].acknowledged > 0 && all[1].committed > 0 && all[2].fetched > 0, "{all:?}");
     assert_java_was_let_in(&place, &document);
     assert_eq!(["writers.failed", "orders.failed"].map(|failed| figure(&document, failed)), [0.0, 0.0]);
@@ -263,19 +264,10 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     place.expect_no_processes();
 }
 
-/// What clients of an item did in all of the trial.
-fn whole_trial(place: &Place, item: &str) -> Counts {
-    let file = RunFile::open(&place.run_file()).expect("the run file");
-    let trials = file.trials().expect("its trials");
-    let evidence = file.evidence(trials[0].trial.id).expect("evidence");
-    let stream = evidence.start.streams.iter().find(|stream| stream.name == item).expect("a stream");
-    let totals = evidence.totals.iter().find(|totals| totals.id == stream.id);
-    totals.expect("its totals").counts.clone()
-}
-
 /// Its clients wrote and read as others do, and knew all that they were told.
 fn assert_java_was_let_in(place: &Place, document: &serde_json::Value) {
-    let all = ["java_writers", "java_readers"].map(|item| whole_trial(place, item));
+    let evidence = evidences(place);
+    let all = ["java_writers", "java_readers"].map(|item| &totals(&evidence[0], item).counts);
     assert!(all[0].acknowledged > 0 && all[1].fetched > 0, "{all:?}");
     assert_eq!(figure(document, "java_writers.failed"), 0.0);
     let kinds = event_kinds(document);
