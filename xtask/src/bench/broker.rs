@@ -12,6 +12,8 @@ use super::setup::Setup;
 
 /// Kept of each partition, so that a long run cannot fill the disk.
 const RETENTION_BYTES: u64 = 1 << 30;
+/// Without a screen.
+const HEADLESS: &str = "-Djava.awt.headless=true";
 const SEGMENT_BYTES: u64 = 128 << 20;
 
 /// A standing cluster that ends with this value.
@@ -22,6 +24,8 @@ pub struct Broker {
     /// Of the brokers, the first one first.
     pids: Vec<u32>,
     classpath: String,
+    /// What Kafka's scripts give every JVM, of brokers and tools.
+    jvm_options: Vec<String>,
     log_folder: PathBuf,
     /// Start of the command to its end: the cluster answers.
     pub ready_s: f64,
@@ -55,6 +59,7 @@ impl Broker {
             bootstrap: String::new(),
             pids: Vec::new(),
             classpath: String::new(),
+            jvm_options: Vec::new(),
             log_folder: PathBuf::new(),
             ready_s,
         };
@@ -92,6 +97,8 @@ impl Broker {
         };
         self.classpath =
             after(["-cp", "-classpath", "--class-path"]).context("the broker has no class path")?;
+        let is_option = |word: &&&str| word.starts_with("-XX:") || ["-server", HEADLESS].contains(*word);
+        self.jvm_options = words.iter().filter(is_option).map(|word| (*word).to_owned()).collect();
         let settings = words.iter().find(|word| word.ends_with(".properties"));
         let settings = settings.context("the broker's command line names no settings")?;
         self.log_folder = log_folder(&std::fs::read_to_string(settings)?)?;
@@ -121,7 +128,7 @@ impl Broker {
     /// A command of Kafka's own tools.
     pub fn kafka_tool(&self, class: &str) -> Command {
         let mut command = Command::new("java");
-        command.args(["-Xmx512M", "-server", "-XX:+UseG1GC", "-cp", &self.classpath, class]);
+        command.arg("-Xmx512M").args(&self.jvm_options).args(["-cp", &self.classpath, class]);
         command
     }
 

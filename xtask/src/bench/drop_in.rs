@@ -96,6 +96,9 @@ struct Figures {
     p50_ms: Series,
     p95_ms: Series,
     cpu_us: Series,
+    broker_cpu_us: Series,
+    /// Share of all processors that the tool and the broker had together.
+    busy: Series,
 }
 
 /// The benchmark.
@@ -119,6 +122,7 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
     flags(&mut typed, bench, broker, terms, "TOPIC");
     println!("\n  {}: {}", terms.name, words(&typed));
     let (mut kdyno, mut kafka) = (Figures::default(), Figures::default());
+    let processors = std::thread::available_parallelism()?.get() as f64;
     // A broker that has just started carries less: the first round is not counted.
     for round in 0..=bench.options.rounds {
         for turn in 0..2 {
@@ -127,7 +131,9 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
                 broker.topic(&format!("drop-in-{}-{round}-{turn}", terms.record_bytes), PARTITIONS, 1)?;
             let mut command = if is_own { own() } else { theirs() };
             let (records, steady) = flags(&mut command, bench, broker, terms, &topic);
+            let broker_cpu_s = broker.cpu_s()?;
             let finished = measured(&mut command)?;
+            let broker_cpu_s = broker.cpu_s()? - broker_cpu_s;
             broker.delete_topic(&topic)?;
             let total = Total::parse(&finished.stdout)?;
             anyhow::ensure!(total.records == steady, "{} of {steady} records were sent", total.records);
@@ -140,6 +146,8 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
             figures.p50_ms.push(total.p50_ms);
             figures.p95_ms.push(total.p95_ms);
             figures.cpu_us.push(finished.cpu_s * 1e6 / records as f64);
+            figures.broker_cpu_us.push(broker_cpu_s * 1e6 / records as f64);
+            figures.busy.push((finished.cpu_s + broker_cpu_s) / finished.wall_s / processors);
         }
     }
     print!("{}", table(&kdyno, &kafka));
@@ -172,7 +180,9 @@ fn table(kdyno: &Figures, kafka: &Figures) -> Table {
         "average ms",
         "p50 ms",
         "p95 ms",
-        "µs CPU per record, all processes",
+        "µs CPU per record, tool",
+        "broker",
+        "processors busy",
     ]);
     for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
         table.row(vec![
@@ -182,6 +192,8 @@ fn table(kdyno: &Figures, kafka: &Figures) -> Table {
             figures.p50_ms.show(0),
             figures.p95_ms.show(0),
             figures.cpu_us.show(2),
+            figures.broker_cpu_us.show(2),
+            figures.busy.show(2),
         ]);
     }
     table

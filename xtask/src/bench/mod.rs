@@ -12,6 +12,7 @@ mod consumers;
 mod drop_in;
 mod evidence;
 mod floor;
+mod java_driver;
 mod librdkafka;
 pub mod load;
 mod log;
@@ -45,6 +46,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("consumers", "CPU per record fetched, by how far it is read, null broker", consumers::run),
     ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", clients::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
+    (
+        "java-driver",
+        "CPU per record of Kafka's client driven by kdyno ÷ plain, null broker",
+        java_driver::run,
+    ),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),

@@ -22,8 +22,10 @@ use std::rc::Rc;
 /// Most reasons for which records fail.
 const REASONS_MAX: usize = 1_000;
 
-/// Least time between two releases of an open loop's records, ns.
-const RELEASES_NS: u64 = AHEAD_NS / 2;
+/// Least and longest time between two releases of an open loop's records, ns. Between the two, one comes when the process has
+/// woken up the worker anyway, which it does every 5 ms.
+const RELEASE_AFTER_NS: u64 = AHEAD_NS * 2 / 5;
+const RELEASE_AT_NS: u64 = AHEAD_NS * 3 / 5;
 
 /// All clients of one producing load item on this worker, in a Java process.
 pub(super) struct JavaProduceStream {
@@ -150,7 +152,7 @@ impl JavaProduceStream {
             return;
         }
         let is_release =
-            now_ns >= self.released_ns.saturating_add(RELEASES_NS) || now_ns >= clock.load_end_ns;
+            now_ns >= self.released_ns.saturating_add(RELEASE_AFTER_NS) || now_ns >= clock.load_end_ns;
         if is_release {
             while let Some(client) = self.due.take_due(now_ns) {
                 self.released_ns = now_ns;
@@ -272,7 +274,7 @@ impl Stream for JavaProduceStream {
         let is_there = self.link.closed_ns().is_none();
         let due = self.due.next().filter(|_| is_there && self.has_begun && self.records.is_some());
         let opens = self.opens_ns.filter(|_| is_there);
-        let due = due.map(|due| due.max(self.released_ns.saturating_add(RELEASES_NS)));
+        let due = due.map(|due| due.max(self.released_ns.saturating_add(RELEASE_AT_NS)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);

@@ -18,7 +18,7 @@ const FRAME_BYTES: usize = 256 << 10;
 
 /// How long before it is due a record of an open loop is handed over, ns: the process waits for its instant, so that the
 /// worker need not wake up for each. Less than an announced measure phase is ahead.
-pub(super) const AHEAD_NS: u64 = 10_000_000;
+pub(super) const AHEAD_NS: u64 = 20_000_000;
 
 /// What an instant allows.
 pub(super) struct Pace<'a> {

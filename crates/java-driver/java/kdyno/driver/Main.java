@@ -1,7 +1,5 @@
 package kdyno.driver;
 
-import java.io.BufferedInputStream;
-import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
@@ -53,8 +51,8 @@ public final class Main {
         // A socket is written to where it is read from.
         Link link = new Link(new FileOutputStream(FileDescriptor.in));
         int code = 0;
-        try (DataInputStream in = new DataInputStream(
-                new BufferedInputStream(new FileInputStream(FileDescriptor.in), 1 << 16))) {
+        try {
+            Input in = new Input(new FileInputStream(FileDescriptor.in).getChannel());
             Main main = new Main(link);
             main.hello();
             main.readings.start();
@@ -79,15 +77,13 @@ public final class Main {
         link.write(frame);
     }
 
-    private void read(DataInputStream in) throws IOException {
-        int length = in.readInt();
+    private void read(Input in) throws IOException {
+        int length = in.i32();
         if (length < 1 || length > FRAME_BYTES_MAX) {
             throw new IOException("a frame of " + length + " bytes from the worker");
         }
-        int kind = in.readUnsignedByte();
-        byte[] bytes = new byte[length - 1];
-        in.readFully(bytes);
-        Body body = new Body(bytes);
+        int kind = in.u8();
+        Body body = new Body(in.take(length - 1));
         switch (kind) {
             case TASK:
                 begin(new Task(body));

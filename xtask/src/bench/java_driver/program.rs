@@ -1,0 +1,108 @@
+//! A program with a Java process, while it runs: how many records it says it has sent, and what its threads have used.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use procfs::process::Process;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::bench::process::{children_of, words};
+
+/// Beginnings of the names of threads in which the JVM compiles and collects garbage, as Linux shows them.
+const JVM_THREADS: [&str; 5] = ["C1 ", "C2 ", "GC ", "G1 ", "VM "];
+
+/// It ends with this value.
+pub struct Program {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    begin: Instant,
+    records: u64,
+}
+
+/// What was known just after a line about progress.
+pub struct Reading {
+    pub at: Instant,
+    /// Sent so far.
+    pub records: u64,
+    /// Threads of the Java process by name, and the seconds that each has used.
+    threads: Vec<(String, f64)>,
+    /// What the process that started the Java process has used, s.
+    pub parent_s: f64,
+}
+
+impl Reading {
+    /// What threads with such names have used; those in which the JVM compiles and collects are left out.
+    pub fn java_s(&self, is_wanted: &dyn Fn(&str) -> bool) -> f64 {
+        let is_jvm = |name: &str| JVM_THREADS.iter().any(|begin| name.starts_with(begin));
+        let wanted = self.threads.iter().filter(|(name, _)| !is_jvm(name) && is_wanted(name));
+        wanted.map(|(_, seconds)| seconds).sum()
+    }
+}
+
+impl Program {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> anyhow::Result<Program> {
+        let name = words(command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        let stdout = child.stdout.take().context("a program without output")?;
+        Ok(Program { child, stdout: BufReader::new(stdout), begin: Instant::now(), records: 0 })
+    }
+
+    /// Waits for its first line about progress that comes so long after its start.
+    pub fn reading_after(&mut self, since_start: Duration) -> anyhow::Result<Reading> {
+        loop {
+            let mut line = String::new();
+            anyhow::ensure!(self.stdout.read_line(&mut line)? > 0, "it ended too early");
+            let Some((records, _)) = line.split_once(" records sent") else { continue };
+            self.records += records.trim().parse::<u64>().with_context(|| line.clone())?;
+            if self.begin.elapsed() >= since_start {
+                return self.read();
+            }
+        }
+    }
+
+    fn read(&self) -> anyhow::Result<Reading> {
+        let at = Instant::now();
+        let java = self.java()?;
+        let seconds = |stat: &procfs::process::Stat| {
+            (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64
+        };
+        let tasks = java.tasks()?.flatten().filter_map(|task| task.stat().ok());
+        let threads = tasks.map(|stat| (stat.comm.clone(), seconds(&stat))).collect();
+        let parent_s = seconds(&Process::new(java.stat()?.ppid)?.stat()?);
+        Ok(Reading { at, records: self.records, threads, parent_s })
+    }
+
+    /// The Java process: itself, or one below it.
+    fn java(&self) -> anyhow::Result<Process> {
+        let mut pids = vec![self.child.id()];
+        let mut at = 0;
+        while let Some(pid) = pids.get(at) {
+            let process = Process::new(i32::try_from(*pid)?)?;
+            if process.stat()?.comm == "java" {
+                return Ok(process);
+            }
+            pids.extend(children_of(*pid));
+            at += 1;
+        }
+        anyhow::bail!("it has no Java process")
+    }
+
+    /// Where its Java process has its classes from.
+    pub fn class_path(&self) -> anyhow::Result<String> {
+        let words = self.java()?.cmdline()?;
+        let flag = words.iter().position(|word| ["-cp", "-classpath"].contains(&word.as_str()));
+        flag.and_then(|at| words.get(at + 1)).cloned().context("a Java process without a class path")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // An interrupt lets it end what it has started; it fails only where it has ended already.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+        let _ = self.child.wait();
+    }
+}
