@@ -142,7 +142,7 @@ fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
     let outcome = produced(open(5_000.0), 1, script);
     outcome.assert_accounted();
     let frames = outcome.heard.iter().filter(|heard| matches!(heard, ToJava::Records { .. })).count();
-    assert!((550..=620).contains(&frames), "{frames} frames in 3 s");
+    assert!((250..=380).contains(&frames), "{frames} frames in 3 s");
     let due: Vec<u64> = handed(&outcome).iter().map(|record| record.due_ns).collect();
     let expected = (0..due.len() as u64).map(|number| T0 + (4 + 5 * number) * MS / 5);
     assert!(expected.eq(due.iter().copied()), "{:?}", &due[..10]);
@@ -248,7 +248,7 @@ fn the_death_of_the_process_is_told_and_leaves_every_record_accounted() {
         outcome.assert_accounted();
         let counts = &outcome.totals.counts;
         assert!(counts.acknowledged > 1_000 && counts.unresolved > 0, "{counts:?}");
-        assert!(is_closed || (3_000..3_030).contains(&counts.offered), "{counts:?}");
+        assert!(is_closed || (3_000..=3_040).contains(&counts.offered), "{counts:?}");
     }
 }
 
