@@ -181,8 +181,8 @@ fn table(kdyno: &Figures, kafka: &Figures) -> Table {
         "p50 ms",
         "p95 ms",
         "µs CPU per record, tool",
-        "broker",
-        "processors busy",
+        "µs CPU per record, broker",
+        "share of processors, whole run",
     ]);
     for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
         table.row(vec![

@@ -1,11 +1,12 @@
 // An application with Kafka's own producer, and nothing else: it makes records and sends them, all that are due every 200 µs as
-// kdyno's clients do, or one after the other. Each second it says how many these were.
+// kdyno's clients do, or one after the other. Each second it says how many these were. A record that fails ends it.
 //
-// usage: java -cp CLIENT PlainProducer.java TOPIC RECORDS_PER_SECOND|max SECONDS VALUE_BYTES PROPERTY=VALUE…
+// usage: java -cp CLIENT PlainProducer TOPIC RECORDS_PER_SECOND|max SECONDS VALUE_BYTES PROPERTY=VALUE…
 
 import java.util.Properties;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -27,6 +28,12 @@ public class PlainProducer {
             String[] property = arguments[at].split("=", 2);
             properties.put(property[0], property[1]);
         }
+        Callback ending = (record, error) -> {
+            if (error != null) {
+                error.printStackTrace();
+                Runtime.getRuntime().halt(1);
+            }
+        };
         ByteArraySerializer bytes = new ByteArraySerializer();
         try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(properties, bytes, bytes)) {
             producer.partitionsFor(topic);
@@ -37,7 +44,7 @@ public class PlainProducer {
             for (long now = begin; now - begin < loadNs; now = System.nanoTime()) {
                 long due = (long) ((now - begin) * perNs);
                 for (long end = Math.min(due, sent + RECORDS); sent < end; sent++) {
-                    producer.send(new ProducerRecord<>(topic, value.clone()));
+                    producer.send(new ProducerRecord<>(topic, value.clone()), ending);
                 }
                 if (now >= tell) {
                     tell += SECOND_NS;
@@ -46,7 +53,7 @@ public class PlainProducer {
                 }
                 if (sent == due) {
                     long next = now + TICK_NS;
-                    for (long left = TICK_NS; left > 0; left = next - System.nanoTime()) {
+                    for (long left = next - System.nanoTime(); left > 0; left = next - System.nanoTime()) {
                         LockSupport.parkNanos(left);
                     }
                 }

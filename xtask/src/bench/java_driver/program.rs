@@ -10,8 +10,22 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bench::process::{children_of, words};
 
-/// Beginnings of the names of threads in which the JVM compiles and collects garbage, as Linux shows them.
-const JVM_THREADS: [&str; 5] = ["C1 ", "C2 ", "GC ", "G1 ", "VM "];
+/// Beginnings of the names of the JVM's own threads, as Linux shows them: at most 15 characters.
+const JVM_THREADS: [&str; 13] = [
+    "C1 ",
+    "C2 ",
+    "GC ",
+    "G1 ",
+    "VM ",
+    "Reference Handl",
+    "Finalizer",
+    "Signal Dispatch",
+    "Common-Cleaner",
+    "Notification Th",
+    "Service Thread",
+    "Sweeper thread",
+    "Monitor Deflati",
+];
 
 /// It ends with this value.
 pub struct Program {
@@ -19,6 +33,7 @@ pub struct Program {
     stdout: BufReader<ChildStdout>,
     begin: Instant,
     records: u64,
+    lines: u64,
 }
 
 /// What was known just after a line about progress.
@@ -26,6 +41,8 @@ pub struct Reading {
     pub at: Instant,
     /// Sent so far.
     pub records: u64,
+    /// Seconds that these are of: each has a line.
+    pub lines: u64,
     /// Threads of the Java process by name, and the seconds that each has used.
     threads: Vec<(String, f64)>,
     /// What the process that started the Java process has used, s.
@@ -33,7 +50,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// What threads with such names have used; those in which the JVM compiles and collects are left out.
+    /// What threads with such names have used; the JVM's own are left out.
     pub fn java_s(&self, is_wanted: &dyn Fn(&str) -> bool) -> f64 {
         let is_jvm = |name: &str| JVM_THREADS.iter().any(|begin| name.starts_with(begin));
         let wanted = self.threads.iter().filter(|(name, _)| !is_jvm(name) && is_wanted(name));
@@ -48,7 +65,7 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
         let stdout = child.stdout.take().context("a program without output")?;
-        Ok(Program { child, stdout: BufReader::new(stdout), begin: Instant::now(), records: 0 })
+        Ok(Program { child, stdout: BufReader::new(stdout), begin: Instant::now(), records: 0, lines: 0 })
     }
 
     /// Waits for its first line about progress that comes so long after its start.
@@ -58,6 +75,7 @@ impl Program {
             anyhow::ensure!(self.stdout.read_line(&mut line)? > 0, "it ended too early");
             let Some((records, _)) = line.split_once(" records sent") else { continue };
             self.records += records.trim().parse::<u64>().with_context(|| line.clone())?;
+            self.lines += 1;
             if self.begin.elapsed() >= since_start {
                 return self.read();
             }
@@ -73,7 +91,7 @@ impl Program {
         let tasks = java.tasks()?.flatten().filter_map(|task| task.stat().ok());
         let threads = tasks.map(|stat| (stat.comm.clone(), seconds(&stat))).collect();
         let parent_s = seconds(&Process::new(java.stat()?.ppid)?.stat()?);
-        Ok(Reading { at, records: self.records, threads, parent_s })
+        Ok(Reading { at, records: self.records, lines: self.lines, threads, parent_s })
     }
 
     /// The Java process: itself, or one below it.
@@ -91,11 +109,12 @@ impl Program {
         anyhow::bail!("it has no Java process")
     }
 
-    /// Where its Java process has its classes from.
-    pub fn class_path(&self) -> anyhow::Result<String> {
-        let words = self.java()?.cmdline()?;
+    /// How its Java process was started: program, options and class path, without the class.
+    pub fn java_command(&self) -> anyhow::Result<Vec<String>> {
+        let mut words = self.java()?.cmdline()?;
         let flag = words.iter().position(|word| ["-cp", "-classpath"].contains(&word.as_str()));
-        flag.and_then(|at| words.get(at + 1)).cloned().context("a Java process without a class path")
+        words.truncate(flag.context("a Java process without a class path")? + 2);
+        Ok(words)
     }
 }
 

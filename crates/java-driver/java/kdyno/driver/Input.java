@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 
 /**
- * What the worker writes, read with as few calls and copies as there can be: Java's streams allocate memory outside the heap for
+ * What the worker writes, read with fewer calls and copies: Java's streams allocate memory outside the heap for
  * each larger read and copy once more.
  */
 final class Input {
