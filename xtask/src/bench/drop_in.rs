@@ -1,11 +1,13 @@
 //! `drop-in`: `kdyno producer-perf-test` beside Kafka's own tool: the same flags, one real broker, alternated, each on a
-//! fresh topic. Figures are those of the tools' last lines.
+//! fresh topic. Figures are those of the tools' last lines. Where no rate is given a bare replay stands beside both: requests
+//! built beforehand, as full as they can be, on one connection, which is the most that a client can get acknowledged.
 
 use std::process::Command;
 
 use anyhow::Context;
 
 use super::broker::Broker;
+use super::load::Outcome;
 use super::process::{measured, words};
 use super::setup::Setup;
 use super::stats::{Series, Table};
@@ -21,8 +23,24 @@ struct Terms {
     record_bytes: &'static str,
     throughput: &'static str,
     properties: &'static [&'static str],
-    /// How many times the tool's records/s kdyno's must be at least; none where the rate is given.
-    least: Option<f64>,
+    /// Where no rate is given.
+    unthrottled: Option<Unthrottled>,
+}
+
+impl Terms {
+    /// How many records are asked for, and how many of these are warm-up.
+    fn records(&self, bench: &Setup) -> (u64, u64) {
+        let part = if bench.options.quick { 10 } else { 1 };
+        (self.records / part, self.warmup_records / part)
+    }
+}
+
+struct Unthrottled {
+    /// How many times the tool's records/s kdyno's must be at least.
+    least: f64,
+    /// `batch.size` and `acks` of the replay: those that are in force for the tools.
+    batch_bytes: &'static str,
+    acks: &'static str,
 }
 
 const TERMS: [Terms; 3] = [
@@ -34,7 +52,7 @@ const TERMS: [Terms; 3] = [
         record_bytes: "128",
         throughput: "-1",
         properties: &["acks=1", "batch.size=112000", "linger.ms=5"],
-        least: Some(2.2),
+        unthrottled: Some(Unthrottled { least: 2.2, batch_bytes: "112000", acks: "1" }),
     },
     Terms {
         name: "128 B, defaults, steady",
@@ -43,7 +61,7 @@ const TERMS: [Terms; 3] = [
         record_bytes: "128",
         throughput: "-1",
         properties: &[],
-        least: Some(3.0),
+        unthrottled: Some(Unthrottled { least: 3.0, batch_bytes: "16384", acks: "-1" }),
     },
     Terms {
         name: "1 KiB at 20 000/s, steady",
@@ -53,7 +71,7 @@ const TERMS: [Terms; 3] = [
         record_bytes: "1024",
         throughput: "20000",
         properties: &["acks=1"],
-        least: None,
+        unthrottled: None,
     },
 ];
 
@@ -121,7 +139,7 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
     let mut typed = own();
     flags(&mut typed, bench, broker, terms, "TOPIC");
     println!("\n  {}: {}", terms.name, words(&typed));
-    let (mut kdyno, mut kafka) = (Figures::default(), Figures::default());
+    let (mut kdyno, mut kafka, mut replayed) = (Figures::default(), Figures::default(), Series::default());
     let processors = std::thread::available_parallelism()?.get() as f64;
     // A broker that has just started carries less: the first round is not counted.
     for round in 0..=bench.options.rounds {
@@ -149,20 +167,25 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
             figures.broker_cpu_us.push(broker_cpu_s * 1e6 / records as f64);
             figures.busy.push((finished.cpu_s + broker_cpu_s) / finished.wall_s / processors);
         }
+        if let Some(unthrottled) = &terms.unthrottled {
+            let per_s = replay(bench, broker, terms, unthrottled, round)?;
+            if round > 0 {
+                replayed.push(per_s);
+            }
+        }
     }
-    print!("{}", table(&kdyno, &kafka));
+    print!("{}", table(&kdyno, &kafka, &replayed));
     if bench.options.quick {
         println!("  a tenth of the records: no judgement");
     } else {
-        judge(terms, &kdyno, &kafka);
+        judge(terms, &kdyno, &kafka, &replayed);
     }
     Ok(())
 }
 
 /// The flags, the same for both; how many records they ask for, and of these behind the warm-up.
 fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, topic: &str) -> (u64, u64) {
-    let part = if bench.options.quick { 10 } else { 1 };
-    let (records, warmup) = (terms.records / part, terms.warmup_records / part);
+    let (records, warmup) = terms.records(bench);
     command.args(["--topic", topic, "--num-records", &records.to_string()]);
     command.args(["--record-size", terms.record_bytes, "--throughput", terms.throughput]);
     command.args(["--bootstrap-server", broker.bootstrap()]);
@@ -173,7 +196,34 @@ fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, t
     (records, records - warmup)
 }
 
-fn table(kdyno: &Figures, kafka: &Figures) -> Table {
+/// Records/s that a bare replay gets acknowledged: in each request a batch for each partition, five of them in flight.
+fn replay(
+    bench: &Setup,
+    broker: &Broker,
+    terms: &Terms,
+    unthrottled: &Unthrottled,
+    round: usize,
+) -> anyhow::Result<f64> {
+    let topic =
+        broker.topic(&format!("drop-in-replay-{}-{round}", unthrottled.batch_bytes), PARTITIONS, 1)?;
+    let mut command = Command::new(&bench.kdyno);
+    command.args(["bench-replay", "--bootstrap", broker.bootstrap(), "--topic", &topic]);
+    command.args([
+        "--value",
+        terms.record_bytes,
+        "--batch",
+        unthrottled.batch_bytes,
+        "--acks",
+        unthrottled.acks,
+    ]);
+    command.args(["--in-flight", "5", "--batches-per-request", &PARTITIONS.to_string()]);
+    command.args(["--records", &terms.records(bench).0.to_string()]);
+    let finished = measured(&mut command)?;
+    broker.delete_topic(&topic)?;
+    Outcome::parse(&finished.stdout)?.number("acked_per_s")
+}
+
+fn table(kdyno: &Figures, kafka: &Figures, replayed: &Series) -> Table {
     let mut table = Table::new(&[
         "tool",
         "records/s",
@@ -196,14 +246,21 @@ fn table(kdyno: &Figures, kafka: &Figures) -> Table {
             figures.busy.show(2),
         ]);
     }
+    if !replayed.is_empty() {
+        let mut row = vec![String::new(); 8];
+        (row[0], row[1]) = ("bare replay, whole run".to_owned(), replayed.show(0));
+        table.row(row);
+    }
     table
 }
 
-fn judge(terms: &Terms, kdyno: &Figures, kafka: &Figures) {
-    if let Some(least) = terms.least {
+fn judge(terms: &Terms, kdyno: &Figures, kafka: &Figures, replayed: &Series) {
+    if let Some(Unthrottled { least, .. }) = terms.unthrottled {
         let ratio = kdyno.per_s.over(&kafka.per_s);
         let mark = if ratio.median() < least { " ✗" } else { "" };
         println!("  records/s of kdyno ÷ Kafka's: {}{mark}, at least {least}", ratio.show(2));
+        println!("  records/s of kdyno ÷ bare replay's: {}", kdyno.per_s.over(replayed).show(2));
+        println!("  records/s of the bare replay ÷ Kafka's: {}", replayed.over(&kafka.per_s).show(2));
         return;
     }
     for (name, own, theirs, rounding_ms) in [
