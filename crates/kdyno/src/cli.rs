@@ -1,6 +1,7 @@
 //! What can be typed: every command with its arguments. What a command does lies in the file of `commands` that
 //! bears its name; nothing here reaches there.
 
+mod doctor;
 mod hidden;
 mod listeners;
 mod perf_test;
@@ -8,6 +9,7 @@ mod question;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
 };
@@ -33,9 +35,10 @@ Examples:
                                               how much does it carry at that latency?
   kdyno show latest                           the last run's table again
   kdyno export latest --format series-csv     its course second by second, for other tools
+  kdyno doctor                                which settings of this host would make Kafka slower?
 
 Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 answer invalid ·
-3 claim or SLA not met · 4 materially worse · 5 no answer (--gate strict) · 0 done";
+3 claim, SLA or advice of high severity not met · 4 materially worse · 5 no answer (--gate strict) · 0 done";
 
 /// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
 /// keeps the evidence.
@@ -80,11 +83,13 @@ pub(crate) enum Command {
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Hold this host, a cluster or a scenario against recommended settings; nothing is changed
+    Doctor(DoctorArgs),
     /// Delete the topics that runs left on a target's cluster
     Clean(CleanArgs),
     /// Serve a broker that acknowledges everything and keeps nothing
     NullBroker(NullBrokerArgs),
-    /// Print the JSON Schema of scenario files, target files or the run document
+    /// Print the JSON Schema of scenario files, target files, the run document or what `doctor` finds
     Schema(SchemaArgs),
     /// Print a shell's completion script
     Completions(CompletionsArgs),
@@ -425,6 +430,8 @@ pub(crate) enum SchemaOf {
     Target,
     /// What `--json` prints of a run
     Run,
+    /// What `kdyno doctor --json` prints
+    Doctor,
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ pub(crate) enum Exit {
     ToolFailed = 1,
     /// What was typed makes no sense; nothing was started.
     Usage = 2,
-    /// A claim does not hold, or no load meets the conditions of a search.
+    /// A claim does not hold, no load meets the conditions of a search, or advice of high severity is not followed.
     NotMet = 3,
     /// Side B of a comparison is materially worse.
     Worse = 4,

@@ -333,7 +333,7 @@ fn completions_are_printed_for_each_shell() {
 
 #[test]
 fn the_schemas_are_json() {
-    for of in ["scenario", "target", "run"] {
+    for of in ["scenario", "target", "run", "doctor"] {
         let said = Place::new().kdyno(&["schema", of]);
         let schema: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
         assert!(schema.get("$schema").is_some(), "{of}");

@@ -189,7 +189,7 @@ fn existing(admin: &mut Admin, plan: &AttachedPlan) -> Result<BTreeMap<String, T
 
 /// Whether a `host:port` is this host's own by its words alone: a literal address or `localhost`; no name is looked
 /// up.
-fn is_loopback(address: &str) -> bool {
+pub(crate) fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let literal = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost") || literal.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())

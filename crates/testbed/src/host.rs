@@ -1,6 +1,7 @@
 //! Facts about the host that a reader of a result needs: processor, memory, kernel, disk, and what disturbs timing.
 
 use crate::error::TestbedError;
+use crate::host_settings;
 use crate::probe::parse;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,12 +76,9 @@ pub fn facts(folder: &Path) -> BTreeMap<String, String> {
     fact("kernel", Some(system.release().to_string_lossy().into_owned()));
     fact("architecture", Some(system.machine().to_string_lossy().into_owned()));
     fact("os", os_name());
-    fact("disk_filesystem", parse::read("/proc/self/mountinfo").and_then(|text| filesystem(&text, folder)));
+    fact("disk_filesystem", host_settings::mount_of(folder).map(|mount| mount.filesystem));
     fact("cpu_governor", line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-    fact(
-        "transparent_huge_pages",
-        line("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| bracketed(&text)),
-    );
+    fact("transparent_huge_pages", host_settings::value("/sys/kernel/mm/transparent_hugepage/enabled"));
     fact("virtualisation", virtualisation(&cpuinfo));
     fact("cgroup_cpu_max", line("/sys/fs/cgroup/cpu.max").filter(|text| !text.starts_with("max")));
     facts
@@ -122,27 +120,6 @@ fn os_name() -> Option<String> {
     Some(line.trim_matches('"').to_string())
 }
 
-/// `madvise` of `always [madvise] never`.
-fn bracketed(text: &str) -> Option<String> {
-    text.split_once('[')?.1.split_once(']').map(|(inner, _)| inner.to_string())
-}
-
-/// The type of the file system that holds the folder: that of the longest mount point above it.
-fn filesystem(mountinfo: &str, folder: &Path) -> Option<String> {
-    let absolute = folder.ancestors().find_map(|path| path.canonicalize().ok())?;
-    mountinfo
-        .lines()
-        .filter_map(|line| {
-            let (left, right) = line.split_once(" - ")?;
-            let mount = left.split_ascii_whitespace().nth(4)?.replace("\\040", " ");
-            let kind = right.split_ascii_whitespace().next()?;
-            absolute.starts_with(&mount).then(|| (mount.len(), kind.to_string()))
-        })
-        // Later lines lie over earlier ones of the same place.
-        .max_by_key(|(length, _)| *length)
-        .map(|(_, kind)| kind)
-}
-
 /// What says that this is a virtual machine or a container; steal and shared disks are then likely.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let mut signs = Vec::new();
@@ -175,13 +152,5 @@ mod tests {
         assert_eq!(facts.contains_key("disk_filesystem"), is_root_listed, "{facts:?}");
         assert!(memory_available_bytes().is_some_and(|bytes| bytes > 1 << 20));
         assert!(memory_available_bytes() <= memory_bytes());
-    }
-
-    #[test]
-    fn the_longest_mount_point_wins() {
-        let mounts = "1 0 254:0 / / rw - ext4 /dev/vda rw\n2 1 0:5 / /proc rw - proc proc rw\n3 1 0:6 / /pro rw - xfs x rw\n";
-        assert_eq!(filesystem(mounts, Path::new("/proc/self/..")), Some("proc".to_string()));
-        assert_eq!(filesystem(mounts, Path::new("/")), Some("ext4".to_string()));
-        assert_eq!(bracketed("always [madvise] never"), Some("madvise".to_string()));
     }
 }

@@ -20,6 +20,8 @@ mod folder;
 pub mod git;
 pub mod guard;
 pub mod host;
+pub mod host_settings;
+pub mod inspect;
 pub mod java;
 pub mod leftovers;
 pub mod lock;

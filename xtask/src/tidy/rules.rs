@@ -120,6 +120,14 @@ pub const CRATES: &[CrateRule] = &[
                 unseeded randomness",
     },
     CrateRule {
+        place: "doctor",
+        may_use: &["model"],
+        pure: true,
+        no_tokio: true,
+        program: false,
+        never: "change anything; touch a socket, file, clock, environment or unseeded randomness",
+    },
+    CrateRule {
         place: "lab",
         may_use: &[
             "model",
@@ -153,6 +161,7 @@ pub const CRATES: &[CrateRule] = &[
             "store",
             "analysis",
             "report",
+            "doctor",
             "lab",
         ],
         pure: false,

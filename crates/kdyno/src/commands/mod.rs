@@ -10,6 +10,8 @@ mod compare;
 mod completions;
 mod consumer_perf_test;
 mod descriptors;
+mod doctor;
+mod doctor_observed;
 mod drop_in_driver;
 mod export;
 mod fake_broker;
@@ -59,6 +61,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Cluster(ClusterCommand::List(args)) => cluster::list(&args),
         Command::Cluster(ClusterCommand::Target(args)) => cluster::target(&args),
         Command::Cluster(ClusterCommand::Down(args)) => cluster::down(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Clean(args) => clean::clean(&args),
         Command::NullBroker(args) => null_broker::null_broker(&args),
         Command::Schema(args) => schema::schema(&args),

@@ -10,6 +10,7 @@ pub(crate) fn schema(args: &SchemaArgs) -> Outcome {
         SchemaOf::Scenario => kdyno_scenario::json_schema(),
         SchemaOf::Target => kdyno_scenario::target_json_schema(),
         SchemaOf::Run => kdyno_report::json::schema(),
+        SchemaOf::Doctor => kdyno_doctor::json_schema(),
     })?;
     Ok(Exit::Done)
 }

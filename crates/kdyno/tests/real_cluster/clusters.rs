@@ -53,10 +53,31 @@ fn a_standing_cluster_is_listed_and_taken_down() {
     assert!(said.stdout.contains("127.0.0.1:") || said.stdout.contains("localhost:"), "{said:?}");
     let list = place.kdyno(&["cluster", "list"]);
     assert!(list.stdout.contains("mine"), "{list:?}");
+    doctor_sees_its_brokers(&place);
     let again = place.start(place.command(&["cluster", "up", "mine"])).wait(RUN_DEADLINE);
     assert_ne!(again.code, Some(0), "the name is taken");
     let down = place.start(place.command(&["cluster", "down", "mine"])).wait(RUN_DEADLINE);
     ended(&down, 0);
     place.expect_no_processes();
     assert!(!place.kdyno(&["cluster", "list"]).stdout.contains("mine"));
+}
+
+/// `kdyno doctor --target`: what its broker runs with, by its own words, and whether somebody changed it since its start.
+fn doctor_sees_its_brokers(place: &Place) {
+    let target = place.kdyno(&["cluster", "target", "mine"]);
+    ended(&target, 0);
+    place.file("mine.yaml", &target.stdout);
+    let said = place.start(place.command(&["doctor", "--target", "mine.yaml", "--json"])).wait(RUN_DEADLINE);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let advice = document["advice"].as_array().expect("a list");
+    let of_broker = |setting: &str| {
+        let is_it = |one: &&serde_json::Value| one["of"] == "broker 1" && one["setting"] == setting;
+        advice.iter().find(is_it).unwrap_or_else(|| panic!("{setting} in {document:#}"))
+    };
+    assert_eq!(of_broker("num.network.threads")["current"], "2");
+    let fetchers = of_broker("num.replica.fetchers");
+    assert_eq!((&fetchers["current"], &fetchers["verdict"]), (&"1".into(), &"not_followed".into()));
+    let undo = fetchers["change"]["undo"].as_str().expect("a way back");
+    assert!(undo.ends_with("--delete-config num.replica.fetchers"), "nobody had set it: {undo}");
 }

@@ -120,8 +120,9 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // An interrupt lets it end what it has started; it fails only where it has ended already.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+        // It is let end what it has started; this fails only where it has ended already. A shell lets jobs in its background
+        // ignore interrupts, and a JVM leaves it at that.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
 }

@@ -1,0 +1,39 @@
+//! Recommended settings of hosts, disks, brokers, topics and clients, as data, and what of a system does not follow them.
+//!
+//! [`observed`] is what somebody looked up, [`examine`] holds it against the tables of [`rules`], and each
+//! [`Advice`] says what is, what is recommended, why, who says so and how it is changed. [`text`], [`json`] and
+//! [`script`] are the forms in which people get it. Nothing here looks anything up or changes anything.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+mod advice;
+mod expect;
+pub mod observed;
+mod quote;
+mod rules;
+mod script;
+mod text;
+
+pub use advice::{Advice, Change, Document, Severity, Verdict, json_schema};
+pub use observed::Observed;
+pub use rules::host::{LOOKED_UP, Place};
+pub use script::script;
+pub use text::text;
+
+/// Holds what was observed against every recommendation: those of the host first, then disks, brokers, topics, clients.
+#[must_use]
+pub fn examine(observed: &Observed) -> Vec<Advice> {
+    let mut all = Vec::new();
+    if let Some(host) = &observed.host {
+        all.extend(rules::host::examine(host));
+    }
+    all.extend(rules::disks::examine(&observed.disks));
+    all.extend(rules::brokers::examine(&observed.brokers, observed.bootstrap.as_deref()));
+    all.extend(rules::topics::examine(
+        &observed.topics,
+        observed.brokers.len(),
+        observed.bootstrap.as_deref(),
+    ));
+    all.extend(rules::clients::examine(&observed.clients, &observed.topics));
+    all
+}

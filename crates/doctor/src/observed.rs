@@ -1,0 +1,115 @@
+//! What somebody looked up of a system: nothing here says whether it is good.
+
+use kdyno_model::plan::LoadPlan;
+use std::collections::BTreeMap;
+
+/// Everything that was looked up; what was not is empty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// The host that the command runs on.
+    pub host: Option<Host>,
+    /// Disks below the folders that were named, each once.
+    pub disks: Vec<Disk>,
+    /// Brokers, by id.
+    pub brokers: Vec<Broker>,
+    /// Address of a broker to say in commands; `None`: the cluster is not there yet.
+    pub bootstrap: Option<String>,
+    /// Topics.
+    pub topics: Vec<Topic>,
+    /// Load items by their address, as planned.
+    pub clients: BTreeMap<String, LoadPlan>,
+}
+
+/// A host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Host {
+    /// What each of [`LOOKED_UP`](crate::LOOKED_UP) said there, by the setting's name; one that is missing was not told.
+    pub settings: BTreeMap<&'static str, String>,
+    /// Groups of processors with memory of their own; `None`: the kernel does not say.
+    pub numa_nodes: Option<u32>,
+}
+
+/// A disk, and the mount that a folder lies on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Type of the file system, e.g. `ext4`.
+    pub filesystem: String,
+    /// Options of the mount.
+    pub options: Vec<String>,
+    /// Name of the device, e.g. `nvme0n1`; `None`: no device of this host is behind it.
+    pub device: Option<String>,
+    /// Scheduler of its queue.
+    pub scheduler: Option<String>,
+    /// Whether the kernel takes it for a rotating one.
+    pub rotational: Option<String>,
+    /// Read-ahead, KiB.
+    pub read_ahead_kib: Option<String>,
+    /// How many brokers have their logs on it, as far as is known.
+    pub brokers: usize,
+}
+
+/// A broker.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Broker {
+    /// Node id.
+    pub id: i32,
+    /// Its settings in force, by Kafka's names. Those that are missing have the default of Kafka, if `is_planned`, and
+    /// are not known otherwise.
+    pub settings: BTreeMap<String, Setting>,
+    /// Whether it is one of a plan, of which only what was set is known.
+    pub is_planned: bool,
+    /// Processors that it has for itself; `None`: nobody said.
+    pub processors: Option<u32>,
+    /// Whether a controller runs in the same process; `None`: not known.
+    pub has_controller: Option<bool>,
+    /// Heap, bytes, and further options of its JVM; `None`: not known.
+    pub jvm: Option<Jvm>,
+}
+
+/// A setting of a broker or topic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Its value.
+    pub value: String,
+    /// Whether somebody set it while the cluster ran, so that the way back is to set it again.
+    pub is_dynamic: bool,
+}
+
+/// A broker's JVM.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Jvm {
+    /// `-Xmx`, bytes.
+    pub heap_bytes: u64,
+    /// Options beside those of Kafka's start scripts.
+    pub options: Vec<String>,
+}
+
+/// A topic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name; in a plan its address.
+    pub name: String,
+    /// Whether it is one of Kafka's own.
+    pub is_internal: bool,
+    /// Number of partitions.
+    pub partitions: usize,
+    /// Replicas of the partition that has fewest.
+    pub replicas: usize,
+    /// Settings that were looked up; in a plan those that are set.
+    pub settings: BTreeMap<String, Setting>,
+    /// Of each partition, who leads it; `None`: it is a plan's.
+    pub placement: Option<Vec<Placement>>,
+}
+
+/// Where a partition is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Its leader; -1: none.
+    pub leader: i32,
+    /// Brokers that keep a copy; the first is the preferred leader.
+    pub replicas: Vec<i32>,
+    /// Those of them that are in sync.
+    pub isr: Vec<i32>,
+}

@@ -1,0 +1,166 @@
+//! Disks of the folders in which logs lie.
+
+use super::{Reason, advice, source};
+use crate::advice::Severity::{Low, Medium};
+use crate::advice::{Advice, Change};
+use crate::expect::Expect;
+use crate::observed::Disk;
+use crate::quote::quoted;
+
+/// A file of a block device's queue.
+struct QueueRule {
+    file: &'static str,
+    read: fn(&Disk) -> Option<&String>,
+    expect: Expect,
+    reason: Reason,
+}
+
+const QUEUE_RULES: &[QueueRule] = &[
+    QueueRule {
+        file: "scheduler",
+        read: |disk| disk.scheduler.as_ref(),
+        expect: Expect::Is("none"),
+        reason: Reason {
+            severity: Low,
+            why: "a solid-state drive orders requests itself; a scheduler before it costs time",
+            source: source::INTEL,
+        },
+    },
+    QueueRule {
+        file: "rotational",
+        read: |disk| disk.rotational.as_ref(),
+        expect: Expect::Is("0"),
+        reason: Reason {
+            severity: Low,
+            why: "the kernel must not plan for a moving head where there is none; of a drive that rotates leave it",
+            source: source::INTEL,
+        },
+    },
+    QueueRule {
+        file: "read_ahead_kb",
+        read: |disk| disk.read_ahead_kib.as_ref(),
+        expect: Expect::AtMost(8),
+        reason: Reason {
+            severity: Low,
+            why: "taken over from a database with small random reads: consumers that lag read logs in order, and a small \
+                  read-ahead may slow them; measure a drain with both before you change it",
+            source: source::INTEL,
+        },
+    },
+];
+
+/// File systems that keep nothing, or whose disk is elsewhere: no advice on mounts.
+const NOT_DISKS: [&str; 4] = ["tmpfs", "ramfs", "overlay", "proc"];
+
+/// Holds each disk against the table.
+pub(crate) fn examine(disks: &[Disk]) -> Vec<Advice> {
+    let mut all = Vec::new();
+    for disk in disks {
+        let of = format!("disk {}", disk.device.as_deref().unwrap_or(&disk.mount_point));
+        if !NOT_DISKS.contains(&disk.filesystem.as_str()) {
+            all.extend([filesystem(&of, disk), access_times(&of, disk)]);
+        }
+        all.extend(QUEUE_RULES.iter().filter_map(|rule| queue(&of, disk, rule)));
+        if disk.brokers > 0 {
+            all.push(sharing(&of, disk.brokers));
+        }
+    }
+    all
+}
+
+fn queue(of: &str, disk: &Disk, rule: &QueueRule) -> Option<Advice> {
+    let device = disk.device.as_ref()?;
+    let current = (rule.read)(disk).map(|text| text.trim().to_owned());
+    let is_followed = current.as_deref().and_then(|current| rule.expect.is_followed(current));
+    let set = |value: &str| {
+        format!("echo {} > {}", quoted(value), quoted(&format!("/sys/block/{device}/queue/{}", rule.file)))
+    };
+    let change = |current: &str| Some(Change::commands(set(&rule.expect.value()), set(current)));
+    Some(advice(of, rule.file, (current, is_followed), rule.expect.words(), rule.reason, change))
+}
+
+fn filesystem(of: &str, disk: &Disk) -> Advice {
+    let expect = Expect::OneOf(&["xfs", "ext4"]);
+    let reason = Reason {
+        severity: Low,
+        why: "the two that most brokers run on; of these XFS needs less tuning",
+        source: source::KAFKA_HOST,
+    };
+    let current = (Some(disk.filesystem.clone()), expect.is_followed(&disk.filesystem));
+    let how = |_: &str| Some(Change::by_hand("make the file system anew: mkfs.xfs DEVICE"));
+    advice(of, "file system", current, expect.words(), reason, how)
+}
+
+fn access_times(of: &str, disk: &Disk) -> Advice {
+    let reason = Reason {
+        severity: Low,
+        why: "reading a log need not write when it was read",
+        source: source::KAFKA_HOST,
+    };
+    let has = |option: &str| disk.options.iter().any(|own| own == option);
+    // `noatime` includes directories (mount(8)).
+    let found = ["noatime", "relatime", "strictatime"].into_iter().find(|option| has(option));
+    let current = found.unwrap_or("atime").to_owned();
+    let remount = |option: &str| format!("mount -o remount,{option} {}", quoted(&disk.mount_point));
+    let undo = if found == Some("relatime") { "relatime" } else { "strictatime" };
+    let change = |_: &str| Some(Change::commands(remount("noatime,nodiratime"), remount(undo)));
+    advice(of, "mount", (Some(current), Some(found == Some("noatime"))), "noatime".to_owned(), reason, change)
+}
+
+fn sharing(of: &str, brokers: usize) -> Advice {
+    let reason = Reason {
+        severity: Medium,
+        why: "brokers on one drive wait for each other's writes, and replicas share its failure",
+        source: source::INTEL,
+    };
+    let how =
+        |_: &str| Some(Change::by_hand("a drive for each broker; of a scenario's brokers: system.storage"));
+    let current = (Some(brokers.to_string()), Some(brokers == 1));
+    advice(of, "brokers on it", current, "1".to_owned(), reason, how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    fn disk() -> Disk {
+        Disk {
+            mount_point: "/data 1".to_owned(),
+            filesystem: "ext4".to_owned(),
+            options: vec!["rw".to_owned(), "relatime".to_owned()],
+            device: Some("sda".to_owned()),
+            scheduler: Some("mq-deadline".to_owned()),
+            rotational: Some("0\n".to_owned()),
+            read_ahead_kib: None,
+            brokers: 0,
+        }
+    }
+
+    fn of<'a>(all: &'a [Advice], setting: &str) -> &'a Advice {
+        all.iter().find(|advice| advice.setting == setting).expect("a rule of that name")
+    }
+
+    #[test]
+    fn a_disk_is_held_against_the_table() {
+        let all = examine(&[disk()]);
+        assert_eq!(of(&all, "file system").verdict, Verdict::Followed);
+        assert_eq!(of(&all, "rotational").verdict, Verdict::Followed);
+        assert_eq!(of(&all, "read_ahead_kb").verdict, Verdict::Unknown);
+        let mount = of(&all, "mount").change.as_ref().expect("a change");
+        assert_eq!(mount.apply, "mount -o remount,noatime,nodiratime '/data 1'");
+        assert_eq!(mount.undo.as_deref(), Some("mount -o remount,relatime '/data 1'"));
+        let scheduler = of(&all, "scheduler").change.as_ref().expect("a change");
+        assert_eq!(scheduler.apply, "echo none > /sys/block/sda/queue/scheduler");
+        assert_eq!(scheduler.undo.as_deref(), Some("echo mq-deadline > /sys/block/sda/queue/scheduler"));
+        assert!(!all.iter().any(|advice| advice.setting == "brokers on it"));
+    }
+
+    #[test]
+    fn brokers_that_share_a_drive_are_told_and_memory_has_no_mount_advice() {
+        let all = examine(&[Disk { brokers: 3, ..disk() }]);
+        assert_eq!(of(&all, "brokers on it").verdict, Verdict::NotFollowed);
+        let memory = Disk { filesystem: "tmpfs".to_owned(), device: None, ..disk() };
+        assert!(examine(&[memory]).is_empty());
+    }
+}

@@ -1,0 +1,344 @@
+//! The host: kernel, limits of processes, processors.
+
+use super::{Reason, advice, source};
+use crate::advice::Severity::{High, Low, Medium};
+use crate::advice::{Advice, Change};
+use crate::expect::Expect;
+use crate::observed::Host;
+use crate::quote::quoted;
+
+/// Where a setting of the host is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A kernel parameter, by the name that `sysctl` has for it.
+    Sysctl,
+    /// A file of one value, or of several with the one in force in brackets; the files of this pattern are written.
+    File {
+        /// What is read.
+        read: &'static str,
+        /// What is written, as a shell's pattern.
+        write: &'static str,
+    },
+    /// `RLIMIT_NOFILE` of this process, in its highest form.
+    OpenFiles,
+    /// `RLIMIT_MEMLOCK` of this process, bytes.
+    LockedMemory,
+    /// `RLIMIT_NPROC` of this process.
+    Processes,
+    /// Swap space, bytes.
+    SwapBytes,
+    /// Profile of the tuning daemon `tuned`.
+    TunedProfile,
+}
+
+/// A recommended setting.
+struct Rule {
+    setting: &'static str,
+    place: Place,
+    expect: Expect,
+    reason: Reason,
+}
+
+const fn rule(
+    setting: &'static str,
+    place: Place,
+    expect: Expect,
+    severity: crate::Severity,
+    why: &'static str,
+    source: &'static str,
+) -> Rule {
+    Rule { setting, place, expect, reason: Reason { severity, why, source } }
+}
+
+const GOVERNOR: Place = Place::File {
+    read: "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    write: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+};
+const ENERGY_BIAS: Place = Place::File {
+    read: "/sys/devices/system/cpu/cpu0/power/energy_perf_bias",
+    write: "/sys/devices/system/cpu/cpu*/power/energy_perf_bias",
+};
+const DEFRAG: Place = Place::File {
+    read: "/sys/kernel/mm/transparent_hugepage/defrag",
+    write: "/sys/kernel/mm/transparent_hugepage/defrag",
+};
+
+const BUFFER: &str = "lets brokers and clients ask for socket buffers that fill a fast or distant network";
+const KEEPALIVE: &str = "a peer that is gone is noticed within two minutes, not hours";
+
+const RULES: &[Rule] = &[
+    rule(
+        "open files (ulimit -n)",
+        Place::OpenFiles,
+        Expect::AtLeast(100_000),
+        High,
+        "a broker has files open for each log segment and each connection, and fails when it gets no more; \
+         Intel's guide has 1048576",
+        source::KAFKA_HOST,
+    ),
+    rule(
+        "processes (ulimit -u)",
+        Place::Processes,
+        Expect::AtLeast(32_768),
+        Medium,
+        "threads count as processes, and brokers and clients have hundreds",
+        source::INTEL,
+    ),
+    rule(
+        "locked memory (ulimit -l)",
+        Place::LockedMemory,
+        Expect::AtLeast(u64::MAX),
+        Low,
+        "lets a JVM keep its heap in memory",
+        source::INTEL,
+    ),
+    rule(
+        "swap",
+        Place::SwapBytes,
+        Expect::AtMost(0),
+        Medium,
+        "a heap that is swapped out stops its broker for seconds",
+        source::INTEL,
+    ),
+    rule(
+        "vm.swappiness",
+        Place::Sysctl,
+        Expect::AtMost(1),
+        Low,
+        "where swap is on, the page cache must not push programs out: brokers read and write through it",
+        source::CANONICAL,
+    ),
+    rule(
+        "vm.dirty_background_bytes",
+        Place::Sysctl,
+        Expect::UpTo(400_000_000),
+        Medium,
+        "the kernel begins to write early and evenly; a share of a large memory gathers gigabytes, and their write-back \
+         shows in the high percentiles",
+        source::INTEL,
+    ),
+    rule(
+        "vm.max_map_count",
+        Place::Sysctl,
+        Expect::AtLeast(262_144),
+        Low,
+        "a log segment takes two map areas, and a broker that gets no more of them fails; 262144 serve 130,000 segments",
+        source::KAFKA_HOST,
+    ),
+    rule(
+        "vm.zone_reclaim_mode",
+        Place::Sysctl,
+        Expect::Is("0"),
+        Medium,
+        "the page cache may use the memory of all NUMA nodes",
+        source::INTEL,
+    ),
+    rule(
+        "transparent_hugepage/defrag",
+        DEFRAG,
+        Expect::Is("never"),
+        Low,
+        "a thread that asks for memory does not wait until the kernel has made a huge page",
+        source::INTEL,
+    ),
+    rule("net.core.rmem_max", Place::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
+    rule("net.core.wmem_max", Place::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
+    rule("net.core.rmem_default", Place::Sysctl, Expect::AtLeast(16_777_216), Low, BUFFER, source::INTEL),
+    rule("net.core.wmem_default", Place::Sysctl, Expect::AtLeast(16_777_216), Low, BUFFER, source::INTEL),
+    rule("net.core.optmem_max", Place::Sysctl, Expect::AtLeast(40_960), Low, BUFFER, source::INTEL),
+    rule(
+        "net.ipv4.tcp_rmem",
+        Place::Sysctl,
+        Expect::LastAtLeast("4096 87380 16777216"),
+        Medium,
+        BUFFER,
+        source::INTEL,
+    ),
+    rule(
+        "net.ipv4.tcp_wmem",
+        Place::Sysctl,
+        Expect::LastAtLeast("4096 65536 16777216"),
+        Medium,
+        BUFFER,
+        source::INTEL,
+    ),
+    rule("net.ipv4.tcp_keepalive_time", Place::Sysctl, Expect::AtMost(60), Low, KEEPALIVE, source::INTEL),
+    rule("net.ipv4.tcp_keepalive_probes", Place::Sysctl, Expect::AtMost(3), Low, KEEPALIVE, source::INTEL),
+    rule("net.ipv4.tcp_keepalive_intvl", Place::Sysctl, Expect::AtMost(10), Low, KEEPALIVE, source::INTEL),
+    rule(
+        "scaling_governor",
+        GOVERNOR,
+        Expect::Is("performance"),
+        Medium,
+        "processors that slow down in pauses wake up late, and two measurements meet two speeds",
+        source::INTEL,
+    ),
+    rule(
+        "energy_perf_bias",
+        ENERGY_BIAS,
+        Expect::Is("0"),
+        Low,
+        "0 is performance: the processor does not trade speed for power",
+        source::INTEL,
+    ),
+    rule(
+        "tuned profile",
+        Place::TunedProfile,
+        Expect::Is("latency-performance"),
+        Low,
+        "keeps processors out of deep sleep, from which they wake up late",
+        source::INTEL,
+    ),
+];
+
+/// What sets the number of dirty pages where `vm.dirty_background_bytes` is 0; looked up for the way back.
+const DIRTY_RATIO: &str = "vm.dirty_background_ratio";
+
+/// Every setting that is looked up, and where.
+pub const LOOKED_UP: [(&str, Place); RULES.len() + 1] = {
+    let mut all = [(DIRTY_RATIO, Place::Sysctl); RULES.len() + 1];
+    let mut next = 0;
+    while next < RULES.len() {
+        all[next] = (RULES[next].setting, RULES[next].place);
+        next += 1;
+    }
+    all
+};
+
+/// Holds a host against the table.
+pub(crate) fn examine(host: &Host) -> Vec<Advice> {
+    let mut all: Vec<Advice> = RULES.iter().map(|rule| judge(rule, host)).collect();
+    if let Some(nodes) = host.numa_nodes.filter(|nodes| *nodes > 1) {
+        all.push(several_nodes(nodes));
+    }
+    all
+}
+
+fn judge(rule: &Rule, host: &Host) -> Advice {
+    // Kernels write tabs between the numbers of a list.
+    let words = |text: &String| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let current = host.settings.get(rule.setting).map(words);
+    let is_followed = current.as_deref().and_then(|current| rule.expect.is_followed(current));
+    let change = |current: &str| Some(change(rule, current, host));
+    advice("host", rule.setting, (current, is_followed), rule.expect.words(), rule.reason, change)
+}
+
+fn change(rule: &Rule, current: &str, host: &Host) -> Change {
+    let value = rule.expect.value();
+    let sysctl = |name: &str, value: &str| format!("sysctl -w {}", quoted(&format!("{name}={value}")));
+    match rule.place {
+        // Setting the bytes has set the share to 0; setting the share sets the bytes to 0.
+        Place::Sysctl if rule.setting == "vm.dirty_background_bytes" && current == "0" => {
+            let ratio = host.settings.get(DIRTY_RATIO).map_or("10", String::as_str);
+            Change::commands(sysctl(rule.setting, &value), sysctl(DIRTY_RATIO, ratio.trim()))
+        }
+        Place::Sysctl => Change::commands(sysctl(rule.setting, &value), sysctl(rule.setting, current)),
+        Place::File { write, .. } => {
+            let set =
+                |value: &str| format!("for file in {write}; do echo {} > \"$file\"; done", quoted(value));
+            Change::commands(set(&value), set(current))
+        }
+        Place::SwapBytes => Change::commands("swapoff -a".to_owned(), "swapon -a".to_owned()),
+        Place::TunedProfile => {
+            let set = |profile: &str| format!("tuned-adm profile {}", quoted(profile));
+            Change::commands(set(&value), set(current))
+        }
+        Place::OpenFiles => limit("nofile", "LimitNOFILE", "1048576"),
+        Place::Processes => limit("nproc", "LimitNPROC", &value),
+        Place::LockedMemory => limit("memlock", "LimitMEMLOCK", "unlimited"),
+    }
+}
+
+/// Limits belong to a user or a service, and come into force when it logs in or starts anew.
+fn limit(name: &str, of_service: &str, value: &str) -> Change {
+    let of_systemd = if value == "unlimited" { "infinity" } else { value };
+    Change::by_hand(format!(
+        "in /etc/security/limits.d: USER - {name} {value}; of a systemd service: {of_service}={of_systemd}"
+    ))
+}
+
+fn several_nodes(nodes: u32) -> Advice {
+    let reason = Reason {
+        severity: Medium,
+        why: "a broker does not scale past one NUMA node, and memory of another node is slower",
+        source: source::INTEL,
+    };
+    let how = || Change::by_hand("numactl -m N -N N COMMAND; of a scenario's brokers: system.cpus");
+    advice(
+        "host",
+        "NUMA nodes",
+        (Some(nodes.to_string()), Some(false)),
+        "each broker bound to one".to_owned(),
+        reason,
+        |_| Some(how()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    fn host(settings: &[(&'static str, &str)]) -> Host {
+        let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Host { settings, numa_nodes: Some(1) }
+    }
+
+    fn of(all: &[Advice], setting: &str) -> Advice {
+        all.iter().find(|advice| advice.setting == setting).cloned().expect("a rule of that name")
+    }
+
+    #[test]
+    fn what_was_not_looked_up_is_unknown_and_nothing_is_changed() {
+        let all = examine(&host(&[]));
+        assert_eq!(all.len(), RULES.len());
+        assert!(all.iter().all(|advice| advice.verdict == Verdict::Unknown && advice.change.is_none()));
+    }
+
+    #[test]
+    fn a_change_goes_back_to_what_was_found() {
+        let all = examine(&host(&[
+            ("vm.swappiness", "60"),
+            ("net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
+            ("vm.dirty_background_bytes", "0"),
+            (DIRTY_RATIO, "7"),
+            ("scaling_governor", "powersave"),
+            ("open files (ulimit -n)", "1024"),
+        ]));
+        let commands = |setting| {
+            let change = of(&all, setting).change.expect("a change");
+            (change.apply, change.undo.unwrap_or_default())
+        };
+        let pair = |apply: &str, undo: &str| (apply.to_owned(), undo.to_owned());
+        assert_eq!(
+            commands("vm.swappiness"),
+            pair("sysctl -w vm.swappiness=1", "sysctl -w vm.swappiness=60")
+        );
+        assert_eq!(
+            commands("net.ipv4.tcp_rmem"),
+            pair(
+                "sysctl -w 'net.ipv4.tcp_rmem=4096 87380 16777216'",
+                "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'"
+            )
+        );
+        // The share is what was in force.
+        assert_eq!(
+            commands("vm.dirty_background_bytes"),
+            pair("sysctl -w vm.dirty_background_bytes=400000000", "sysctl -w vm.dirty_background_ratio=7")
+        );
+        let set = |word: &str| {
+            format!(
+                "for file in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo {word} > \"$file\"; done"
+            )
+        };
+        assert_eq!(commands("scaling_governor"), (set("performance"), set("powersave")));
+        let files = of(&all, "open files (ulimit -n)");
+        assert!(files.severity == High && files.change.is_some_and(|change| change.by_hand));
+    }
+
+    #[test]
+    fn several_numa_nodes_are_told() {
+        let all = examine(&Host { numa_nodes: Some(2), ..host(&[]) });
+        assert_eq!(of(&all, "NUMA nodes").verdict, Verdict::NotFollowed);
+    }
+}

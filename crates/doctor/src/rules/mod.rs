@@ -1,0 +1,63 @@
+//! The recommendations, each a row with its reason and its source.
+
+pub(crate) mod brokers;
+pub(crate) mod clients;
+pub(crate) mod disks;
+pub mod host;
+pub(crate) mod topics;
+
+use crate::advice::{Advice, Change, Severity, Verdict};
+use crate::quote::plain;
+
+/// Who says so.
+pub(crate) mod source {
+    /// The tuning guide whose report is the scenario `intel-sla`.
+    pub(crate) const INTEL: &str = "Intel, tuning guide for Kafka";
+    pub(crate) const KAFKA_HOST: &str = "Apache Kafka documentation, Hardware and OS";
+    pub(crate) const KAFKA_BROKER: &str = "Apache Kafka documentation, Broker Configs";
+    pub(crate) const KAFKA_TOPIC: &str = "Apache Kafka documentation, Topic Configs";
+    pub(crate) const KAFKA_PRODUCER: &str = "Apache Kafka documentation, Producer Configs";
+    pub(crate) const KAFKA_JAVADOC: &str = "Apache Kafka Javadoc, KafkaProducer";
+    pub(crate) const KAFKA_OPERATIONS: &str = "Apache Kafka documentation, Basic Kafka Operations";
+    pub(crate) const KAFKA_CONSUMER: &str = "Apache Kafka documentation, The Consumer";
+    pub(crate) const CANONICAL: &str = "Canonical, Charmed Apache Kafka, performance tuning";
+}
+
+/// What a rule says, whatever it is held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reason {
+    pub(crate) severity: Severity,
+    pub(crate) why: &'static str,
+    pub(crate) source: &'static str,
+}
+
+/// A recommendation held against a value: `is_followed` is `None` where the value is not known or cannot be read.
+pub(crate) fn advice(
+    of: &str,
+    setting: &str,
+    (current, is_followed): (Option<String>, Option<bool>),
+    recommended: String,
+    reason: Reason,
+    change: impl FnOnce(&str) -> Option<Change>,
+) -> Advice {
+    let verdict = match (&current, is_followed) {
+        (Some(_), Some(true)) => Verdict::Followed,
+        (Some(_), Some(false)) => Verdict::NotFollowed,
+        _ => Verdict::Unknown,
+    };
+    let change = match verdict {
+        Verdict::NotFollowed => change(current.as_deref().unwrap_or_default()),
+        Verdict::Followed | Verdict::Unknown => None,
+    };
+    Advice {
+        of: plain(of),
+        setting: plain(setting),
+        current: current.as_deref().map(plain),
+        recommended,
+        verdict,
+        severity: reason.severity,
+        why: reason.why.to_owned(),
+        source: reason.source,
+        change,
+    }
+}

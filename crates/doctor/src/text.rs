@@ -1,0 +1,119 @@
+//! What was found, for a terminal.
+
+use crate::advice::{Advice, Severity, Verdict};
+use std::fmt::Write;
+
+/// Recommendations that are not followed, the weightiest first, then the names of those that are and of those of which
+/// nothing is known here. Ends with a line that counts them.
+#[must_use]
+pub fn text(all: &[Advice]) -> String {
+    let mut text = String::new();
+    let mut open: Vec<&Advice> = of(all, Verdict::NotFollowed).collect();
+    open.sort_by_key(|advice| advice.severity);
+    for severity in [Severity::High, Severity::Medium, Severity::Low] {
+        for advice in open.iter().filter(|advice| advice.severity == severity) {
+            open_one(&mut text, advice);
+        }
+    }
+    list(&mut text, "followed", all, Verdict::Followed);
+    list(&mut text, "not known here", all, Verdict::Unknown);
+    let count = |verdict| of(all, verdict).count();
+    let high = open.iter().filter(|advice| advice.severity == Severity::High).count();
+    let _ = writeln!(
+        text,
+        "{} recommendations: {} not followed, {high} of them of high severity; {} followed; {} not known here",
+        all.len(),
+        open.len(),
+        count(Verdict::Followed),
+        count(Verdict::Unknown)
+    );
+    text
+}
+
+fn of(all: &[Advice], verdict: Verdict) -> impl Iterator<Item = &Advice> {
+    all.iter().filter(move |advice| advice.verdict == verdict)
+}
+
+fn open_one(text: &mut String, advice: &Advice) {
+    let Advice { of, setting, recommended, severity, why, source, .. } = advice;
+    let now = advice.current.as_deref().unwrap_or("unknown");
+    let _ = writeln!(text, "{:<6}  {of}: {setting} is {now}; recommended: {recommended}", severity.word());
+    let _ = writeln!(text, "        why: {why} ({source})");
+    if let Some(change) = &advice.change {
+        let how = if change.by_hand { "by hand" } else { "set" };
+        let _ = writeln!(text, "        {how}: {}", change.apply);
+    }
+    text.push('\n');
+}
+
+/// Names of settings, those of one thing together.
+fn list(text: &mut String, title: &str, all: &[Advice], verdict: Verdict) {
+    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+    for advice in of(all, verdict) {
+        match names.iter_mut().find(|(of, _)| *of == advice.of) {
+            Some((_, settings)) => settings.push(&advice.setting),
+            None => names.push((&advice.of, vec![&advice.setting])),
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{title}:");
+    for (of, settings) in names {
+        let _ = writeln!(text, "  {of}: {}", settings.join(", "));
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, examine, observed, script};
+
+    fn host() -> observed::Observed {
+        let settings =
+            [("vm.swappiness", "60"), ("vm.zone_reclaim_mode", "0"), ("open files (ulimit -n)", "1024")];
+        let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+        let host = observed::Host { settings, numa_nodes: None };
+        observed::Observed { host: Some(host), ..observed::Observed::default() }
+    }
+
+    #[test]
+    fn the_weightiest_comes_first_and_all_are_counted() {
+        let all = examine(&host());
+        let text = text(&all);
+        let first = text.lines().next().expect("a line");
+        assert!(
+            first.starts_with("high    host: open files (ulimit -n) is 1024; recommended: at least 100000"),
+            "{first}"
+        );
+        assert!(text.contains("followed:\n  host: vm.zone_reclaim_mode\n"), "{text}");
+        let last = text.lines().last().expect("a line");
+        let unknown = all.len() - 3;
+        let all = all.len();
+        assert_eq!(
+            last,
+            format!(
+                "{all} recommendations: 2 not followed, 1 of them of high severity; 1 followed; {unknown} not known here"
+            )
+        );
+    }
+
+    #[test]
+    fn a_script_has_commands_both_ways_and_the_rest_as_comments() {
+        let script = script(&examine(&host()));
+        assert!(script.contains("\n    sysctl -w vm.swappiness=1\n"), "{script}");
+        assert!(script.contains("\n    sysctl -w vm.swappiness=60\n"), "{script}");
+        assert!(script.contains("\n#   host: open files (ulimit -n): in /etc/security/limits.d"), "{script}");
+        assert!(!script.contains("zone_reclaim_mode"));
+    }
+
+    #[test]
+    fn the_same_command_stands_once_and_without_a_way_back_it_is_said() {
+        let mut advice = examine(&host()).into_iter().find(|advice| advice.change.is_some()).expect("one");
+        advice.change = Some(Change { apply: "elect".to_owned(), undo: None, by_hand: false });
+        let script = script(&[advice.clone(), advice]);
+        assert_eq!(script.matches("\n    elect\n").count(), 1, "{script}");
+        assert!(script.contains("nothing to set back"), "{script}");
+    }
+}

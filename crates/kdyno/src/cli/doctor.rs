@@ -1,0 +1,43 @@
+//! What can be typed of `kdyno doctor`.
+
+use super::values::name_and_value;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Examples:
+  kdyno doctor                                this host
+  kdyno doctor --data /var/lib/kafka          and the disk that this folder lies on
+  kdyno doctor --target staging.yaml          a running cluster: its brokers and topics too
+  kdyno doctor intel-sla                      a scenario: its brokers, topics and clients too
+  kdyno doctor --script > changes.sh          then read it, and `sh changes.sh apply` or `undo`
+
+Severity: high, records may be lost, something fails under load or figures are wrong; medium, throughput or
+latency suffer; low, it may help.
+Exit codes: 3 advice of high severity is not followed (never with --script) · 0 else";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct DoctorArgs {
+    /// Scenario whose brokers, topics and clients are looked at too: a bundled one, or a file
+    #[arg(value_hint = ValueHint::FilePath, conflicts_with = "target")]
+    pub(crate) scenario: Option<String>,
+    /// Profile of the scenario [default: laptop]
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    pub(crate) profile: Option<String>,
+    /// Set a parameter of the scenario; may be repeated
+    #[arg(long, value_name = "PARAM=VALUE", value_parser = name_and_value, requires = "scenario")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Target file of a running cluster whose brokers and topics are looked at too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: Option<PathBuf>,
+    /// A folder of this host in which brokers keep their logs: its disk is looked at; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Print everything as JSON (fields: `kdyno schema doctor`)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print a shell script that makes the changes and takes them back; kdyno does not run it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) script: bool,
+}

@@ -1,0 +1,147 @@
+//! What `kdyno doctor` looks up, in the words of its rules.
+
+use crate::environment::Environment;
+use kdyno_doctor::Observed;
+use kdyno_doctor::observed::{Broker, Jvm, Placement, Setting, Topic};
+use kdyno_kafka::admin::{SettingInfo, SettingSource, TopicInfo};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Mode, SystemPlan, TopicPlan};
+use kdyno_testbed::inspect::Inspected;
+use kdyno_testbed::{host, preflight};
+use std::collections::BTreeMap;
+
+/// This host.
+pub(super) mod on_this_host {
+    use kdyno_doctor::observed::{Disk, Host};
+    use kdyno_doctor::{LOOKED_UP, Place};
+    use kdyno_testbed::host_settings as read;
+    use std::path::Path;
+
+    /// All settings that rules speak of.
+    pub(crate) fn host() -> Host {
+        let value = |name: &str, place| match place {
+            Place::Sysctl => read::sysctl(name),
+            Place::File { read: path, .. } => read::value(path),
+            Place::OpenFiles => Some(read::open_files()),
+            Place::LockedMemory => Some(read::locked_memory()),
+            Place::Processes => Some(read::processes()),
+            Place::SwapBytes => read::swap_bytes(),
+            Place::TunedProfile => read::tuned_profile(),
+        };
+        let settings = LOOKED_UP.into_iter().filter_map(|(name, place)| Some((name, value(name, place)?)));
+        Host { settings: settings.collect(), numa_nodes: read::numa_nodes() }
+    }
+
+    /// The disk of a folder, on which so many brokers have their logs; each disk stands once.
+    pub(crate) fn add_disk(disks: &mut Vec<Disk>, folder: &Path, brokers: usize) {
+        let Some(mount) = read::mount_of(folder) else { return };
+        if let Some(known) = disks.iter_mut().find(|disk| disk.mount_point == mount.point) {
+            known.brokers = known.brokers.max(brokers);
+            return;
+        }
+        let queue = |file: &str| {
+            mount.device.as_ref().and_then(|device| read::value(&format!("/sys/block/{device}/queue/{file}")))
+        };
+        disks.push(Disk {
+            scheduler: queue("scheduler"),
+            rotational: queue("rotational"),
+            read_ahead_kib: queue("read_ahead_kb"),
+            mount_point: mount.point,
+            filesystem: mount.filesystem,
+            options: mount.options,
+            device: mount.device,
+            brokers,
+        });
+    }
+}
+
+/// Facts of a target that may say how many processors each of its brokers has.
+const PROCESSOR_FACTS: [&str; 4] = ["vcpus", "cpus", "cores", "processors"];
+
+/// What a cluster told.
+pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
+    let declared =
+        PROCESSOR_FACTS.iter().find_map(|name| target.facts.get(*name)?.trim().parse::<u32>().ok());
+    let processors = declared.or_else(|| told.is_on_this_host.then(|| shared(told.brokers.len())));
+    let broker =
+        |(id, settings)| Broker { id, settings: settings_of(settings), processors, ..Broker::default() };
+    Observed {
+        brokers: told.brokers.into_iter().map(broker).collect(),
+        bootstrap: target.bootstrap.first().cloned(),
+        topics: told.topics.into_iter().map(|(topic, settings)| topic_of(topic, settings)).collect(),
+        ..Observed::default()
+    }
+}
+
+/// Processors that each of some brokers on this host has for itself.
+fn shared(brokers: usize) -> u32 {
+    (host::processors() / u32::try_from(brokers.max(1)).unwrap_or(u32::MAX)).max(1)
+}
+
+fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, Setting> {
+    let setting = |info: SettingInfo| {
+        Some(Setting { is_dynamic: info.source == SettingSource::Dynamic, value: info.value? })
+    };
+    told.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
+}
+
+fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> Topic {
+    Topic {
+        is_internal: topic.internal,
+        partitions: topic.partitions.len(),
+        replicas: topic.partitions.iter().map(|partition| partition.replicas.len()).min().unwrap_or(0),
+        settings: settings_of(settings),
+        placement: Some(
+            topic
+                .partitions
+                .into_iter()
+                .map(|found| Placement { leader: found.leader, replicas: found.replicas, isr: found.isr })
+                .collect(),
+        ),
+        name: topic.name,
+    }
+}
+
+/// What a case of a scenario plans.
+pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
+    let mut observed = Observed { clients: case.load.clone(), ..Observed::default() };
+    if let SystemPlan::Local(cluster) = &case.system {
+        for folder in preflight::log_folders(&cluster.storage, &environment.temp_dir, &environment.testbed) {
+            on_this_host::add_disk(&mut observed.disks, &folder, cluster.brokers as usize);
+        }
+        observed.brokers = (0..cluster.brokers).map(|place| planned_broker(cluster, place)).collect();
+    }
+    observed.topics = case.topics.iter().map(|(name, plan)| planned_topic(name, plan)).collect();
+    observed
+}
+
+/// The broker at this place, from 0; its id is one more, as it will be.
+fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
+    let pinned = cluster.cpus.get(place as usize % cluster.cpus.len().max(1)).map_or(0, Vec::len);
+    Broker {
+        id: i32::try_from(place + 1).unwrap_or(i32::MAX),
+        settings: planned_settings(&cluster.config),
+        is_planned: true,
+        processors: Some(match u32::try_from(pinned) {
+            Ok(count) if count > 0 => count,
+            _ => shared(cluster.brokers as usize),
+        }),
+        has_controller: Some(cluster.mode == Mode::KraftCombined),
+        jvm: Some(Jvm { heap_bytes: cluster.heap_bytes, options: cluster.jvm_options.clone() }),
+    }
+}
+
+fn planned_topic(name: &str, plan: &TopicPlan) -> Topic {
+    Topic {
+        name: name.to_owned(),
+        is_internal: false,
+        partitions: plan.partitions as usize,
+        replicas: plan.replicas as usize,
+        settings: planned_settings(&plan.config),
+        placement: None,
+    }
+}
+
+fn planned_settings(config: &BTreeMap<String, String>) -> BTreeMap<String, Setting> {
+    let setting = |value: &String| Setting { value: value.clone(), is_dynamic: false };
+    config.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
+}

@@ -1,0 +1,122 @@
+//! `kdyno doctor` of this host and of scenarios: forms of output, exit codes, a script that a shell reads.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// All advice in the JSON form of what was asked.
+fn advice(place: &Place, args: &[&str]) -> Vec<Value> {
+    let said = place.kdyno(&[&["doctor", "--json"], args].concat());
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(document["format"], 1);
+    document["advice"].as_array().expect("a list").clone()
+}
+
+fn find<'a>(all: &'a [Value], of: &str, setting: &str) -> &'a Value {
+    let is_it = |advice: &&Value| advice["of"] == of && advice["setting"] == setting;
+    all.iter().find(is_it).unwrap_or_else(|| panic!("no advice on {setting} of {of} in {all:#?}"))
+}
+
+#[test]
+fn this_host_is_held_against_what_the_kernel_says() {
+    let all = advice(&Place::new(), &[]);
+    let swappiness = find(&all, "host", "vm.swappiness");
+    let now = std::fs::read_to_string("/proc/sys/vm/swappiness").expect("/proc");
+    assert_eq!(swappiness["current"], now.trim());
+    let is_followed = now.trim().parse::<u32>().expect("a number") <= 1;
+    assert_eq!(swappiness["verdict"], if is_followed { "followed" } else { "not_followed" });
+}
+
+#[test]
+fn the_exit_code_is_that_of_high_severity_alone() {
+    let place = Place::new();
+    let said = place.kdyno(&["doctor", "--json"]);
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let all = document["advice"].as_array().expect("a list");
+    let is_grave = |advice: &Value| advice["severity"] == "high" && advice["verdict"] == "not_followed";
+    assert_eq!(said.code, Some(if all.iter().any(is_grave) { 3 } else { 0 }));
+    // With few open files it is always red: the limit is inherited.
+    let binary = env!("CARGO_BIN_EXE_kdyno");
+    let limited = std::process::Command::new("bash")
+        .args(["-c", "ulimit -n 4096 && exec \"$0\" doctor", binary])
+        .output()
+        .expect("bash");
+    let text = String::from_utf8_lossy(&limited.stdout);
+    assert_eq!(limited.status.code(), Some(3), "{text}");
+    assert!(
+        text.starts_with("high    host: open files (ulimit -n) is 4096; recommended: at least 100000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
+    let place = Place::new();
+    let said = place.kdyno(&["doctor", "--script"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let path = place.file("changes.sh", &said.stdout);
+    let path = path.to_str().expect("plain path");
+    let run = |args: &[&str]| std::process::Command::new("sh").args(args).output().expect("sh");
+    assert!(run(&["-n", path]).status.success(), "{}", said.stdout);
+    let unasked = run(&[path]);
+    assert_eq!(unasked.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unasked.stderr).contains("apply|undo"));
+}
+
+/// A scenario with a mistake of each kind.
+const SCENARIO: &str = "\
+kdyno: 1
+id: careless
+question: What would a careful person change?
+params: {replicas: 3}
+vary: {replicas: [1, 3]}
+system: {kafka: 4.1.1, mode: kraft, brokers: 3, config: {unclean.leader.election.enable: true}}
+topics:
+  perf: {partitions: 4, replicas: $replicas}
+load:
+  writers: {produce: perf, clients: 8, rate: 4/s, value: 100B, client: {acks: 1}}
+  readers: {consume: perf, clients: 5}
+phases: {warmup: 1s, measure: 2s, drain: auto}
+show: {rows: [replicas], columns: [writers.acked_per_s]}
+";
+
+#[test]
+fn a_scenario_is_looked_at_before_anything_starts() {
+    let place = Place::new();
+    let path = place.file("careless.yaml", SCENARIO);
+    let path = path.to_str().expect("plain path");
+    let all = advice(&place, &[path]);
+    for (of, setting, current, verdict) in [
+        ("brokers", "unclean.leader.election.enable", "true", "not_followed"),
+        ("brokers", "num.replica.fetchers", "1", "not_followed"),
+        ("topic perf", "partitions", "4", "not_followed"),
+        ("replicas=1: topic perf", "replication factor", "1", "not_followed"),
+        ("replicas=3: topic perf", "replication factor", "3", "followed"),
+        ("load writers", "acks", "1", "not_followed"),
+        ("load writers", "each producer", "0.50 records/s", "not_followed"),
+        ("load readers", "consumers", "5", "not_followed"),
+    ] {
+        let found = find(&all, of, setting);
+        assert_eq!((&found["current"], &found["verdict"]), (&current.into(), &verdict.into()), "{found:#}");
+    }
+    let said = place.kdyno(&["doctor", path]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    place.expect_no_processes();
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let place = Place::new();
+    for (args, word) in [
+        (&["doctor", "--data", "/no/such/folder"][..], "is no folder"),
+        (&["doctor", "first-light", "--target", "x.yaml"][..], "cannot be used with"),
+        (&["doctor", "no-such-scenario"][..], "no-such-scenario"),
+        (&["doctor", "--profile", "big"][..], "required"),
+    ] {
+        let said = place.kdyno(args);
+        assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
+        assert!(said.stderr.contains(word), "{args:?}: {said:?}");
+    }
+}
