@@ -62,8 +62,13 @@ pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
     let declared =
         PROCESSOR_FACTS.iter().find_map(|name| target.facts.get(*name)?.trim().parse::<u32>().ok());
     let processors = declared.or_else(|| told.is_on_this_host.then(|| shared(told.brokers.len())));
-    let broker =
-        |(id, settings)| Broker { id, settings: settings_of(settings), processors, ..Broker::default() };
+    let broker = |(id, settings)| {
+        let settings = settings_of(settings);
+        // With ZooKeeper there are no roles.
+        let roles = settings.get("process.roles").map(|roles| &roles.value).filter(|roles| !roles.is_empty());
+        let has_controller = roles.map(|roles| roles.contains("controller"));
+        Broker { id, processors, has_controller, settings, ..Broker::default() }
+    };
     Observed {
         brokers: told.brokers.into_iter().map(broker).collect(),
         bootstrap: target.bootstrap.first().cloned(),
@@ -114,11 +119,11 @@ pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
     observed
 }
 
-/// The broker at this place, from 0; its id is one more, as it will be.
+/// The broker at this place, which is its id.
 fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
     let pinned = cluster.cpus.get(place as usize % cluster.cpus.len().max(1)).map_or(0, Vec::len);
     Broker {
-        id: i32::try_from(place + 1).unwrap_or(i32::MAX),
+        id: i32::try_from(place).unwrap_or(i32::MAX),
         settings: planned_settings(&cluster.config),
         is_planned: true,
         processors: Some(match u32::try_from(pinned) {

@@ -72,7 +72,7 @@ fn doctor_sees_its_brokers(place: &Place) {
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     let advice = document["advice"].as_array().expect("a list");
     let of_broker = |setting: &str| {
-        let is_it = |one: &&serde_json::Value| one["of"] == "broker 1" && one["setting"] == setting;
+        let is_it = |one: &&serde_json::Value| one["of"] == "broker 0" && one["setting"] == setting;
         advice.iter().find(is_it).unwrap_or_else(|| panic!("{setting} in {document:#}"))
     };
     assert_eq!(of_broker("num.network.threads")["current"], "2");
