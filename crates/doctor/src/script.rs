@@ -1,7 +1,7 @@
 //! The changes as a shell script, and the way back. kdyno never runs it.
 
 use crate::advice::{Advice, Change};
-use crate::quote::quoted;
+use crate::quote::{plain, quoted};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -37,7 +37,8 @@ pub fn script(all: &[Advice]) -> String {
         if place == 0 {
             text.push_str("\n# By hand:\n");
         }
-        let _ = writeln!(text, "#   {}: {}: {}", advice.of, advice.setting, change.apply);
+        // A line more would be a command.
+        let _ = writeln!(text, "#   {}: {}: {}", advice.of, advice.setting, plain(&change.apply));
     }
     let commands: Vec<_> = changes.iter().filter(|(_, change)| !change.by_hand).collect();
     text.push_str("\napply() {\n");

@@ -1,6 +1,7 @@
 //! What was found, for a terminal.
 
 use crate::advice::{Advice, Severity, Verdict};
+use crate::quote::plain;
 use std::fmt::Write;
 
 /// Recommendations that are not followed, the weightiest first, then the names of those that are and of those of which
@@ -41,7 +42,7 @@ fn open_one(text: &mut String, advice: &Advice) {
     let _ = writeln!(text, "        why: {why} ({source})");
     if let Some(change) = &advice.change {
         let how = if change.by_hand { "by hand" } else { "set" };
-        let _ = writeln!(text, "        {how}: {}", change.apply);
+        let _ = writeln!(text, "        {how}: {}", plain(&change.apply));
     }
     text.push('\n');
 }
@@ -106,6 +107,27 @@ mod tests {
         assert!(script.contains("\n    sysctl -w vm.swappiness=60\n"), "{script}");
         assert!(script.contains("\n#   host: open files (ulimit -n): in /etc/security/limits.d"), "{script}");
         assert!(!script.contains("zone_reclaim_mode"));
+    }
+
+    #[test]
+    fn names_from_elsewhere_add_no_line_and_no_command() {
+        let in_sync = observed::Setting { value: "1".to_owned(), is_dynamic: true };
+        let topic = observed::Topic {
+            name: "a\nreboot\n'$(reboot)".to_owned(),
+            replicas: 3,
+            placement: Some(Vec::new()),
+            settings: [("min.insync.replicas".to_owned(), in_sync)].into(),
+            ..observed::Topic::default()
+        };
+        let observed =
+            observed::Observed { topics: vec![topic], bootstrap: Some("h:1".to_owned()), ..host() };
+        let all = examine(&observed);
+        assert!(!text(&all).lines().any(|line| line.starts_with("reboot")));
+        let script = script(&all);
+        // Within quotes a line may end, and a quote ends and begins them anew.
+        assert!(script.contains("--entity-name 'a\nreboot\n'\\''$(reboot)' --add-config"), "{script}");
+        let comment = "# topic a\u{fffd}reboot\u{fffd}'$(reboot): min.insync.replicas: 1 -> 2\n";
+        assert!(script.contains(comment), "{script}");
     }
 
     #[test]
