@@ -1,9 +1,11 @@
 //! The thread that watches while a trial goes on: it reads the probes at their instants and sees a wish to stop.
 
-use crate::clock::{monotonic_ns, relative_ns};
+use crate::clock::{monotonic_ns, relative_ns, thread_cpu_ns};
 use crate::error::LabError;
 use crate::inbox::{Heard, Stop};
 use crate::limit::TimeCap;
+use kdyno_model::event::Subject;
+use kdyno_model::sample::{ProbeReading, series};
 use kdyno_testbed::probe::Sampler;
 use kdyno_testbed::process::ProcessRef;
 use std::sync::Arc;
@@ -161,7 +163,14 @@ impl Watch {
     fn read(&mut self) {
         let Some(t0_ns) = self.t0_ns else { return };
         self.read_ns = monotonic_ns();
-        let readings = self.sampler.sample(relative_ns(self.read_ns, t0_ns));
+        let at_ns = relative_ns(self.read_ns, t0_ns);
+        let mut readings = self.sampler.sample(at_ns);
+        readings.push(ProbeReading {
+            at_ns,
+            subject: Subject::Kdyno,
+            series: series::PROBES_CPU_S_TOTAL.to_owned(),
+            value: thread_cpu_ns() as f64 / SECOND_NS as f64,
+        });
         self.next_ns = t0_ns + next_after(self.read_ns.saturating_sub(t0_ns), &self.read_at);
         let _ = self.inbox.send(Heard::Probes(self.read_ns, readings));
     }

@@ -15,6 +15,7 @@ use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
 use kdyno_testbed::process::ProcessRef;
+use kdyno_testbed::registry;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +25,13 @@ pub(crate) enum System {
     /// Ours, from the first process to the last.
     Local { plan: Box<ClusterPlan>, cluster: Box<LocalCluster> },
     /// Somebody else's, within the limits of its target file.
-    Attached { plan: Box<AttachedPlan>, access: Access, cluster: Box<Attached> },
+    Attached {
+        plan: Box<AttachedPlan>,
+        access: Access,
+        cluster: Box<Attached>,
+        /// Its processes, where `kdyno cluster up` started it on this host.
+        processes: Vec<ProcessRef>,
+    },
     /// Ours, and no cluster: it does nothing, so that clients are measured alone.
     Null { plan: NullBrokerPlan, access: Access, broker: Box<NullBroker> },
 }
@@ -51,7 +58,13 @@ impl System {
                 // That which the run began with may have expired.
                 Token::renewed(case, access.security.login.as_deref())?;
                 let cluster = Attached::check(plan, &access)?;
-                Ok(Self::Attached { plan: Box::new(plan.clone()), access, cluster: Box::new(cluster) })
+                let processes = registry::processes_at(&options.environment, &cluster.addresses().collect());
+                Ok(Self::Attached {
+                    plan: Box::new(plan.clone()),
+                    access,
+                    cluster: Box::new(cluster),
+                    processes,
+                })
             }
             SystemPlan::NullBroker(plan) => null_broker(plan, &secrets.variables(), options),
         }
@@ -133,11 +146,11 @@ impl System {
         matches!(self, Self::Local { .. })
     }
 
-    /// Its processes, for the probes; none of an attached system.
+    /// Its processes, for the probes; of an attached system those that kdyno itself left running on this host.
     pub(crate) fn processes(&self) -> Vec<ProcessRef> {
         match self {
             Self::Local { cluster, .. } => cluster.processes(),
-            Self::Attached { .. } => Vec::new(),
+            Self::Attached { processes, .. } => processes.clone(),
             Self::Null { broker, .. } => {
                 vec![ProcessRef { subject: Subject::Broker(0), pid: broker.pid() }]
             }

@@ -24,6 +24,7 @@ pub mod members;
 pub mod metric;
 pub mod outcome;
 pub mod plan;
+pub mod probe;
 pub mod properties;
 pub mod run;
 pub mod sample;

@@ -9,13 +9,13 @@
 //! that request written, t5 response there to be read, t6 outcome known; for a consumer, t7 the fetch response that
 //! holds it there to be read, t8 in the application's hands.
 
-use crate::event::Subject;
 use crate::histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr};
 
+pub use crate::probe::{ProbeReading, series};
 pub use crate::timing::Timing;
 
 /// A phase of a trial. A record belongs to the phase of its t0.
@@ -394,78 +394,6 @@ pub struct MemberTotals {
     /// How often it lost partitions without giving them up since T0: the group had gone on without it.
     #[serde(default)]
     pub losses: u32,
-}
-
-/// One reading of a resource or metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProbeReading {
-    /// ns from T0 (negative: before it).
-    pub at_ns: i64,
-    /// The process, or the host.
-    pub subject: Subject,
-    /// Which resource, with its unit: see [`series`].
-    pub series: String,
-    /// The value. Names that end in `_total` only grow.
-    pub value: f64,
-}
-
-/// Names of probe series. CPU in seconds since the process (host: the machine) started.
-#[allow(missing_docs)]
-pub mod series {
-    pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
-    pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
-    /// Workers only: user time of the whole process, read once when it had ended.
-    pub const CPU_USER_S_AT_EXIT: &str = "cpu_user_s_at_exit";
-    /// Workers only: the same of system time.
-    pub const CPU_SYSTEM_S_AT_EXIT: &str = "cpu_system_s_at_exit";
-    /// Host only.
-    pub const CPU_IOWAIT_S_TOTAL: &str = "cpu_iowait_s_total";
-    /// Host only.
-    pub const CPU_STEAL_S_TOTAL: &str = "cpu_steal_s_total";
-    /// Host only.
-    pub const CPU_IDLE_S_TOTAL: &str = "cpu_idle_s_total";
-    pub const MEMORY_RSS_BYTES: &str = "memory_rss_bytes";
-    /// Host only.
-    pub const MEMORY_AVAILABLE_BYTES: &str = "memory_available_bytes";
-    pub const DISK_READ_BYTES_TOTAL: &str = "disk_read_bytes_total";
-    pub const DISK_WRITE_BYTES_TOTAL: &str = "disk_write_bytes_total";
-    /// Host only.
-    pub const NET_RECEIVE_BYTES_TOTAL: &str = "net_receive_bytes_total";
-    /// Host only.
-    pub const NET_TRANSMIT_BYTES_TOTAL: &str = "net_transmit_bytes_total";
-    /// Workers only: processor time of one thread; the thread's name follows, which is that of the load item it
-    /// works for, cut off as the kernel does. A second thread of the same name is `NAME#2`.
-    pub const THREAD_CPU_S_TOTAL_OF: &str = "thread_cpu_s_total.";
-    /// Workers only: time that one thread was ready and waited for a processor; named as [`THREAD_CPU_S_TOTAL_OF`].
-    pub const THREAD_RUN_DELAY_S_TOTAL_OF: &str = "thread_run_delay_s_total.";
-    /// Processes: time that their threads were ready and waited for a processor.
-    pub const RUN_DELAY_S_TOTAL: &str = "run_delay_s_total";
-    /// Processes in a cgroup with a limit: time for which that limit held them.
-    pub const CPU_THROTTLED_S_TOTAL: &str = "cpu_throttled_s_total";
-    /// Host only: time in which at least one task waited for a processor (PSI, some).
-    pub const CPU_PRESSURE_S_TOTAL: &str = "cpu_pressure_s_total";
-    /// Host only: time in which at least one task waited for a disk (PSI, some).
-    pub const IO_PRESSURE_S_TOTAL: &str = "io_pressure_s_total";
-    /// Topics only: sum of the end offsets of their partitions, read before T0 and after the drain.
-    pub const LOG_RECORDS_TOTAL: &str = "log_records_total";
-    /// Of the other side of a pair that runs at once: start and end of its measure phase, in seconds from the T0 of the
-    /// trial that holds the reading.
-    pub const MEASURE_START_S: &str = "measure_start_s";
-    pub const MEASURE_END_S: &str = "measure_end_s";
-    /// Java clients only: processor time of the process, by itself.
-    pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
-    /// Java clients only: processor time of the client threads.
-    pub const JVM_THREADS_CPU_S_TOTAL: &str = "jvm_threads_cpu_s_total";
-    /// Java clients only: bytes that the client threads allocated on the heap.
-    pub const JVM_ALLOCATED_BYTES_TOTAL: &str = "jvm_allocated_bytes_total";
-    /// Java clients only: garbage collections.
-    pub const JVM_GC_TOTAL: &str = "jvm_gc_total";
-    /// Java clients only: time taken by garbage collections.
-    pub const JVM_GC_S_TOTAL: &str = "jvm_gc_s_total";
-    /// Java clients only: bytes of the heap in use.
-    pub const JVM_HEAP_USED_BYTES: &str = "jvm_heap_used_bytes";
-    /// Processes: involuntary context switches.
-    pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
 }
 
 /// What one second of spinning, sleeping and loopback shows about the host before a trial.

@@ -13,7 +13,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::plan::ClusterPlan;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -171,6 +171,15 @@ pub fn list(environment: &Environment) -> Result<Vec<RunningCluster>, TestbedErr
     }
     list.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(list)
+}
+
+/// Processes of the running clusters that are reached at one of these addresses; none where the state folder cannot be
+/// read, for they are only watched.
+#[must_use]
+pub fn processes_at(environment: &Environment, addresses: &BTreeSet<String>) -> Vec<ProcessRef> {
+    let running = list(environment).unwrap_or_default().into_iter();
+    let there = running.filter(|running| running.bootstrap.iter().any(|one| addresses.contains(one)));
+    there.flat_map(|running| running.processes).collect()
 }
 
 /// The running cluster of that name.

@@ -37,12 +37,11 @@ pub(super) fn steal(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// What the host's processors did in the window beside the run's own processes. The kernel's work for the
-/// run, interrupts and network, is in it too, so the threshold leaves room for that. The brokers of an attached
-/// cluster are no processes of the run, but they may be on this host. What the hypervisor took no program used.
+/// run, interrupts and network, is in it too, so the threshold leaves room for that. Brokers of an attached cluster on this
+/// host that were not probed cannot be told from other programs. What the hypervisor took no program used.
 pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
-    let Some(window) = trial.window.filter(|_| !trial.evidence.start.is_attached_here()) else {
-        return Vec::new();
-    };
+    let are_brokers_unseen = trial.evidence.start.is_attached_here() && trial.brokers().is_empty();
+    let Some(window) = trial.window.filter(|_| !are_brokers_unseen) else { return Vec::new() };
     let Some(host_s) = cpu::host_programs_s(trial.probes(), window) else { return Vec::new() };
     // What a worker or a Java client without readings used is not other load; of a duet those of the other side have none
     // here.

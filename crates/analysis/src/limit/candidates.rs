@@ -175,6 +175,9 @@ impl Asked<'_> {
             // The client is what is measured, as long as it takes more than what does nothing.
             SystemPlan::NullBroker(_) => ("the null broker", of.brokers_s, of.brokers_s < of.generator_s),
             SystemPlan::Local(_) => ("the brokers", of.brokers_s, of.brokers_s < little_s),
+            SystemPlan::Attached(_) if !self.trial.brokers().is_empty() => {
+                ("the brokers", of.brokers_s, of.brokers_s < little_s)
+            }
             SystemPlan::Attached(_) => {
                 let most_s = of.brokers_s + of.others_s;
                 ("everything but the load generator", most_s, most_s < little_s)

@@ -36,9 +36,11 @@ fn target(price: Option<Price>) -> SystemPlan {
     })
 }
 
-/// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
-fn caveats(attached_here: bool) -> Vec<(Severity, Caveat)> {
+/// Caveats about processors of a trial beside programs that used 0.6 of the host's two, which may be the brokers unless
+/// these were probed.
+fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)> {
     let mut trial = Trial::clean();
+    trial.probes.retain(|reading| brokers_probed || !matches!(reading.subject, Subject::Broker(_)));
     trial.start.trial.effective.system = target(None);
     for reading in &mut trial.probes {
         if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
@@ -81,12 +83,20 @@ fn what_others_write_to_a_topic_that_was_there_is_not_unexplained_and_what_it_la
 
 #[test]
 fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
-    assert_eq!(caveats(true), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
+    assert_eq!(caveats(true, false), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
+}
+
+#[test]
+fn beside_brokers_on_this_host_that_are_probed_other_programs_are_told() {
+    let found = caveats(true, true);
+    let is_told = |of: fn(&Caveat) -> bool| found.iter().any(|(_, caveat)| of(caveat));
+    assert!(is_told(|caveat| matches!(caveat, Caveat::SharedProcessors { processors: 2 })), "{found:?}");
+    assert!(is_told(|caveat| matches!(caveat, Caveat::OtherLoad { .. })), "{found:?}");
 }
 
 #[test]
 fn elsewhere_what_uses_the_host_is_not_the_cluster() {
-    let found = caveats(false);
+    let found = caveats(false, false);
     assert!(matches!(found[..], [(Severity::Warning, Caveat::OtherLoad { .. })]), "{found:?}");
 }
 

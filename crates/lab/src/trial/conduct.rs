@@ -130,7 +130,10 @@ fn observe(executions: &mut [Execution<'_>]) -> Result<(), LabError> {
     let processes: Vec<Vec<ProcessRef>> = executions.iter().map(Execution::processes).collect();
     for (at, execution) in executions.iter_mut().enumerate() {
         let others = processes.iter().enumerate().filter(|(other, _)| *other != at);
-        let others = others.flat_map(|(_, processes)| processes).zip(0..);
+        let others = others.flat_map(|(_, processes)| processes);
+        // Both may be on one cluster that stands on this host.
+        let is_own = |process: &&ProcessRef| processes[at].iter().any(|own| own.pid == process.pid);
+        let others = others.filter(|process| !is_own(process)).zip(0..);
         let others = others
             .map(|(process, number)| ProcessRef { subject: Subject::OtherSide(number), pid: process.pid });
         let own = processes[at].iter().cloned();

@@ -4,18 +4,23 @@
 //! here panics or blocks.
 
 mod cgroup;
+mod drives;
 pub(crate) mod host;
+mod network;
 pub(crate) mod parse;
 mod threads;
 
-use self::host::Value;
-use self::threads::ThreadCounter;
+use self::threads::ThreadCounters;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_S: f64 = 1e9;
+
+/// A series name and its value.
+type Value = (Cow<'static, str>, f64);
 
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]
@@ -29,8 +34,9 @@ pub struct Sampler {
 struct Watched {
     subject: Subject,
     id: ProcessId,
-    switches: ThreadCounter,
-    run_delay_ns: ThreadCounter,
+    /// Involuntary and voluntary ones.
+    switches: ThreadCounters<2>,
+    run_delay_ns: ThreadCounters<1>,
     /// Files that tell for how long limits on processor time have held it.
     limits: Vec<cgroup::Limit>,
     /// A worker's threads by number.
@@ -60,8 +66,8 @@ impl Sampler {
                 self.watched.push(Watched {
                     subject: process.subject,
                     id,
-                    switches: ThreadCounter::default(),
-                    run_delay_ns: ThreadCounter::default(),
+                    switches: ThreadCounters::default(),
+                    run_delay_ns: ThreadCounters::default(),
                     limits: cgroup::limits_of(process.pid),
                     threads: BTreeMap::new(),
                 });
@@ -82,20 +88,17 @@ impl Sampler {
                 dead.insert(watched.subject.clone());
                 return false;
             };
-            let of = |(series, value): (&str, f64)| reading(at_ns, &watched.subject, series, value);
+            let of = |value: Value| reading(at_ns, &watched.subject, value);
             readings.extend(values.into_iter().map(of));
             // A load generator is at its limit when one of its threads is, however idle the others are.
             if matches!(watched.subject, Subject::Worker(_)) {
-                let times = thread_times(watched.id.pid, &mut watched.threads);
-                readings.extend(times.iter().map(|(series, value)| of((series, *value))));
+                readings.extend(thread_times(watched.id.pid, &mut watched.threads).into_iter().map(of));
             }
             true
         });
         if self.include_host {
-            let values = host::values();
-            readings.extend(
-                values.into_iter().map(|(series, value)| reading(at_ns, &Subject::Host, series, value)),
-            );
+            let values = host::values().into_iter().chain(drives::values()).chain(network::values());
+            readings.extend(values.map(|value| reading(at_ns, &Subject::Host, value)));
         }
         readings
     }
@@ -107,8 +110,8 @@ impl Sampler {
     }
 }
 
-fn reading(at_ns: i64, subject: &Subject, series: &str, value: f64) -> ProbeReading {
-    ProbeReading { at_ns, subject: subject.clone(), series: series.to_string(), value }
+fn reading(at_ns: i64, subject: &Subject, (series, value): Value) -> ProbeReading {
+    ProbeReading { at_ns, subject: subject.clone(), series: series.into_owned(), value }
 }
 
 /// `None` when the process is gone. Counters of `/proc/PID/io` are readable by the process's owner only and may be
@@ -117,36 +120,54 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
     let process = of_pid(watched.id.pid)?;
     let stat = process.stat().ok()?;
     let (user_s, system_s) = seconds(&stat);
-    let mut values = vec![
-        (series::CPU_USER_S_TOTAL, user_s),
-        (series::CPU_SYSTEM_S_TOTAL, system_s),
-        (series::MEMORY_RSS_BYTES, stat.rss as f64 * procfs::page_size() as f64),
+    let mut values: Vec<Value> = vec![
+        (series::CPU_USER_S_TOTAL.into(), user_s),
+        (series::CPU_SYSTEM_S_TOTAL.into(), system_s),
+        (series::MEMORY_RSS_BYTES.into(), stat.rss as f64 * procfs::page_size() as f64),
     ];
     if matches!(watched.subject, Subject::OtherSide(_)) {
         // All else of it is read with the trial that it belongs to.
         return Some(values);
     }
     if let Ok(io) = process.io() {
-        values.push((series::DISK_READ_BYTES_TOTAL, io.read_bytes as f64));
-        values.push((series::DISK_WRITE_BYTES_TOTAL, io.write_bytes as f64));
+        values.push((series::DISK_READ_BYTES_TOTAL.into(), io.read_bytes as f64));
+        values.push((series::DISK_WRITE_BYTES_TOTAL.into(), io.write_bytes as f64));
     }
     let pid = watched.id.pid;
-    watched.switches.update(threads::each(pid, threads::involuntary_switches));
-    values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL, watched.switches.total() as f64));
-    let delays = threads::each(pid, threads::run_delay_ns);
+    values.extend(open_files(pid).map(|files| (series::OPEN_FILES.into(), files as f64)));
+    watched.switches.update(threads::each(pid, threads::switches));
+    let [involuntary, voluntary] = watched.switches.totals();
+    values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL.into(), involuntary as f64));
+    values.push((series::CONTEXT_SWITCHES_VOLUNTARY_TOTAL.into(), voluntary as f64));
+    let delays = threads::each(pid, |pid, thread| threads::run_delay_ns(pid, thread).map(|ns| [ns]));
     // A kernel that keeps none says so by no file at all.
     if !delays.is_empty() {
         watched.run_delay_ns.update(delays);
-        values.push((series::RUN_DELAY_S_TOTAL, watched.run_delay_ns.total() as f64 / NS_PER_S));
+        let [delay_ns] = watched.run_delay_ns.totals();
+        values.push((series::RUN_DELAY_S_TOTAL.into(), delay_ns as f64 / NS_PER_S));
     }
-    values.extend(cgroup::held_s(&watched.limits).map(|held_s| (series::CPU_THROTTLED_S_TOTAL, held_s)));
+    let held_s = cgroup::held_s(&watched.limits);
+    values.extend(held_s.map(|held_s| (series::CPU_THROTTLED_S_TOTAL.into(), held_s)));
     Some(values)
+}
+
+/// How many files and sockets a process has open; `None` when this user may not know.
+fn open_files(pid: u32) -> Option<u64> {
+    /// Most that are counted one by one, where the kernel does not tell their number.
+    const COUNTED_MAX: usize = 65_536;
+    let folder = format!("/proc/{pid}/fd");
+    // Linux tells their number as the folder's size from 6.2 on, before that 0.
+    let told = std::fs::metadata(&folder).ok()?.len();
+    if told > 0 {
+        return Some(told);
+    }
+    Some(std::fs::read_dir(&folder).ok()?.take(COUNTED_MAX).count() as u64)
 }
 
 /// Processor time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
 /// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
 /// in later.
-fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<(String, f64)> {
+fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<Value> {
     let Some(process) = of_pid(pid) else { return Vec::new() };
     let mut times = Vec::new();
     for thread in threads::sorted(pid) {
@@ -160,10 +181,10 @@ fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<(String, f64)
         }
         let unique = &names[&thread].unique;
         let (user_s, system_s) = seconds(&stat);
-        times.push((format!("{}{unique}", series::THREAD_CPU_S_TOTAL_OF), user_s + system_s));
+        times.push((format!("{}{unique}", series::THREAD_CPU_S_TOTAL_OF).into(), user_s + system_s));
         if let Some(delay_ns) = threads::run_delay_ns(pid, thread) {
             let name = format!("{}{unique}", series::THREAD_RUN_DELAY_S_TOTAL_OF);
-            times.push((name, delay_ns as f64 / NS_PER_S));
+            times.push((name.into(), delay_ns as f64 / NS_PER_S));
         }
     }
     times
@@ -196,7 +217,9 @@ mod tests {
         for name in [
             Some(series::CPU_USER_S_TOTAL),
             Some(series::MEMORY_RSS_BYTES),
+            Some(series::OPEN_FILES),
             Some(series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL),
+            Some(series::CONTEXT_SWITCHES_VOLUNTARY_TOTAL),
             run_delay.map(|_| series::RUN_DELAY_S_TOTAL),
         ]
         .into_iter()
@@ -210,11 +233,18 @@ mod tests {
             series::CPU_IOWAIT_S_TOTAL,
             series::CPU_STEAL_S_TOTAL,
             series::CPU_IDLE_S_TOTAL,
+            series::MEMORY_TOTAL_BYTES,
             series::MEMORY_AVAILABLE_BYTES,
+            series::MEMORY_CACHED_BYTES,
+            series::MEMORY_DIRTY_BYTES,
+            series::MEMORY_WRITEBACK_BYTES,
             series::DISK_READ_BYTES_TOTAL,
             series::DISK_WRITE_BYTES_TOTAL,
             series::NET_RECEIVE_BYTES_TOTAL,
             series::NET_TRANSMIT_BYTES_TOTAL,
+            series::NET_RECEIVE_DROPPED_TOTAL,
+            series::TCP_SEGMENTS_SENT_TOTAL,
+            series::TCP_SEGMENTS_RETRANSMITTED_TOTAL,
         ] {
             assert!(value(&first, &Subject::Host, name).is_some(), "{name}");
         }
@@ -278,5 +308,15 @@ mod tests {
         let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
         assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
         assert_eq!(value(&readings, &Subject::Broker(0), &names[0]), None, "only workers are read so");
+    }
+
+    #[test]
+    fn a_file_that_is_opened_counts() {
+        let me = std::process::id();
+        let before = open_files(me).expect("one's own are known");
+        let held: Vec<_> = (0..64).map(|_| std::fs::File::open("/dev/null").expect("it opens")).collect();
+        let opened = open_files(me).expect("one's own are known");
+        assert!(opened >= before + 32, "{before} before, {opened} with {} more", held.len());
+        assert_eq!(open_files(u32::MAX), None);
     }
 }

@@ -6,35 +6,46 @@ use std::collections::BTreeMap;
 /// Most threads that are read per process; a broker has about a hundred.
 const THREADS_MAX: usize = 4096;
 
-/// The sum of a counter over a process's threads. The kernel keeps it per thread and forgets a thread that ends, so it
-/// is added up from the differences between samples.
-#[derive(Debug, Default)]
-pub(super) struct ThreadCounter {
-    total: u64,
-    by_thread: BTreeMap<u32, u64>,
+/// Sums of `N` counters over a process's threads. The kernel keeps them per thread and forgets a thread that ends, so
+/// they are added up from the differences between samples.
+#[derive(Debug)]
+pub(super) struct ThreadCounters<const N: usize> {
+    totals: [u64; N],
+    by_thread: BTreeMap<u32, [u64; N]>,
 }
 
-impl ThreadCounter {
+impl<const N: usize> Default for ThreadCounters<N> {
+    fn default() -> Self {
+        Self { totals: [0; N], by_thread: BTreeMap::new() }
+    }
+}
+
+impl<const N: usize> ThreadCounters<N> {
     /// Takes what each thread that is there now has counted.
-    pub(super) fn update(&mut self, now: BTreeMap<u32, u64>) {
-        for (thread, count) in &now {
-            let before = self.by_thread.get(thread).copied().unwrap_or(0);
-            // A smaller count is a new thread that got an ended one's number.
-            let more = if *count >= before { count - before } else { *count };
-            self.total = self.total.saturating_add(more);
+    pub(super) fn update(&mut self, now: BTreeMap<u32, [u64; N]>) {
+        for (thread, counts) in &now {
+            let before = self.by_thread.get(thread).copied().unwrap_or([0; N]);
+            for ((total, count), before) in self.totals.iter_mut().zip(counts).zip(before) {
+                // A smaller count is a new thread that got an ended one's number.
+                let more = if *count >= before { count - before } else { *count };
+                *total = total.saturating_add(more);
+            }
         }
         self.by_thread = now;
     }
 
     /// Everything that was counted, by threads that have ended too.
-    pub(super) fn total(&self) -> u64 {
-        self.total
+    pub(super) fn totals(&self) -> [u64; N] {
+        self.totals
     }
 }
 
-/// A counter of each thread of a process that has it.
-pub(super) fn each(pid: u32, counter: fn(u32, u32) -> Option<u64>) -> BTreeMap<u32, u64> {
-    numbers(pid).filter_map(|thread| Some((thread, counter(pid, thread)?))).collect()
+/// Counters of each thread of a process that has them.
+pub(super) fn each<const N: usize>(
+    pid: u32,
+    counters: fn(u32, u32) -> Option<[u64; N]>,
+) -> BTreeMap<u32, [u64; N]> {
+    numbers(pid).filter_map(|thread| Some((thread, counters(pid, thread)?))).collect()
 }
 
 /// Numbers of a process's threads, in order.
@@ -49,10 +60,12 @@ fn numbers(pid: u32) -> impl Iterator<Item = u32> {
     tasks.take(THREADS_MAX).filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// How often a thread lost its processor to another one. One line of its status is read, not all of it.
-pub(super) fn involuntary_switches(pid: u32, thread: u32) -> Option<u64> {
+/// How often a thread lost its processor to another one, and how often it gave it up to wait for something. Two lines of
+/// its status are read, not all of it.
+pub(super) fn switches(pid: u32, thread: u32) -> Option<[u64; 2]> {
     let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
-    parse::field(&status, "nonvoluntary_ctxt_switches:")
+    let of = |label: &str| parse::field(&status, label);
+    Some([of("nonvoluntary_ctxt_switches:")?, of("voluntary_ctxt_switches:")?])
 }
 
 /// For how long a thread was ready and waited for a processor, ns; `None` where the kernel does not say.
@@ -71,11 +84,11 @@ mod tests {
 
     #[test]
     fn what_ended_threads_counted_is_kept() {
-        let mut count = ThreadCounter::default();
-        count.update(BTreeMap::from([(1, 10), (2, 5)]));
-        count.update(BTreeMap::from([(1, 12)]));
-        count.update(BTreeMap::from([(1, 12), (2, 3)]));
-        assert_eq!(count.total(), 10 + 5 + 2 + 3);
+        let mut count = ThreadCounters::default();
+        count.update(BTreeMap::from([(1, [10, 100]), (2, [5, 0])]));
+        count.update(BTreeMap::from([(1, [12, 100])]));
+        count.update(BTreeMap::from([(1, [12, 107]), (2, [3, 1])]));
+        assert_eq!(count.totals(), [10 + 5 + 2 + 3, 100 + 7 + 1]);
     }
 
     #[test]
@@ -101,7 +114,7 @@ mod tests {
         };
         let all: Vec<_> = (0..threads).map(|_| std::thread::spawn(spin)).collect();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        let delay = || each(pid, run_delay_ns).values().sum::<u64>();
+        let delay = || numbers(pid).filter_map(|thread| run_delay_ns(pid, thread)).sum::<u64>();
         let before = delay();
         while delay() < before + 1_000_000 && std::time::Instant::now() < deadline {
             std::thread::sleep(std::time::Duration::from_millis(5));

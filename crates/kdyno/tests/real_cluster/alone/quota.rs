@@ -5,7 +5,7 @@ use crate::common::{Place, RUN_DEADLINE};
 use crate::fixture::{ended, kafka_tool, ran};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
-use kdyno_model::finding::Value;
+use kdyno_model::finding::{Finding, Value};
 use kdyno_store::RunFile;
 use std::path::PathBuf;
 
@@ -69,6 +69,10 @@ fn read(runs: &str) -> (f64, Limit, bool) {
         files.find(|path| path.extension().is_some_and(|ending| ending == "kdyno")).expect("a run file");
     let judgement = RunFile::open(&path).expect("the run file").judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
+    // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
+    let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
+    let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
+    assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
     let Some(Value::Is(per_s)) = rate.map(|finding| finding.estimate) else { panic!("no rate: {rate:?}") };
     let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),

@@ -1,0 +1,115 @@
+//! What probes read of processes and the host, and the names of the series they read.
+
+use crate::event::Subject;
+use serde::{Deserialize, Serialize};
+
+/// One reading of a resource or metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReading {
+    /// ns from T0 (negative: before it).
+    pub at_ns: i64,
+    /// The process, or the host.
+    pub subject: Subject,
+    /// Which resource, with its unit: see [`series`].
+    pub series: String,
+    /// The value. Names that end in `_total` only grow.
+    pub value: f64,
+}
+
+/// Names of probe series. CPU in seconds since the process (host: the machine) started.
+#[allow(missing_docs)]
+pub mod series {
+    pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
+    pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
+    /// Workers only: user time of the whole process, read once when it had ended.
+    pub const CPU_USER_S_AT_EXIT: &str = "cpu_user_s_at_exit";
+    /// Workers only: the same of system time.
+    pub const CPU_SYSTEM_S_AT_EXIT: &str = "cpu_system_s_at_exit";
+    /// Host only.
+    pub const CPU_IOWAIT_S_TOTAL: &str = "cpu_iowait_s_total";
+    /// Host only.
+    pub const CPU_STEAL_S_TOTAL: &str = "cpu_steal_s_total";
+    /// Host only.
+    pub const CPU_IDLE_S_TOTAL: &str = "cpu_idle_s_total";
+    /// Host only: time that one processor was neither idle nor waiting for a disk, the hypervisor's share included; the
+    /// processor's number follows.
+    pub const CPU_BUSY_S_TOTAL_OF: &str = "cpu_busy_s_total.";
+    pub const MEMORY_RSS_BYTES: &str = "memory_rss_bytes";
+    /// Host only.
+    pub const MEMORY_TOTAL_BYTES: &str = "memory_total_bytes";
+    /// Host only.
+    pub const MEMORY_AVAILABLE_BYTES: &str = "memory_available_bytes";
+    /// Host only: the page cache, pages of memory-backed storage included.
+    pub const MEMORY_CACHED_BYTES: &str = "memory_cached_bytes";
+    /// Host only: pages that were changed and are not yet being written.
+    pub const MEMORY_DIRTY_BYTES: &str = "memory_dirty_bytes";
+    /// Host only: pages that are being written.
+    pub const MEMORY_WRITEBACK_BYTES: &str = "memory_writeback_bytes";
+    pub const DISK_READ_BYTES_TOTAL: &str = "disk_read_bytes_total";
+    pub const DISK_WRITE_BYTES_TOTAL: &str = "disk_write_bytes_total";
+    /// Host only: bytes read from one drive, whose name in `/sys/block` follows.
+    pub const DISK_READ_BYTES_TOTAL_OF: &str = "disk_read_bytes_total.";
+    /// Host only: bytes written to one drive.
+    pub const DISK_WRITE_BYTES_TOTAL_OF: &str = "disk_write_bytes_total.";
+    /// Host only: reads that one drive has done.
+    pub const DISK_READS_TOTAL_OF: &str = "disk_reads_total.";
+    /// Host only: writes that one drive has done.
+    pub const DISK_WRITES_TOTAL_OF: &str = "disk_writes_total.";
+    /// Host only: time that the reads of one drive took, from their queueing on, added up.
+    pub const DISK_READ_S_TOTAL_OF: &str = "disk_read_s_total.";
+    /// Host only: time that the writes of one drive took, from their queueing on, added up.
+    pub const DISK_WRITE_S_TOTAL_OF: &str = "disk_write_s_total.";
+    /// Host only: time in which one drive had something to do.
+    pub const DISK_BUSY_S_TOTAL_OF: &str = "disk_busy_s_total.";
+    /// Host only.
+    pub const NET_RECEIVE_BYTES_TOTAL: &str = "net_receive_bytes_total";
+    /// Host only.
+    pub const NET_TRANSMIT_BYTES_TOTAL: &str = "net_transmit_bytes_total";
+    /// Host only: packets that an interface dropped on receipt.
+    pub const NET_RECEIVE_DROPPED_TOTAL: &str = "net_receive_dropped_total";
+    /// Host only: TCP segments sent, over loopback too, those sent again included.
+    pub const TCP_SEGMENTS_SENT_TOTAL: &str = "tcp_segments_sent_total";
+    /// Host only: TCP segments sent again.
+    pub const TCP_SEGMENTS_RETRANSMITTED_TOTAL: &str = "tcp_segments_retransmitted_total";
+    /// Workers only: processor time of one thread; the thread's name follows, which is that of the load item it
+    /// works for, cut off as the kernel does. A second thread of the same name is `NAME#2`.
+    pub const THREAD_CPU_S_TOTAL_OF: &str = "thread_cpu_s_total.";
+    /// Workers only: time that one thread was ready and waited for a processor; named as [`THREAD_CPU_S_TOTAL_OF`].
+    pub const THREAD_RUN_DELAY_S_TOTAL_OF: &str = "thread_run_delay_s_total.";
+    /// Processes: time that their threads were ready and waited for a processor.
+    pub const RUN_DELAY_S_TOTAL: &str = "run_delay_s_total";
+    /// Processes in a cgroup with a limit: time for which that limit held them.
+    pub const CPU_THROTTLED_S_TOTAL: &str = "cpu_throttled_s_total";
+    /// Host only: time in which at least one task waited for a processor (PSI, some).
+    pub const CPU_PRESSURE_S_TOTAL: &str = "cpu_pressure_s_total";
+    /// Host only: time in which at least one task waited for a disk (PSI, some).
+    pub const IO_PRESSURE_S_TOTAL: &str = "io_pressure_s_total";
+    /// Host only: time in which at least one task waited for memory (PSI, some).
+    pub const MEMORY_PRESSURE_S_TOTAL: &str = "memory_pressure_s_total";
+    /// Topics only: sum of the end offsets of their partitions, read before T0 and after the drain.
+    pub const LOG_RECORDS_TOTAL: &str = "log_records_total";
+    /// Of the other side of a pair that runs at once: start and end of its measure phase, in seconds from the T0 of the
+    /// trial that holds the reading.
+    pub const MEASURE_START_S: &str = "measure_start_s";
+    pub const MEASURE_END_S: &str = "measure_end_s";
+    /// Java clients only: processor time of the process, by itself.
+    pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
+    /// Java clients only: processor time of the client threads.
+    pub const JVM_THREADS_CPU_S_TOTAL: &str = "jvm_threads_cpu_s_total";
+    /// Java clients only: bytes that the client threads allocated on the heap.
+    pub const JVM_ALLOCATED_BYTES_TOTAL: &str = "jvm_allocated_bytes_total";
+    /// Java clients only: garbage collections.
+    pub const JVM_GC_TOTAL: &str = "jvm_gc_total";
+    /// Java clients only: time taken by garbage collections.
+    pub const JVM_GC_S_TOTAL: &str = "jvm_gc_s_total";
+    /// Java clients only: bytes of the heap in use.
+    pub const JVM_HEAP_USED_BYTES: &str = "jvm_heap_used_bytes";
+    /// Processes: involuntary context switches.
+    pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
+    /// Processes: context switches of threads that waited for something.
+    pub const CONTEXT_SWITCHES_VOLUNTARY_TOTAL: &str = "context_switches_voluntary_total";
+    /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): processor time of the thread that reads the probes.
+    pub const PROBES_CPU_S_TOTAL: &str = "probes_cpu_s_total";
+    /// Processes: files and sockets open.
+    pub const OPEN_FILES: &str = "open_files";
+}
