@@ -108,7 +108,7 @@ pub(crate) fn threads_s<'a>(
     subject: &Subject,
     window: Window,
 ) -> BTreeMap<&'a str, f64> {
-    of_threads(probes, subject, series::THREAD_CPU_S_TOTAL_OF, window)
+    grown_of_each(probes, subject, series::THREAD_CPU_S_TOTAL_OF, window)
 }
 
 /// The same of the time for which each was ready and waited for a processor.
@@ -117,23 +117,23 @@ pub(crate) fn threads_waited_s<'a>(
     subject: &Subject,
     window: Window,
 ) -> BTreeMap<&'a str, f64> {
-    of_threads(probes, subject, series::THREAD_RUN_DELAY_S_TOTAL_OF, window)
+    grown_of_each(probes, subject, series::THREAD_RUN_DELAY_S_TOTAL_OF, window)
 }
 
-/// Growth of a counter that each thread has under its name.
-fn of_threads<'a>(
+/// Growth of a counter that each of several has under its name, by what follows the prefix: a thread, a processor, a drive.
+pub(crate) fn grown_of_each<'a>(
     probes: &'a [ProbeReading],
     subject: &Subject,
     prefix: &str,
     window: Window,
 ) -> BTreeMap<&'a str, f64> {
     let of_subject = probes.iter().filter(|reading| reading.subject == *subject);
-    let threads: BTreeSet<(&str, &str)> = of_subject
+    let named: BTreeSet<(&str, &str)> = of_subject
         .filter_map(|reading| Some((reading.series.strip_prefix(prefix)?, reading.series.as_str())))
         .collect();
-    let grown = threads
+    let grown = named
         .into_iter()
-        .filter_map(|(thread, counter)| Some((thread, counters_s(probes, subject, &[counter], window)?)));
+        .filter_map(|(name, counter)| Some((name, counters_s(probes, subject, &[counter], window)?)));
     grown.collect()
 }
 
@@ -162,13 +162,31 @@ pub(crate) fn largest(
     series: &str,
     window: Window,
 ) -> Option<f64> {
+    values(probes, subject, series, window).reduce(f64::max)
+}
+
+/// Smallest value of a series of a subject read in the window.
+pub(crate) fn smallest(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    series: &str,
+    window: Window,
+) -> Option<f64> {
+    values(probes, subject, series, window).reduce(f64::min)
+}
+
+fn values(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    series: &str,
+    window: Window,
+) -> impl Iterator<Item = f64> {
     let (start_ns, end_ns) = window.ends_ns();
     probes
         .iter()
-        .filter(|reading| reading.series == series && reading.subject == *subject)
-        .filter(|reading| (start_ns..=end_ns).contains(&reading.at_ns))
+        .filter(move |reading| reading.series == series && reading.subject == *subject)
+        .filter(move |reading| (start_ns..=end_ns).contains(&reading.at_ns))
         .map(|reading| reading.value)
-        .reduce(f64::max)
 }
 
 /// A subject's processor use between each two readings.

@@ -21,6 +21,7 @@ mod end_to_end;
 mod error;
 mod evidence;
 pub mod group;
+mod health;
 mod histogram;
 mod java;
 mod lag;

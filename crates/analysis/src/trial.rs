@@ -16,6 +16,7 @@ use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::group;
+use crate::health;
 use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
@@ -86,7 +87,9 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     marks::invalid(&mut found, &caveats);
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
-    conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
+    let limits = limit::of(&trial);
+    conclusions.extend(health::of(&trial, &limits).map(Conclusion::Health));
+    conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
     conclusions.extend(members.map(Conclusion::Members));
     Ok(Judgement { findings: found, caveats, conclusions })

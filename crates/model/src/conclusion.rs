@@ -5,6 +5,7 @@
 //! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
+use crate::health::Health;
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
@@ -33,6 +34,8 @@ pub enum Conclusion {
     SettingDiffers(SettingDiffers),
     /// What each member of a load item's group was handed and had.
     Members(Members),
+    /// Whether a trial's system was healthy.
+    Health(Health),
 }
 
 impl Conclusion {
@@ -45,6 +48,7 @@ impl Conclusion {
             Self::Search(of) => of.scope,
             Self::SettingDiffers(of) => of.scope,
             Self::Members(of) => of.scope,
+            Self::Health(of) => of.scope,
             Self::Claim(_) | Self::ToldApart(_) => Scope::Run,
         }
     }

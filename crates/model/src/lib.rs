@@ -16,6 +16,8 @@ pub mod conclusion;
 pub mod event;
 pub mod evidence;
 pub mod finding;
+pub mod health;
+mod health_rules;
 pub mod histogram;
 pub mod identity;
 pub mod jaas;

@@ -7,6 +7,7 @@ mod caveats;
 mod end_to_end;
 mod five_seconds;
 mod fixture;
+mod health;
 mod java;
 mod limit;
 mod live;

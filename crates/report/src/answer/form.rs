@@ -26,6 +26,11 @@ impl Answer {
         Self { title, sentences: Vec::new(), table: Some(table), curve: None, notes }
     }
 
+    /// Its sentences and notes alone, for a printer that has little room.
+    pub fn without_table(self) -> Self {
+        Self { table: None, ..self }
+    }
+
     /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
     /// printed too.
     pub fn notes(&self, with_curve: bool) -> Vec<String> {

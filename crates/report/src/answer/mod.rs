@@ -6,6 +6,7 @@
 pub mod claims;
 pub mod curve;
 mod form;
+pub mod health;
 pub mod members;
 pub mod notes;
 mod prices;
@@ -47,5 +48,6 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         }
         Conclusion::SettingDiffers(of) => verdict::setting(of),
         Conclusion::Members(of) => members::sentence(of),
+        Conclusion::Health(of) => health::trial_sentence(of),
     }
 }

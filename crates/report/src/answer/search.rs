@@ -14,7 +14,7 @@ use kdyno_model::conclusion::{
 use kdyno_model::finding::{Interval, Mark, Scope};
 use kdyno_model::plan::{Depth, FindPlan, Strategy, Vary};
 use kdyno_model::run::{RunStatus, Session};
-use kdyno_model::trial::SearchStage;
+use kdyno_model::trial::{SearchStage, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Slope from which a little more load is much more latency.
@@ -294,6 +294,44 @@ fn inversions(result: &SearchResult) -> Option<String> {
 /// What the limit was at the load of the answer, by the trials that confirmed it or else by all of that load, and at the
 /// first load that failed.
 fn limit_there(result: &SearchResult, input: &ReportInput<'_>) -> Vec<String> {
+    let answer = at_answer(result);
+    let failing = result.first_failing_per_s.map(|load| ("the first load that failed", load, None));
+    let text = |(what, load, stage): (&str, f64, Option<SearchStage>)| {
+        let here = points_at(result, load, stage);
+        let limits: Vec<&Limit> = here.flat_map(|point| notes::of_trial(input, point.trial)).collect();
+        let mut items: Vec<&str> = limits.iter().map(|limit| limit.item.as_str()).collect();
+        items.sort_unstable();
+        items.dedup();
+        let of_item = |item: &&str| {
+            let of: Vec<&Limit> = limits.iter().copied().filter(|limit| limit.item == **item).collect();
+            format!("{item}: {}", notes::of_all(&of))
+        };
+        let each: Vec<String> = items.iter().map(of_item).collect();
+        let load = words::rate(load, None);
+        (!each.is_empty()).then(|| format!("At {load}, {what}, {}.", each.join("; ")))
+    };
+    [answer, failing].into_iter().flatten().filter_map(text).collect()
+}
+
+/// The load of a search's answer in words, and the trials that ran at it: those that confirmed it, or else all; `None`: it
+/// has no answer.
+pub(super) fn trials_at_answer(result: &SearchResult) -> Option<(String, Vec<TrialId>)> {
+    let (what, load, stage) = at_answer(result)?;
+    let trials = points_at(result, load, stage).map(|point| point.trial).collect();
+    Some((format!("at {}, {what}", words::rate(load, None)), trials))
+}
+
+fn points_at(
+    result: &SearchResult,
+    load: f64,
+    stage: Option<SearchStage>,
+) -> impl Iterator<Item = &SearchPoint> {
+    let points = result.points.iter().filter(move |point| is_at(point, load));
+    points.filter(move |point| stage.is_none_or(|stage| point.stage == stage))
+}
+
+/// The load of the answer, what it is, and the stage whose trials count there.
+fn at_answer(result: &SearchResult) -> Option<(&'static str, f64, Option<SearchStage>)> {
     let (what, load, stage) = match result.outcome {
         SearchOutcome::Confirmed { load_per_s } => {
             ("the confirmed load", Some(load_per_s), Some(SearchStage::Confirm))
@@ -308,26 +346,7 @@ fn limit_there(result: &SearchResult, input: &ReportInput<'_>) -> Vec<String> {
         }
         SearchOutcome::EveryLoadFails { .. } | SearchOutcome::Unfinished => ("", None, None),
     };
-    let answer = load.map(|load| (what, load, stage));
-    let failing = result.first_failing_per_s.map(|load| ("the first load that failed", load, None));
-    let text = |(what, load, stage): (&str, f64, Option<SearchStage>)| {
-        let here = result
-            .points
-            .iter()
-            .filter(|point| is_at(point, load) && stage.is_none_or(|stage| point.stage == stage));
-        let limits: Vec<&Limit> = here.flat_map(|point| notes::of_trial(input, point.trial)).collect();
-        let mut items: Vec<&str> = limits.iter().map(|limit| limit.item.as_str()).collect();
-        items.sort_unstable();
-        items.dedup();
-        let of_item = |item: &&str| {
-            let of: Vec<&Limit> = limits.iter().copied().filter(|limit| limit.item == **item).collect();
-            format!("{item}: {}", notes::of_all(&of))
-        };
-        let each: Vec<String> = items.iter().map(of_item).collect();
-        let load = words::rate(load, None);
-        (!each.is_empty()).then(|| format!("At {load}, {what}, {}.", each.join("; ")))
-    };
-    [answer, failing].into_iter().flatten().filter_map(text).collect()
+    load.map(|load| (what, load, stage))
 }
 
 /// How many of its trials ran in each session, where there were several: clusters of one session are not those of

@@ -66,8 +66,8 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
 }
 
 /// One answer: its sentences, the figures under them, the curve.
-pub fn answer(number: usize, answer: &Answer) -> Markup {
-    let id = format!("answer-{number}");
+pub fn answer(name: &str, answer: &Answer) -> Markup {
+    let id = format!("answer-{name}");
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (answer.title) }

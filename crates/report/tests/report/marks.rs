@@ -66,7 +66,8 @@ fn marked(mut run: Run) -> Run {
             | Conclusion::Limit(_)
             | Conclusion::ToldApart(_)
             | Conclusion::SettingDiffers(_)
-            | Conclusion::Members(_) => {}
+            | Conclusion::Members(_)
+            | Conclusion::Health(_) => {}
         }
     }
     run

@@ -1,6 +1,6 @@
 //! The machine's whole drives: partitions and mapped devices (dm, md, loop) would count the same bytes again.
 
-use super::Value;
+use super::parse::Value;
 use kdyno_model::sample::series;
 use procfs::DiskStat;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The whole machine's processors and memory.
 
-use super::{Value, parse};
+use super::parse::{self, Value};
 use kdyno_model::sample::series;
 
 /// What is read of `/proc/meminfo`.

@@ -10,17 +10,14 @@ mod network;
 pub(crate) mod parse;
 mod threads;
 
+use self::parse::Value;
 use self::threads::ThreadCounters;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_S: f64 = 1e9;
-
-/// A series name and its value.
-type Value = (Cow<'static, str>, f64);
 
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]

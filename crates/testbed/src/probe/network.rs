@@ -1,6 +1,6 @@
 //! The machine's network: bytes of its interfaces, and what TCP had to send again.
 
-use super::{Value, parse};
+use super::parse::{self, Value};
 use kdyno_model::sample::series;
 use procfs::net::DeviceStatus;
 use std::path::Path;

@@ -1,0 +1,138 @@
+//! Whether the system under test and the host were healthy in a trial's window: the figure for each rule of
+//! [`HealthRule`] that the evidence can tell.
+
+use crate::cpu;
+use crate::evidence::{NS_PER_S, Window};
+use crate::rows::Trial;
+use kdyno_model::conclusion::{Limit, LimitKind};
+use kdyno_model::event::Subject;
+use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::sample::series;
+
+/// Mean share of the host's processors up to which one of them that is full stands out.
+const MEAN_SHARE_MAX: f64 = 0.8;
+
+/// Operations of a drive in the window below which their mean time says nothing.
+const OPERATIONS_MIN: f64 = 50.0;
+
+/// TCP segments sent in the window below which the share of those sent again says nothing.
+const SEGMENTS_MIN: f64 = 1000.0;
+
+/// Every check that the evidence of a trial carries; `None`: no probe told anything. `limits` are those of its load items,
+/// from which the shares of limits are taken, so that one figure stands in both.
+pub(crate) fn of(trial: &Trial<'_>, limits: &[Limit]) -> Option<Health> {
+    let mut checks = of_limits(limits);
+    if let Some(window) = trial.window {
+        let host = Host { trial, window };
+        checks.extend(host.one_processor());
+        checks.extend(host.drives());
+        checks.extend(host.network());
+        checks.extend(host.memory());
+        checks.extend(host.probes());
+    }
+    checks.sort_by_key(|check| check.rule);
+    (!checks.is_empty()).then(|| Health { scope: trial.scope(), checks })
+}
+
+fn check(rule: HealthRule, of: impl Into<String>, value: f64) -> Option<HealthCheck> {
+    let is_broken = rule.text().threshold.is_broken_by(value);
+    value.is_finite().then(|| HealthCheck { rule, of: of.into(), value, is_broken })
+}
+
+/// The most that any load item used of what can be saturated.
+fn of_limits(limits: &[Limit]) -> Vec<HealthCheck> {
+    let rules = [
+        (LimitKind::Generator, HealthRule::GeneratorBusy, "workers"),
+        (LimitKind::BrokerProcessors, HealthRule::BrokerProcessors, "brokers"),
+        (LimitKind::Disk, HealthRule::DiskBandwidth, "brokers"),
+        (LimitKind::Network, HealthRule::NetworkBandwidth, "brokers"),
+    ];
+    let most = |kind: LimitKind| {
+        let evidence = limits.iter().flat_map(|limit| &limit.evidence);
+        evidence.filter(|one| one.kind == kind).filter_map(|one| one.used).reduce(f64::max)
+    };
+    rules.into_iter().filter_map(|(kind, rule, of)| check(rule, of, most(kind)?)).collect()
+}
+
+/// The host in the window of a trial.
+struct Host<'a> {
+    trial: &'a Trial<'a>,
+    window: Window,
+}
+
+impl Host<'_> {
+    /// By how much a counter grew.
+    fn grown(&self, counter: &str) -> Option<f64> {
+        cpu::counter_s(self.trial.probes(), &Subject::Host, counter, self.window)
+    }
+
+    /// The same of one that stands for each of several, with the part of its name that says which.
+    fn grown_of_each(&self, prefix: &str) -> impl Iterator<Item = (&str, f64)> {
+        cpu::grown_of_each(self.trial.probes(), &Subject::Host, prefix, self.window).into_iter()
+    }
+
+    fn least(&self, series: &str) -> Option<f64> {
+        cpu::smallest(self.trial.probes(), &Subject::Host, series, self.window)
+    }
+
+    /// The busiest processor, unless all are about as busy.
+    fn one_processor(&self) -> Option<HealthCheck> {
+        let mean = cpu::host_busy_share(self.trial.probes(), self.window)?;
+        let each = self.grown_of_each(series::CPU_BUSY_S_TOTAL_OF);
+        let (number, busy_s) = each.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
+        let share = busy_s / self.window.seconds();
+        let found = check(HealthRule::OneProcessorFull, format!("processor {number}"), share);
+        found.filter(|_| mean < MEAN_SHARE_MAX)
+    }
+
+    /// Use of each drive, and the mean time of its operations where there were enough.
+    fn drives(&self) -> Vec<HealthCheck> {
+        let mut checks = Vec::new();
+        for (drive, busy_s) in self.grown_of_each(series::DISK_BUSY_S_TOTAL_OF) {
+            let of = || format!("drive {drive}");
+            checks.extend(check(HealthRule::DriveBusy, of(), busy_s / self.window.seconds()));
+            let mean_ns = |time: &str, operations: &str| {
+                let done =
+                    self.grown(&format!("{operations}{drive}")).filter(|done| *done >= OPERATIONS_MIN)?;
+                Some(self.grown(&format!("{time}{drive}"))? / done * NS_PER_S as f64)
+            };
+            let write_ns = mean_ns(series::DISK_WRITE_S_TOTAL_OF, series::DISK_WRITES_TOTAL_OF);
+            let read_ns = mean_ns(series::DISK_READ_S_TOTAL_OF, series::DISK_READS_TOTAL_OF);
+            checks.extend(write_ns.and_then(|ns| check(HealthRule::DriveWriteTime, of(), ns)));
+            checks.extend(read_ns.and_then(|ns| check(HealthRule::DriveReadTime, of(), ns)));
+        }
+        checks
+    }
+
+    fn network(&self) -> Vec<HealthCheck> {
+        let sent = self.grown(series::TCP_SEGMENTS_SENT_TOTAL).filter(|sent| *sent >= SEGMENTS_MIN);
+        let again = self.grown(series::TCP_SEGMENTS_RETRANSMITTED_TOTAL);
+        let share = sent.zip(again).map(|(sent, again)| again / sent);
+        let dropped = self.grown(series::NET_RECEIVE_DROPPED_TOTAL);
+        let per_s = dropped.map(|dropped| dropped / self.window.seconds());
+        let checks = [
+            share.and_then(|share| check(HealthRule::Retransmits, "host", share)),
+            per_s.and_then(|per_s| check(HealthRule::PacketsDropped, "host", per_s)),
+        ];
+        checks.into_iter().flatten().collect()
+    }
+
+    /// What the probes themselves cost.
+    fn probes(&self) -> Option<HealthCheck> {
+        let (probes, counter) = (self.trial.probes(), series::PROBES_CPU_S_TOTAL);
+        let used_s = cpu::counter_s(probes, &Subject::Kdyno, counter, self.window)?;
+        check(HealthRule::ProbesBusy, "kdyno", used_s / self.window.seconds())
+    }
+
+    fn memory(&self) -> Vec<HealthCheck> {
+        let waited_s = self.grown(series::MEMORY_PRESSURE_S_TOTAL);
+        let pressure = waited_s.map(|waited_s| waited_s / self.window.seconds());
+        let all = self.least(series::MEMORY_TOTAL_BYTES).filter(|all| *all > 0.0);
+        let available = self.least(series::MEMORY_AVAILABLE_BYTES).zip(all).map(|(least, all)| least / all);
+        let checks = [
+            pressure.and_then(|share| check(HealthRule::MemoryPressure, "host", share)),
+            available.and_then(|share| check(HealthRule::MemoryAvailable, "host", share)),
+        ];
+        checks.into_iter().flatten().collect()
+    }
+}

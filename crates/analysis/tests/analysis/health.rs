@@ -1,0 +1,149 @@
+//! Rules of health, each provoked once by readings, and what they say when nothing is wrong.
+
+use crate::fixture::{S, Trial};
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::event::Subject;
+use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::sample::{ProbeReading, series};
+
+fn health(trial: &Trial) -> Health {
+    let conclusions = kdyno_analysis::trial::judge(trial).expect("whole rows").conclusions;
+    let mut found = conclusions.into_iter().filter_map(|one| match one {
+        Conclusion::Health(health) => Some(health),
+        _ => None,
+    });
+    found.next().expect("a conclusion about health")
+}
+
+/// The check of a rule in a trial whose host counts so much per second.
+fn check(rule: HealthRule, counters: &[(&str, f64)]) -> Option<HealthCheck> {
+    let mut trial = Trial::clean();
+    for (name, per_s) in counters {
+        trial.counter(Subject::Host, name, *per_s);
+    }
+    health(&trial).checks.into_iter().find(|check| check.rule == rule)
+}
+
+/// Its value and whether it is broken.
+fn value(rule: HealthRule, counters: &[(&str, f64)]) -> (f64, bool) {
+    let found = check(rule, counters).unwrap_or_else(|| panic!("no check {rule}"));
+    ((found.value * 1e6).round() / 1e6, found.is_broken)
+}
+
+#[test]
+fn a_quiet_trial_breaks_no_rule_and_the_heaviest_comes_first() {
+    let health = health(&Trial::clean());
+    assert!(health.checks.iter().all(|check| !check.is_broken), "{health:?}");
+    assert!(health.checks.is_sorted_by_key(|check| check.rule));
+    assert!(health.checks.iter().any(|check| check.rule == HealthRule::BrokerProcessors));
+}
+
+#[test]
+fn shares_of_limits_are_those_of_what_was_the_limit() {
+    let mut trial = Trial::clean();
+    for reading in &mut trial.probes {
+        if reading.subject == Subject::Broker(0) && reading.series == series::CPU_USER_S_TOTAL {
+            reading.value += reading.at_ns as f64 / S as f64;
+        }
+        if reading.subject == Subject::Host {
+            let seconds = reading.at_ns as f64 / S as f64;
+            match reading.series.as_str() {
+                series::CPU_USER_S_TOTAL => reading.value += 0.9 * seconds,
+                series::CPU_IDLE_S_TOTAL => reading.value -= 0.9 * seconds,
+                _ => {}
+            }
+        }
+    }
+    let judged = kdyno_analysis::trial::judge(&trial).expect("whole rows").conclusions;
+    let of_limit = judged.iter().find_map(|one| match one {
+        Conclusion::Limit(limit) => {
+            let is_it = |evidence: &&kdyno_model::conclusion::LimitEvidence| {
+                evidence.kind == kdyno_model::conclusion::LimitKind::BrokerProcessors
+            };
+            limit.evidence.iter().find(is_it)?.used
+        }
+        _ => None,
+    });
+    let check = health(&trial).checks.into_iter().find(|check| check.rule == HealthRule::BrokerProcessors);
+    let check = check.expect("brokers are judged");
+    assert_eq!(Some(check.value), of_limit);
+    assert!(check.value > 0.8 && check.is_broken, "{check:?}");
+}
+
+#[test]
+fn one_full_processor_stands_out_while_others_are_idle() {
+    let of = |number: u32| format!("{}{number}", series::CPU_BUSY_S_TOTAL_OF);
+    let (first, second) = (of(0), of(1));
+    let two = [(first.as_str(), 0.2), (second.as_str(), 0.97)];
+    assert_eq!(value(HealthRule::OneProcessorFull, &two), (0.97, true));
+    let found = check(HealthRule::OneProcessorFull, &two).expect("asked");
+    assert_eq!(found.of, "processor 1");
+    // Where the mean of all is high, no one of them stands out.
+    assert_eq!(
+        check(HealthRule::OneProcessorFull, &[(second.as_str(), 0.97), (series::CPU_USER_S_TOTAL, 9.0)]),
+        None
+    );
+}
+
+#[test]
+fn a_drive_is_judged_by_its_use_and_by_the_time_of_enough_operations() {
+    let busy = [("disk_busy_s_total.vda", 0.9)];
+    assert_eq!(value(HealthRule::DriveBusy, &busy), (0.9, true));
+    let slow = |writes_per_s: f64| {
+        [
+            busy[0],
+            ("disk_writes_total.vda", writes_per_s),
+            ("disk_write_s_total.vda", 0.03 * writes_per_s),
+            ("disk_reads_total.vda", writes_per_s),
+            ("disk_read_s_total.vda", 0.001 * writes_per_s),
+        ]
+    };
+    assert_eq!(value(HealthRule::DriveWriteTime, &slow(100.0)), (30e6, true));
+    assert_eq!(value(HealthRule::DriveReadTime, &slow(100.0)), (1e6, false));
+    assert_eq!(check(HealthRule::DriveWriteTime, &slow(0.1)), None, "a mean of so few says nothing");
+}
+
+#[test]
+fn retransmissions_drops_and_pressure_are_shares_of_what_they_are_of() {
+    let sent = |again: f64| {
+        [(series::TCP_SEGMENTS_SENT_TOTAL, 5000.0), (series::TCP_SEGMENTS_RETRANSMITTED_TOTAL, again)]
+    };
+    assert_eq!(value(HealthRule::Retransmits, &sent(100.0)), (0.02, true));
+    assert_eq!(value(HealthRule::Retransmits, &sent(1.0)), (0.0002, false));
+    assert_eq!(value(HealthRule::PacketsDropped, &[(series::NET_RECEIVE_DROPPED_TOTAL, 3.0)]), (3.0, true));
+    assert_eq!(value(HealthRule::MemoryPressure, &[(series::MEMORY_PRESSURE_S_TOTAL, 0.05)]), (0.05, true));
+}
+
+#[test]
+fn the_least_memory_in_the_window_counts() {
+    let with_dip = |at_s: u64| {
+        let mut trial = Trial::clean();
+        for second in 0..20 {
+            let available = if second == at_s { 3.0 } else { 50.0 };
+            for (name, value) in
+                [(series::MEMORY_TOTAL_BYTES, 100.0), (series::MEMORY_AVAILABLE_BYTES, available)]
+            {
+                trial.probes.push(ProbeReading {
+                    at_ns: i64::try_from(second * S).expect("small"),
+                    subject: Subject::Host,
+                    series: name.to_owned(),
+                    value,
+                });
+            }
+        }
+        let checks = health(&trial).checks;
+        checks.into_iter().find(|check| check.rule == HealthRule::MemoryAvailable).expect("it is judged")
+    };
+    // The window goes from second 2 to 12.
+    assert!(with_dip(7).is_broken);
+    assert!(!with_dip(0).is_broken, "before the window");
+}
+
+#[test]
+fn what_the_probes_cost_is_told() {
+    let mut trial = Trial::clean();
+    trial.counter(Subject::Kdyno, series::PROBES_CPU_S_TOTAL, 0.05);
+    let checks = health(&trial).checks;
+    let check = checks.iter().find(|check| check.rule == HealthRule::ProbesBusy).expect("it is judged");
+    assert!(check.is_broken && (check.value - 0.05).abs() < 1e-9, "{check:?}");
+}

@@ -1,0 +1,277 @@
+//! The rules of health, and their table: each with its threshold, what follows from it, what to do, and where it comes from.
+
+use crate::metric::Unit;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
+/// A rule of health. Their order is their weight, the heaviest first.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum HealthRule {
+    /// What was used of the load generator.
+    GeneratorBusy,
+    /// Processors that the brokers have.
+    BrokerProcessors,
+    /// One processor, while the host has others that are idle.
+    OneProcessorFull,
+    /// Brokers' disks, against a declared limit.
+    DiskBandwidth,
+    /// Time in which a drive had something to do.
+    DriveBusy,
+    /// How long a drive takes for a write.
+    DriveWriteTime,
+    /// How long a drive takes for a read.
+    DriveReadTime,
+    /// The network, against a declared limit.
+    NetworkBandwidth,
+    /// TCP segments that were sent again.
+    Retransmits,
+    /// Packets that an interface had no room for.
+    PacketsDropped,
+    /// Time in which something waited for memory.
+    MemoryPressure,
+    /// Memory that is left for programs and page cache.
+    MemoryAvailable,
+    /// What reading the probes costs.
+    ProbesBusy,
+}
+
+impl HealthRule {
+    /// Every rule, the heaviest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// Its row of the table of rules.
+    pub fn text(self) -> RuleText {
+        RULES[self as usize].1
+    }
+}
+
+/// What a rule asks and why.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleText {
+    /// What is compared, lowercase.
+    pub figure: &'static str,
+    /// The value that it must not go beyond.
+    pub threshold: Threshold,
+    /// The figure's unit.
+    pub unit: Unit,
+    /// What follows when the rule is broken, a lowercase clause.
+    pub consequence: &'static str,
+    /// What to do then, a lowercase clause.
+    pub next_step: &'static str,
+    /// Where the threshold comes from.
+    pub source: &'static str,
+}
+
+/// Beyond which value a rule is broken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// Above it.
+    Above(f64),
+    /// Below it.
+    Below(f64),
+}
+
+impl Threshold {
+    /// Whether a figure is beyond it.
+    pub fn is_broken_by(self, value: f64) -> bool {
+        match self {
+            Self::Above(limit) => value > limit,
+            Self::Below(limit) => value < limit,
+        }
+    }
+}
+
+const TUNING_GUIDE: &str = "Intel, Kafka tuning guide for Xeon: system health at the SLA point";
+const USE_METHOD: &str = "Gregg, Systems Performance: the USE method";
+const OWN: &str = "kdyno";
+
+use Threshold::{Above, Below};
+
+/// Every rule in the order of [`HealthRule`].
+const RULES: [(HealthRule, RuleText); 13] = [
+    (
+        HealthRule::GeneratorBusy,
+        RuleText {
+            figure: "what was used of the load generator: its busiest thread, its highest rate, its host",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "its own waiting is in the latencies, and its rate may be its own limit",
+            next_step: "give it more workers or processors of its own, or offer less",
+            source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::BrokerProcessors,
+        RuleText {
+            figure: "processors of the brokers, busy",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "requests wait for a processor, and latency grows steeply with every further record",
+            next_step: "add processors or brokers, or lower the work per record (larger batches, other compression)",
+            source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::OneProcessorFull,
+        RuleText {
+            figure: "the host's busiest processor, while the mean of all is below 80 %",
+            threshold: Above(0.95),
+            unit: Unit::Ratio,
+            consequence: "something that runs on one processor alone, a thread or interrupts, holds up the rest",
+            next_step: "look which thread it is; spread interrupts over processors, or pin what must not meet",
+            source: USE_METHOD,
+        },
+    ),
+    (
+        HealthRule::DiskBandwidth,
+        RuleText {
+            figure: "bytes that each broker was given to write, of the limit that is declared",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "writes queue once the page cache is full of dirty pages",
+            next_step: "use faster volumes, more brokers, or compression",
+            source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::DriveBusy,
+        RuleText {
+            figure: "time in which the drive had something to do",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "a drive that serves one request at a time has nothing left; one that serves many may have",
+            next_step: "look at the time that its reads and writes take; give each broker a drive of its own",
+            source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::DriveWriteTime,
+        RuleText {
+            figure: "mean time that a write of the drive takes",
+            threshold: Above(20e6),
+            unit: Unit::Ns,
+            consequence: "fsyncs, rolled segments and reads behind them wait for it",
+            next_step: "look for other programs on the drive, or use a faster one",
+            source: OWN,
+        },
+    ),
+    (
+        HealthRule::DriveReadTime,
+        RuleText {
+            figure: "mean time that a read of the drive takes",
+            threshold: Above(20e6),
+            unit: Unit::Ns,
+            consequence: "consumers that have fallen behind the page cache wait for it, and so do requests queued behind theirs",
+            next_step: "give the brokers more memory for the page cache, or a faster drive",
+            source: OWN,
+        },
+    ),
+    (
+        HealthRule::NetworkBandwidth,
+        RuleText {
+            figure: "bytes that each broker received or sent, of the limit that is declared",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "segments queue and are dropped",
+            next_step: "compress, spread the load over more brokers, or use a faster network",
+            source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::Retransmits,
+        RuleText {
+            figure: "TCP segments sent again, of all that were sent",
+            threshold: Above(0.01),
+            unit: Unit::Ratio,
+            consequence: "each of them may hold up its connection for 200 ms, the least that Linux waits",
+            next_step: "look for a full link, a small receive buffer, or a bad path",
+            source: OWN,
+        },
+    ),
+    (
+        HealthRule::PacketsDropped,
+        RuleText {
+            figure: "packets dropped on receipt, per second",
+            threshold: Above(1.0),
+            unit: Unit::Count,
+            consequence: "they come again as retransmissions, with their delay",
+            next_step: "enlarge the interface's rings and the socket buffers",
+            source: USE_METHOD,
+        },
+    ),
+    (
+        HealthRule::MemoryPressure,
+        RuleText {
+            figure: "time in which something waited for memory",
+            threshold: Above(0.01),
+            unit: Unit::Ratio,
+            consequence: "programs stand still while pages are found or read again",
+            next_step: "lower heaps, or give the host more memory",
+            source: USE_METHOD,
+        },
+    ),
+    (
+        HealthRule::MemoryAvailable,
+        RuleText {
+            figure: "least memory that was available, of all",
+            threshold: Below(0.05),
+            unit: Unit::Ratio,
+            consequence: "there is no page cache left to serve consumers from, and a process may be ended by the kernel",
+            next_step: "lower heaps, or give the host more memory",
+            source: OWN,
+        },
+    ),
+    (
+        HealthRule::ProbesBusy,
+        RuleText {
+            figure: "kdyno's own reading of probes, of one processor",
+            threshold: Above(0.02),
+            unit: Unit::Ratio,
+            consequence: "on a host with few processors it is taken from what is measured",
+            next_step: "run fewer brokers and workers on this host",
+            source: OWN,
+        },
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_says_what_why_and_what_next() {
+        for (index, rule) in HealthRule::iter().enumerate() {
+            assert_eq!(RULES[index].0, rule, "the table has their order");
+            let RuleText { figure, consequence, next_step, source, .. } = rule.text();
+            for clause in [figure, consequence, next_step] {
+                assert!(clause.len() > 10 && !clause.ends_with('.'), "{rule}: {clause}");
+            }
+            assert!(!source.is_empty(), "{rule}");
+        }
+    }
+
+    #[test]
+    fn at_the_threshold_a_rule_is_not_broken() {
+        assert!(!Threshold::Above(0.8).is_broken_by(0.8) && Threshold::Above(0.8).is_broken_by(0.81));
+        assert!(!Threshold::Below(0.3).is_broken_by(0.3) && Threshold::Below(0.3).is_broken_by(0.29));
+    }
+}

@@ -1,0 +1,217 @@
+//! Whether systems and host were healthy: which rules were broken, what follows and what to do next.
+
+use super::form::{Answer, Sentence};
+use super::table::TextTable;
+use super::{search, words};
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::marks::Cell;
+use crate::units;
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::Scope;
+use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::Strategy;
+use kdyno_model::trial::TrialId;
+
+const TITLE: &str = "Health";
+
+/// Trials that are judged together: those of one case, or of its side, or at the load that a search answers with.
+struct Group<'a> {
+    /// What they have in common; empty: there is one group.
+    name: String,
+    trials: Vec<&'a Health>,
+}
+
+/// A rule that was asked of one thing in the trials of a group.
+struct Check<'a> {
+    group: &'a str,
+    of: &'a str,
+    rule: HealthRule,
+    values: Vec<f64>,
+    broken: usize,
+}
+
+/// The rules that were broken, and every check as a table; `None`: nothing was checked.
+pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
+    let groups = groups(input);
+    let checks: Vec<Check<'_>> = groups.iter().flat_map(checks).collect();
+    if checks.is_empty() {
+        return None;
+    }
+    let broken = checks.iter().filter(|check| check.is_broken()).count();
+    let all = units::count(checks.len() as f64);
+    let head = match broken {
+        0 => Sentence::new(Tone::Plain, format!("all {all} checks hold.")),
+        _ => Sentence::new(Tone::Warn, format!("{broken} of {all} checks do not hold.")),
+    };
+    let sentences = std::iter::once(head).chain(HealthRule::all().filter_map(|rule| sentence(rule, &checks)));
+    Some(Answer {
+        sentences: sentences.collect(),
+        ..Answer::of_table(TITLE.to_owned(), table(&checks), Vec::new())
+    })
+}
+
+/// One trial's broken rules, for documents.
+pub fn trial_sentence(health: &Health) -> String {
+    let broken: Vec<String> = health.checks.iter().filter(|check| check.is_broken).map(of_check).collect();
+    if broken.is_empty() {
+        return format!("all {} checks hold", health.checks.len());
+    }
+    broken.join("; ")
+}
+
+fn of_check(check: &HealthCheck) -> String {
+    let text = check.rule.text();
+    format!("{}, {}: {}", check.of, text.figure, beside_threshold(&text, &figure(check.value, text.unit)))
+}
+
+/// By the cases of the table, or of a search by its answer.
+fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
+    let of_trials = |name: String, trials: &[TrialId]| Group {
+        name,
+        trials: all(input.conclusions, |scope| trials.iter().any(|trial| scope == Scope::Trial(*trial))),
+    };
+    if matches!(input.plan().strategy, Strategy::Find(_)) {
+        let searches = input.conclusions.iter().filter_map(|one| match one {
+            Conclusion::Search(result) => Some(result),
+            _ => None,
+        });
+        let answers = searches.filter_map(|result| {
+            let (load, trials) = search::trials_at_answer(result)?;
+            let case = match result.scope {
+                Scope::Search { case } => input.case_label(case),
+                _ => "",
+            };
+            let name = if case.is_empty() { load } else { format!("{case}, {load}") };
+            Some(of_trials(name, &trials))
+        });
+        return answers.collect();
+    }
+    let mut names: Vec<(String, Vec<TrialId>)> = Vec::new();
+    for trial in input.reported() {
+        let case = Some(input.case_label(trial.case)).filter(|label| !label.is_empty());
+        let side = trial.variant.as_deref().map(|side| format!("side {side}"));
+        let parts: Vec<String> = case.map(str::to_owned).into_iter().chain(side).collect();
+        let name = parts.join(", ");
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, trials)) => trials.push(trial.id),
+            None => names.push((name, vec![trial.id])),
+        }
+    }
+    names.into_iter().map(|(name, trials)| of_trials(name, &trials)).collect()
+}
+
+fn all(conclusions: &[Conclusion], is_asked: impl Fn(Scope) -> bool) -> Vec<&Health> {
+    let found = conclusions.iter().filter_map(|one| match one {
+        Conclusion::Health(of) if is_asked(of.scope) => Some(of),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// Every rule and thing of a group's trials, in the order of the rules.
+fn checks<'a>(group: &'a Group<'a>) -> Vec<Check<'a>> {
+    let mut checks: Vec<Check<'a>> = Vec::new();
+    for one in group.trials.iter().flat_map(|health| &health.checks) {
+        let broken = usize::from(one.is_broken);
+        match checks.iter_mut().find(|known| known.rule == one.rule && known.of == one.of) {
+            Some(known) => {
+                known.values.push(one.value);
+                known.broken += broken;
+            }
+            None => checks.push(Check {
+                group: &group.name,
+                of: &one.of,
+                rule: one.rule,
+                values: vec![one.value],
+                broken,
+            }),
+        }
+    }
+    checks.sort_by_key(|check| check.rule);
+    checks
+}
+
+impl Check<'_> {
+    /// Broken in more than half of the trials.
+    fn is_broken(&self) -> bool {
+        2 * self.broken > self.values.len()
+    }
+
+    fn range(&self, unit: Unit) -> String {
+        let range = words::range(self.values.iter().copied(), |value| figure(value, unit));
+        range.unwrap_or_else(|| units::NOTHING.to_owned())
+    }
+}
+
+/// What is said of a broken rule: where, by how much, what follows, what to do.
+fn sentence(rule: HealthRule, checks: &[Check<'_>]) -> Option<Sentence> {
+    let text = rule.text();
+    let broken: Vec<&Check<'_>> = checks.iter().filter(|one| one.rule == rule && one.is_broken()).collect();
+    let ranges: Vec<String> = broken
+        .iter()
+        .map(|check| {
+            let whose = [check.of, check.group].into_iter().filter(|part| !part.is_empty());
+            let whose: Vec<&str> = whose.collect();
+            format!("{} ({})", check.range(text.unit), whose.join(", "))
+        })
+        .collect();
+    if ranges.is_empty() {
+        return None;
+    }
+    let said = format!(
+        "{}: {}: {}. Next: {} [{}].",
+        text.figure,
+        beside_threshold(&text, &words::list(&ranges)),
+        text.consequence,
+        text.next_step,
+        text.source
+    );
+    Some(Sentence::new(Tone::Warn, said))
+}
+
+/// `92 %, above 80 %`.
+fn beside_threshold(text: &RuleText, figures: &str) -> String {
+    let (direction, limit) = match text.threshold {
+        Threshold::Above(limit) => ("above", limit),
+        Threshold::Below(limit) => ("below", limit),
+    };
+    format!("{figures}, {direction} {}", figure(limit, text.unit))
+}
+
+fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ratio => format!("{} %", units::significant(100.0 * value)),
+        _ => units::number(value, unit),
+    }
+}
+
+fn table(checks: &[Check<'_>]) -> TextTable {
+    let is_grouped = checks.iter().any(|check| !check.group.is_empty());
+    let names: &[(&str, bool)] = if is_grouped { &[("of", false)] } else { &[] };
+    let columns =
+        [names, &[("check", false), ("", false), ("figure", true), ("threshold", true), ("holds", false)]];
+    let rows = checks.iter().map(|check| {
+        let text = check.rule.text();
+        let (sign, limit) = match text.threshold {
+            Threshold::Above(limit) => ("at most", limit),
+            Threshold::Below(limit) => ("at least", limit),
+        };
+        let holds = match (check.is_broken(), check.broken) {
+            (true, _) => "no".to_owned(),
+            (false, 0) => "yes".to_owned(),
+            (false, broken) => format!("not in {broken} of {} trials", check.values.len()),
+        };
+        let group = is_grouped.then(|| check.group.to_owned());
+        let cells = [
+            text.figure.to_owned(),
+            check.of.to_owned(),
+            check.range(text.unit),
+            format!("{sign} {}", figure(limit, text.unit)),
+            holds,
+        ];
+        group.into_iter().chain(cells).map(Cell::from).collect()
+    });
+    TextTable::new(&columns.concat(), rows.collect())
+}

@@ -1,0 +1,103 @@
+//! Health, in every form of a report.
+
+use crate::fixture::{Run, run, search};
+use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::finding::Scope;
+use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::trial::TrialId;
+use kdyno_report::html::page;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{json, markdown};
+
+const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
+const SAID: &str =
+    "Processors of the brokers, busy: 92.0 % (brokers), above 80.0 %: requests wait for a processor";
+
+fn health(trial: TrialId, brokers: f64) -> Conclusion {
+    let check = |rule: HealthRule, of: &str, value: f64| {
+        let is_broken = rule.text().threshold.is_broken_by(value);
+        HealthCheck { rule, of: of.to_owned(), value, is_broken }
+    };
+    let checks = vec![
+        check(HealthRule::BrokerProcessors, "brokers", brokers),
+        check(HealthRule::DriveWriteTime, "drive vda", 3e6),
+    ];
+    Conclusion::Health(Health { scope: Scope::Trial(trial), checks })
+}
+
+/// A run of one trial whose brokers were so busy.
+fn one_trial(brokers: f64) -> Run {
+    let mut run = run();
+    run.only_one_trial();
+    run.conclusions.push(health(TrialId(1), brokers));
+    run
+}
+
+#[test]
+fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
+    let run = one_trial(0.92);
+    let text = run_table(&run.input(), &OPTIONS);
+    let told = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(told.starts_with("1 of 2 checks do not hold.\n"), "{told}");
+    assert!(told.contains(SAID) && told.contains("Next: add processors or brokers"), "{told}");
+    assert!(!told.contains("drive vda"), "what holds is in the page");
+    assert!(markdown::block(&run.input()).contains(SAID));
+    let html = page(&run.input());
+    assert!(html.contains(SAID), "the page says the same");
+    for cell in ["drive vda", "3.00 ms", "at most 20.0 ms", "yes"] {
+        assert!(html.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
+    }
+    let json = json::run(&run.input()).to_string();
+    assert!(json.contains("brokers, processors of the brokers, busy: 92.0 %, above 80.0 %"), "{json}");
+}
+
+#[test]
+fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
+    let text = run_table(&one_trial(0.3).input(), &OPTIONS);
+    assert!(text.contains("\nHealth\nAll 2 checks hold.\n"), "{text}");
+    let text = run_table(&run().input(), &OPTIONS);
+    assert!(!text.contains("Health"), "{text}");
+}
+
+#[test]
+fn most_trials_of_a_case_decide() {
+    let mut run = run();
+    let case = run.trials[0].trial.case;
+    let of_case: Vec<TrialId> = run
+        .trials
+        .iter()
+        .map(|start| &start.trial)
+        .filter(|trial| trial.case == case)
+        .map(|trial| trial.id)
+        .collect();
+    assert!(of_case.len() >= 2, "{of_case:?}");
+    for (number, trial) in of_case.iter().enumerate() {
+        run.conclusions.push(health(*trial, if number == 0 { 0.92 } else { 0.5 }));
+    }
+    let text = run_table(&run.input(), &OPTIONS);
+    assert!(text.contains("All 2 checks hold."), "{text}");
+    assert!(page(&run.input()).contains(&format!("not in 1 of {} trials", of_case.len())));
+}
+
+#[test]
+fn of_a_search_it_is_told_at_the_load_that_is_the_answer() {
+    let mut run = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
+    let points: Vec<(TrialId, f64)> = run
+        .conclusions
+        .iter()
+        .flat_map(|one| match one {
+            Conclusion::Search(result) => {
+                result.points.iter().map(|point| (point.trial, point.load_per_s)).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    assert!(points.iter().any(|(_, load)| *load > 92_000.5), "some load lies above the answer: {points:?}");
+    for (trial, load) in points {
+        run.conclusions.push(health(trial, if load > 92_000.5 { 0.99 } else { 0.92 }));
+    }
+    let text = run_table(&run.input(), &OPTIONS);
+    let told = "92.0 % (brokers, at 92,000/s, the confirmed load), above 80.0 %";
+    assert!(text.contains(told), "{text}");
+    assert!(!text.contains("99.0 %"), "{text}");
+}
