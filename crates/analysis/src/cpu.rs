@@ -165,6 +165,17 @@ pub(crate) fn largest(
     values(probes, subject, series, window).reduce(f64::max)
 }
 
+/// Largest value of a series that tells the time since the reading before: the first one in the window reaches back before
+/// it and is left out.
+pub(crate) fn largest_span(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    series: &str,
+    window: Window,
+) -> Option<f64> {
+    values(probes, subject, series, window).skip(1).reduce(f64::max)
+}
+
 /// Smallest value of a series of a subject read in the window.
 pub(crate) fn smallest(
     probes: &[ProbeReading],

@@ -26,6 +26,7 @@ pub(crate) fn of(trial: &Trial<'_>, limits: &[Limit]) -> Option<Health> {
         let host = Host { trial, window };
         checks.extend(host.one_processor());
         checks.extend(host.drives());
+        checks.extend(collections(trial, window));
         checks.extend(host.network());
         checks.extend(host.memory());
         checks.extend(host.probes());
@@ -52,6 +53,30 @@ fn of_limits(limits: &[Limit]) -> Vec<HealthCheck> {
         evidence.filter(|one| one.kind == kind).filter_map(|one| one.used).reduce(f64::max)
     };
     rules.into_iter().filter_map(|(kind, rule, of)| check(rule, of, most(kind)?)).collect()
+}
+
+/// How garbage collection and safepoints held up the brokers, by that broker which they held up most.
+fn collections(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
+    let probes = trial.probes();
+    let brokers = trial.brokers();
+    let most = |rule: HealthRule, of: &dyn Fn(&Subject) -> Option<f64>| {
+        let told = brokers.iter().filter_map(|broker| Some((broker, of(broker)?)));
+        let (broker, value) = told.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
+        check(rule, broker.to_string(), value)
+    };
+    let grown = |broker: &Subject, counter: &str| cpu::counter_s(probes, broker, counter, window);
+    let stopped_s = |broker: &Subject| {
+        grown(broker, series::SAFEPOINT_S_TOTAL).or_else(|| grown(broker, series::GC_PAUSE_S_TOTAL))
+    };
+    let longest_s = |broker: &Subject| cpu::largest_span(probes, broker, series::GC_PAUSE_S_LONGEST, window);
+    let checks = [
+        most(HealthRule::GcPause, &|broker| longest_s(broker).map(|pause_s| pause_s * NS_PER_S as f64)),
+        most(HealthRule::Stopped, &|broker| stopped_s(broker).map(|stopped_s| stopped_s / window.seconds())),
+        most(HealthRule::HeapAfterGc, &|broker| {
+            cpu::smallest(probes, broker, series::HEAP_AFTER_GC_SHARE, window)
+        }),
+    ];
+    checks.into_iter().flatten().collect()
 }
 
 /// The host in the window of a trial.

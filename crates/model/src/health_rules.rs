@@ -40,6 +40,12 @@ pub enum HealthRule {
     DriveReadTime,
     /// The network, against a declared limit.
     NetworkBandwidth,
+    /// How long a broker stood still for a garbage collection.
+    GcPause,
+    /// Time for which all threads of a broker were stopped.
+    Stopped,
+    /// Heap that a broker's collections leave in use.
+    HeapAfterGc,
     /// TCP segments that were sent again.
     Retransmits,
     /// Packets that an interface had no room for.
@@ -102,12 +108,14 @@ impl Threshold {
 
 const TUNING_GUIDE: &str = "Intel, Kafka tuning guide for Xeon: system health at the SLA point";
 const USE_METHOD: &str = "Gregg, Systems Performance: the USE method";
+/// They ask for `MaxGCPauseMillis=20`.
+const START_SCRIPTS: &str = "five times what Kafka's start scripts ask of the collector";
 const OWN: &str = "kdyno";
 
 use Threshold::{Above, Below};
 
 /// Every rule in the order of [`HealthRule`].
-const RULES: [(HealthRule, RuleText); 13] = [
+const RULES: [(HealthRule, RuleText); 16] = [
     (
         HealthRule::GeneratorBusy,
         RuleText {
@@ -194,6 +202,39 @@ const RULES: [(HealthRule, RuleText); 13] = [
             consequence: "segments queue and are dropped",
             next_step: "compress, spread the load over more brokers, or use a faster network",
             source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::GcPause,
+        RuleText {
+            figure: "longest pause of a broker for garbage collection",
+            threshold: Above(100e6),
+            unit: Unit::Ns,
+            consequence: "every request of that broker waits so long, and p99.9 or the largest latency shows it",
+            next_step: "enlarge the heap, or look which requests allocate so much",
+            source: START_SCRIPTS,
+        },
+    ),
+    (
+        HealthRule::Stopped,
+        RuleText {
+            figure: "time for which all threads of a broker were stopped (safepoints, garbage collection included)",
+            threshold: Above(0.05),
+            unit: Unit::Ratio,
+            consequence: "the broker does nothing meanwhile, and what has come waits",
+            next_step: "enlarge the heap, or look in its log of garbage collection what stops it",
+            source: OWN,
+        },
+    ),
+    (
+        HealthRule::HeapAfterGc,
+        RuleText {
+            figure: "least of a broker's heap that was in use after a collection",
+            threshold: Above(0.8),
+            unit: Unit::Ratio,
+            consequence: "collections come ever more often and free ever less, and at the end the broker fails",
+            next_step: "enlarge the heap (`system.limits.heap`), or lower partitions, connections and fetch sizes",
+            source: OWN,
         },
     ),
     (

@@ -110,6 +110,16 @@ pub mod series {
     pub const CONTEXT_SWITCHES_VOLUNTARY_TOTAL: &str = "context_switches_voluntary_total";
     /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): processor time of the thread that reads the probes.
     pub const PROBES_CPU_S_TOTAL: &str = "probes_cpu_s_total";
+    /// JVMs of brokers and controllers, from their logs: pauses for garbage collection since T0.
+    pub const GC_PAUSES_TOTAL: &str = "gc_pauses_total";
+    /// The same: time that these took.
+    pub const GC_PAUSE_S_TOTAL: &str = "gc_pause_s_total";
+    /// The same: the longest pause since the reading before.
+    pub const GC_PAUSE_S_LONGEST: &str = "gc_pause_s_longest";
+    /// The same: heap in use after the last collection, of the heap, 0 to 1.
+    pub const HEAP_AFTER_GC_SHARE: &str = "heap_after_gc_share";
+    /// The same, from Java 14 on: time for which all threads were stopped at safepoints, collections included.
+    pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Processes: files and sockets open.
     pub const OPEN_FILES: &str = "open_files";
 }

@@ -140,6 +140,45 @@ fn the_least_memory_in_the_window_counts() {
 }
 
 #[test]
+fn the_broker_that_collections_hold_up_most_is_told() {
+    let mut trial = Trial::clean();
+    for (broker, stopped, pause_s, heap) in [(0, 0.01, 0.02, 0.3), (1, 0.06, 0.15, 0.9)] {
+        let broker = Subject::Broker(broker);
+        trial.counter(broker.clone(), series::GC_PAUSE_S_TOTAL, stopped / 2.0);
+        trial.counter(broker.clone(), series::SAFEPOINT_S_TOTAL, stopped);
+        for second in 0..14 {
+            for (name, value) in [
+                // What is told at the window's first instant was before it.
+                (
+                    series::GC_PAUSE_S_LONGEST,
+                    match second {
+                        2 => 9.0,
+                        7 => pause_s,
+                        _ => 0.001,
+                    },
+                ),
+                (series::HEAP_AFTER_GC_SHARE, if second == 7 { heap } else { 0.95 }),
+            ] {
+                trial.probes.push(ProbeReading {
+                    at_ns: (second * S).cast_signed(),
+                    subject: broker.clone(),
+                    series: name.to_owned(),
+                    value,
+                });
+            }
+        }
+    }
+    let checks = health(&trial).checks;
+    for (rule, expected) in
+        [(HealthRule::GcPause, 0.15e9), (HealthRule::Stopped, 0.06), (HealthRule::HeapAfterGc, 0.9)]
+    {
+        let check = checks.iter().find(|check| check.rule == rule).unwrap_or_else(|| panic!("no {rule}"));
+        assert!((check.value / expected - 1.0).abs() < 1e-9 && check.is_broken, "{check:?}");
+        assert_eq!(check.of, "broker-1");
+    }
+}
+
+#[test]
 fn what_the_probes_cost_is_told() {
     let mut trial = Trial::clean();
     trial.counter(Subject::Kdyno, series::PROBES_CPU_S_TOTAL, 0.05);

@@ -1,6 +1,7 @@
 //! The command line of each JVM: the flags that Kafka's own start scripts give it.
 //!
-//! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags. Left out on purpose: JMX
+//! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags; safepoints are logged beside garbage
+//! collections. Left out on purpose: JMX
 //! (no one connects, and its threads are not free) and `CLASSPATH` or option variables of the user's shell, so that
 //! the command line kept with the run says all.
 
@@ -66,7 +67,7 @@ fn megabytes(bytes: u64) -> String {
 fn gc_log(java_major: u32, logs: &str, name: &str) -> Vec<String> {
     let file = format!("{logs}/{name}-gc.log");
     if java_major >= 9 {
-        return vec![format!("-Xlog:gc*:file={file}:time,tags:filecount=10,filesize=100M")];
+        return vec![format!("-Xlog:gc*,safepoint:file={file}:time,tags:filecount=10,filesize=100M")];
     }
     let mut flags = vec![format!("-Xloggc:{file}")];
     flags.extend(
@@ -121,7 +122,7 @@ mod tests {
             "{line}"
         );
         assert!(line.contains(
-            "-Xlog:gc*:file=/w/broker-0/logs/kafkaServer-gc.log:time,tags:filecount=10,filesize=100M"
+            "-Xlog:gc*,safepoint:file=/w/broker-0/logs/kafkaServer-gc.log:time,tags:filecount=10,filesize=100M"
         ));
         assert!(
             line.ends_with("-cp /k/libs/* -XX:+UseZGC kafka.Kafka /w/broker-0/server.properties"),

@@ -5,6 +5,7 @@
 
 mod cgroup;
 mod drives;
+mod gc_log;
 pub(crate) mod host;
 mod network;
 pub(crate) mod parse;
@@ -36,6 +37,8 @@ struct Watched {
     run_delay_ns: ThreadCounters<1>,
     /// Files that tell for how long limits on processor time have held it.
     limits: Vec<cgroup::Limit>,
+    /// Where a broker's or controller's garbage collector writes.
+    gc_log: Option<gc_log::GcLog>,
     /// A worker's threads by number.
     threads: BTreeMap<u32, Named>,
 }
@@ -60,7 +63,9 @@ impl Sampler {
     pub fn add(&mut self, process: ProcessRef) {
         match ProcessId::of(process.pid) {
             Some(id) => {
+                let is_kafka = matches!(process.subject, Subject::Broker(_) | Subject::Controller(_));
                 self.watched.push(Watched {
+                    gc_log: is_kafka.then(|| gc_log::GcLog::of(process.pid)).flatten(),
                     subject: process.subject,
                     id,
                     switches: ThreadCounters::default(),
@@ -143,6 +148,7 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
         let [delay_ns] = watched.run_delay_ns.totals();
         values.push((series::RUN_DELAY_S_TOTAL.into(), delay_ns as f64 / NS_PER_S));
     }
+    values.extend(watched.gc_log.iter_mut().flat_map(gc_log::GcLog::values));
     let held_s = cgroup::held_s(&watched.limits);
     values.extend(held_s.map(|held_s| (series::CPU_THROTTLED_S_TOTAL.into(), held_s)));
     Some(values)

@@ -6,6 +6,7 @@ use crate::fixture::{ended, kafka_tool, ran};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Value};
+use kdyno_model::health::HealthRule;
 use kdyno_store::RunFile;
 use std::path::PathBuf;
 
@@ -74,6 +75,7 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
     let Some(Value::Is(per_s)) = rate.map(|finding| finding.estimate) else { panic!("no rate: {rate:?}") };
+    assert_probed(&judgement.conclusions);
     let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),
         _ => None,
@@ -82,4 +84,16 @@ fn read(runs: &str) -> (f64, Limit, bool) {
         |caveat: &Caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "throttled");
     let told = judgement.caveats.iter().any(|found| is_throttled(&found.caveat));
     (per_s, limits.next().expect("a limit"), told)
+}
+
+/// The broker's log of garbage collection, the drives and kdyno's own cost were read.
+fn assert_probed(conclusions: &[Conclusion]) {
+    let healths = conclusions.iter().filter_map(|conclusion| match conclusion {
+        Conclusion::Health(health) => Some(&health.checks),
+        _ => None,
+    });
+    let checks: Vec<_> = healths.flatten().collect();
+    for rule in [HealthRule::GcPause, HealthRule::Stopped, HealthRule::DriveBusy, HealthRule::ProbesBusy] {
+        assert!(checks.iter().any(|check| check.rule == rule), "{rule} in {checks:?}");
+    }
 }
