@@ -11,10 +11,15 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::Strategy;
+use kdyno_model::plan::{Strategy, SystemPlan};
+use kdyno_model::run::TrialStart;
 use kdyno_model::trial::TrialId;
 
 const TITLE: &str = "Health";
+
+/// Said where brokers stand on hosts that are not probed.
+const ELSEWHERE: &str = "Drives, memory and network are those of the host that kdyno ran on; the hosts of the brokers, which are \
+    elsewhere, were not probed.";
 
 /// Trials that are judged together: those of one case, or of its side, or at the load that a search answers with.
 struct Group<'a> {
@@ -48,8 +53,15 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let sentences = std::iter::once(head).chain(HealthRule::all().filter_map(|rule| sentence(rule, &checks)));
     Some(Answer {
         sentences: sentences.collect(),
-        ..Answer::of_table(TITLE.to_owned(), table(&checks), Vec::new())
+        ..Answer::of_table(TITLE.to_owned(), table(&checks), elsewhere(input))
     })
+}
+
+fn elsewhere(input: &ReportInput<'_>) -> Vec<String> {
+    let is_elsewhere = |start: &TrialStart| {
+        matches!(start.trial.effective.system, SystemPlan::Attached(_)) && !start.is_attached_here()
+    };
+    input.trials.iter().any(is_elsewhere).then(|| ELSEWHERE.to_owned()).into_iter().collect()
 }
 
 /// One trial's broken rules, for documents.

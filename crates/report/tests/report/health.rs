@@ -4,6 +4,8 @@ use crate::fixture::{Run, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::run::cluster_fact;
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::terminal::{TextOptions, run_table};
@@ -100,4 +102,43 @@ fn of_a_search_it_is_told_at_the_load_that_is_the_answer() {
     let told = "92.0 % (brokers, at 92,000/s, the confirmed load), above 80.0 %";
     assert!(text.contains(told), "{text}");
     assert!(!text.contains("99.0 %"), "{text}");
+}
+
+#[test]
+fn of_brokers_elsewhere_it_is_said_that_their_hosts_were_not_probed() {
+    let said = "the hosts of the brokers, which are elsewhere, were not probed";
+    assert!(!run_table(&one_trial(0.5).input(), &OPTIONS).contains(said));
+    let mut run = one_trial(0.5);
+    for start in &mut run.trials {
+        start.trial.effective.system = target();
+    }
+    assert!(run_table(&run.input(), &OPTIONS).contains(said));
+    let here = (cluster_fact::ON_THIS_HOST.to_owned(), cluster_fact::YES.to_owned());
+    for start in &mut run.trials {
+        start.cluster.extend([here.clone()]);
+    }
+    assert!(!run_table(&run.input(), &OPTIONS).contains(said));
+}
+
+fn target() -> SystemPlan {
+    SystemPlan::Attached(AttachedPlan {
+        target: "staging".to_owned(),
+        bootstrap: vec!["redacted".to_owned()],
+        cluster_id: "x".to_owned(),
+        security: Box::default(),
+        prefix: "kdyno-".to_owned(),
+        topics: Default::default(),
+        caps: Caps {
+            produce_bytes_per_s: None,
+            connections: None,
+            partitions: None,
+            disk_bytes: None,
+            time_ns: None,
+        },
+        allow: Vec::new(),
+        abort_if: Vec::new(),
+        facts: Default::default(),
+        price: None,
+        sustain_ns: None,
+    })
 }
