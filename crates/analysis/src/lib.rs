@@ -28,6 +28,7 @@ mod lag;
 pub mod latencies;
 mod limit;
 pub mod live;
+pub mod live_metrics;
 pub mod marks;
 mod median;
 mod paired;

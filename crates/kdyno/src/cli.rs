@@ -16,6 +16,7 @@ pub(crate) use hidden::{
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use values::{mode, name_and_value, number, number_up_to};
 
@@ -161,6 +162,18 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
+    /// Tell how the run stands over HTTP in OpenMetrics text, under /metrics; 0 is a free port, and without HOST it is
+    /// the loopback address
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+}
+
+/// Where to listen: an address with a port, or a port of the loopback address alone.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    of_port.or_else(|_| text.parse()).map_err(|_| {
+        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
+    })
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use crate::environment::{ENDING, Environment, runs_dir};
 use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
+use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, text_options};
 use crate::{given_files, moment, out, signals};
 use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
@@ -57,15 +58,22 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
     let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
     let mut printer = Printer::new(args.no_progress, looks);
+    let mut listener = match args.metrics_listen {
+        Some(address) => Some(MetricsListener::start(address, &planned.plan.scenario)?),
+        None => None,
+    };
     let way = Way {
         out: args.out.as_deref(),
         share: args.share,
         command_line: command_line(std::env::args()),
         variables: &|name| std::env::var_os(name),
-        progress: &mut |progress| printer.tell(progress),
+        progress: &mut |progress| {
+            listener.iter_mut().for_each(|listener| listener.tell(&progress));
+            printer.tell(progress);
+        },
     };
     let outcome = measure(planned, way)?;
-    drop(printer);
+    drop((printer, listener));
     present(&outcome, args)
 }
 

@@ -11,6 +11,7 @@ mod execution;
 mod failure;
 mod given_files;
 mod looks;
+mod metrics_listener;
 mod moment;
 mod out;
 mod progress;

@@ -21,6 +21,7 @@ mod health_rules;
 pub mod histogram;
 pub mod identity;
 pub mod jaas;
+pub mod live_metrics;
 pub mod managed;
 pub mod members;
 pub mod metric;

@@ -23,6 +23,7 @@ pub mod junit;
 pub mod markdown;
 mod marks;
 mod names;
+pub mod open_metrics;
 pub mod stored;
 pub mod terminal;
 mod trials;

@@ -11,6 +11,7 @@ mod health;
 mod java;
 mod limit;
 mod live;
+mod live_metrics;
 mod run;
 mod series;
 mod steadiness;

@@ -13,6 +13,7 @@ mod java;
 mod live;
 mod marks;
 mod members;
+mod open_metrics;
 mod sides;
 mod terminal;
 mod verdicts;

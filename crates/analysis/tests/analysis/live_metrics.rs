@@ -1,0 +1,115 @@
+//! What a run that goes on tells a monitoring system.
+
+use crate::fixture::{Trial, WRITERS, histogram};
+use kdyno_analysis::live_metrics::LiveItems;
+use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::live_metrics::{LiveMetric, metrics};
+use kdyno_model::plan::RoleKind;
+use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, Timing, series};
+
+fn silent() -> TrialEvidence {
+    let mut trial = Trial::clean();
+    trial.samples.clear();
+    trial.probes.clear();
+    trial.start.streams.retain(|stream| stream.role == RoleKind::Produce);
+    trial.0
+}
+
+fn add(trial: &mut TrialEvidence, written: u32, acknowledged: u64, response_ms: u64) {
+    let failed = [("TIMED_OUT".to_owned(), 2)].into();
+    trial.samples.push(Sample {
+        id: WRITERS,
+        sequence: trial.samples.len() as u64,
+        grain: Grain::Second,
+        phase: Phase::Measure,
+        t0_second: written,
+        written_second: written,
+        counts: Counts { offered: acknowledged + 2, acknowledged, failed, ..Counts::default() },
+        histograms: [(Timing::Response, histogram(&[(response_ms * 1_000_000, acknowledged)], 2))].into(),
+        sums_ns: [].into(),
+    });
+}
+
+fn read(trial: &mut TrialEvidence, subject: Subject, series: &str, at_s: i64, value: f64) {
+    trial.probes.push(ProbeReading {
+        at_ns: at_s * 1_000_000_000,
+        subject,
+        series: series.to_owned(),
+        value,
+    });
+}
+
+fn values(items: &LiveItems, metric: &'static LiveMetric) -> Vec<(Vec<String>, f64)> {
+    let of_it = items.values().into_iter().filter(|value| value.metric == metric);
+    of_it.map(|value| (value.labels, value.value)).collect()
+}
+
+fn one(items: &LiveItems, metric: &'static LiveMetric) -> f64 {
+    let [(_, value)] = values(items, metric)[..] else { panic!("{:?}", values(items, metric)) };
+    value
+}
+
+#[test]
+fn whole_seconds_are_counted_once_however_often_their_rows_come() {
+    let mut trial = silent();
+    let mut items = LiveItems::default();
+    for second in 0..6 {
+        add(&mut trial, second, 100, 5);
+        items.take("a=1", &trial, second + 1);
+        items.take("a=1", &trial, second + 1);
+        assert_eq!(one(&items, &metrics::RECORDS_ACKNOWLEDGED), f64::from(100 * (second + 1)));
+    }
+    assert_eq!(values(&items, &metrics::RECORDS_FAILED)[0].0, ["a=1", "writers", "TIMED_OUT"]);
+    assert_eq!(one(&items, &metrics::RECORDS_FAILED), 12.0);
+    assert_eq!(one(&items, &metrics::RECORDS_OFFERED), 612.0);
+}
+
+#[test]
+fn counters_go_on_with_the_next_trial_of_a_case_and_apart_from_other_cases() {
+    let mut items = LiveItems::default();
+    for (number, case) in [(1, "a=1"), (2, "a=2"), (3, "a=1")] {
+        let mut trial = silent();
+        trial.start.trial.id.0 = number;
+        add(&mut trial, 0, 100, 5);
+        items.take(case, &trial, 1);
+        items.end(trial.start.trial.id);
+    }
+    let told = values(&items, &metrics::RECORDS_ACKNOWLEDGED);
+    let expected = [("a=1", 200.0), ("a=2", 100.0)];
+    assert_eq!(told, expected.map(|(case, count)| (vec![case.to_owned(), "writers".to_owned()], count)));
+}
+
+#[test]
+fn response_times_are_those_of_the_newest_whole_second() {
+    let mut trial = silent();
+    let mut items = LiveItems::default();
+    add(&mut trial, 0, 100, 500);
+    add(&mut trial, 1, 100, 7);
+    add(&mut trial, 2, 100, 900);
+    items.take("", &trial, 2);
+    let told = values(&items, &metrics::RESPONSE);
+    assert_eq!(told.iter().map(|(labels, _)| labels[2].as_str()).collect::<Vec<_>>(), ["0.5", "0.99", "1"]);
+    assert!(told.iter().all(|(_, seconds)| (0.0069..0.0072).contains(seconds)), "{told:?}");
+    items.take("", &trial, 4);
+    assert_eq!(values(&items, &metrics::RESPONSE), [], "nothing was acknowledged in the newest second");
+}
+
+#[test]
+fn processes_and_the_host_are_told_as_read_last() {
+    let mut trial = silent();
+    let mut items = LiveItems::default();
+    for (at_s, seconds) in [(2, 4.0), (1, 3.0)] {
+        read(&mut trial, Subject::Broker(0), series::CPU_USER_S_TOTAL, at_s, seconds);
+        read(&mut trial, Subject::Host, series::CPU_STEAL_S_TOTAL, at_s, seconds / 2.0);
+        read(&mut trial, Subject::Host, series::DISK_WRITE_BYTES_TOTAL, at_s, 1e6 * seconds);
+        read(&mut trial, Subject::Broker(0), series::OPEN_FILES, at_s, 7.0);
+    }
+    items.take("a=1", &trial, 1);
+    items.take("a=2", &trial, 1);
+    let cpu = values(&items, &metrics::PROCESS_CPU);
+    assert_eq!(cpu[0], (["a=1", "broker-0", "user"].map(str::to_owned).to_vec(), 4.0));
+    assert_eq!(cpu.len(), 2, "{cpu:?}");
+    assert_eq!(values(&items, &metrics::HOST_CPU), [(vec!["steal".to_owned()], 2.0)]);
+    assert_eq!(values(&items, &metrics::HOST_DISK), [(vec!["write".to_owned()], 4e6)]);
+}

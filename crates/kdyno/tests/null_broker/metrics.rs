@@ -1,0 +1,69 @@
+//! `--metrics-listen`: what a monitoring system reads while a run goes on.
+
+use crate::NullBroker;
+use crate::common::{Place, RUN_DEADLINE, ran};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// What is answered to a request for a path: head and body. `None` while nobody listens.
+fn asked(port: u16, path: &str) -> Option<(String, String)> {
+    let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    socket.set_read_timeout(Some(RUN_DEADLINE)).ok()?;
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+    let mut text = String::new();
+    socket.read_to_string(&mut text).ok()?;
+    text.split_once("\r\n\r\n").map(|(head, body)| (head.to_owned(), body.to_owned()))
+}
+
+/// The values of a series, by line.
+fn values(body: &str, series: &str) -> Vec<f64> {
+    let of_it = body.lines().filter(|line| line.starts_with(&format!("{series}{{")));
+    of_it.filter_map(|line| line.rsplit_once(' ')?.1.parse().ok()).collect()
+}
+
+#[test]
+fn a_run_tells_how_it_stands_until_it_ends() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let (port_text, load) = (port.to_string(), ["--duration", "20s", "--rate", "500/s", "--share"]);
+    let args = ["quick", "--bootstrap-server", &broker.address, "--metrics-listen", &port_text];
+    let args: Vec<&str> = args.into_iter().chain(load).collect();
+    // The port is taken: nothing is started.
+    let said = place.kdyno(&args);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("cannot listen for metrics") && said.stderr.contains("hint:"), "{said:?}");
+    drop(listener);
+    let running = place.start(place.command(&args));
+    let deadline = Instant::now() + RUN_DEADLINE;
+    let (mut counted, mut answers) = (Vec::new(), 0);
+    while counted.len() < 2 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+        let Some((head, body)) = asked(port, "/metrics") else { continue };
+        answers += 1;
+        assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/openmetrics-text"), "{head}");
+        assert!(body.ends_with("# EOF\n") && body.contains("kdyno_run_info{scenario="), "{body}");
+        let acknowledged = values(&body, "kdyno_records_acknowledged_total");
+        let is_news = acknowledged.first().is_some_and(|now| counted.last().is_none_or(|last| now > last));
+        if is_news {
+            assert!(!values(&body, "kdyno_process_cpu_seconds_total").is_empty(), "{body}");
+            assert_eq!(values(&body, "kdyno_phase").iter().sum::<f64>(), 1.0, "{body}");
+            counted.extend(acknowledged);
+        }
+    }
+    assert_eq!(counted.len(), 2, "{answers} answers, counted {counted:?}");
+    assert!(asked(port, "/").is_some_and(|(head, _)| head.starts_with("HTTP/1.1 404")));
+    ran(&running.wait(RUN_DEADLINE));
+    assert!(asked(port, "/metrics").is_none(), "it ends with the run");
+    broker.stop();
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    let place = Place::new();
+    let said = place.kdyno(&["run", "first-light", "--metrics-listen", "localhost"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("expected a port"), "{said:?}");
+}
