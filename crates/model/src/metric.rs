@@ -102,6 +102,9 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
+/// Heap that brokers allocate per record; left out where their allocation was not sampled.
+pub const BROKER_ALLOCATED: &str = "allocated_bytes_per_record";
+
 /// Processor time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
 /// The same of the application's and the clients' threads alone.
@@ -125,14 +128,23 @@ const OF_GROUPS: &[&str] = &[
     "member_records_cv",
 ];
 
-/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
+/// Whether a metric is left out where it cannot be told: the price, what brokers allocate, what is told of transactions, of connecting, of consumer
 /// groups, of Java clients, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
         timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
     };
-    let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
+    let names = [
+        COST_PER_GB,
+        BROKER_ALLOCATED,
+        "committed",
+        "aborted",
+        "caught_up",
+        "end_to_end",
+        "discarded",
+        "censored",
+    ];
     names.contains(&name)
         || OF_JAVA.contains(&name)
         || OF_GROUPS.contains(&name)
@@ -349,6 +361,13 @@ pub const ALL: &[Metric] = &[
         Unit::CostPerGb,
         "price of an hour divided by the GB (10^9 bytes) of values acknowledged in an hour at this rate; of `brokers` \
          on a target that declares a price",
+    ),
+    metric(
+        BROKER_ALLOCATED,
+        BROKER,
+        Unit::Bytes,
+        "heap allocated per acknowledged record of all load items together, per fetched one where nothing is produced, as \
+         sampled with `flame: alloc`",
     ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(

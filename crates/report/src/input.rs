@@ -9,6 +9,7 @@ use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
+use kdyno_model::stacks::TrialStacks;
 use kdyno_model::trial::{Trial, TrialId};
 
 /// One run's evidence, already turned into findings and series.
@@ -32,6 +33,8 @@ pub struct ReportInput<'a> {
     pub conclusions: &'a [Conclusion],
     /// Rates, latencies and processor time of each trial over time, for the charts.
     pub series: &'a [TrialSeries],
+    /// Stacks that were sampled, for the page.
+    pub stacks: &'a [TrialStacks],
 }
 
 impl<'a> ReportInput<'a> {

@@ -1,7 +1,7 @@
 //! One function per kind of row: how a value is written into its table.
 
 use crate::columns::{self, name_of};
-use crate::pack;
+use crate::{pack, stacks};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope};
@@ -227,6 +227,7 @@ pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
     for table in ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise"] {
         connection.execute(&format!("DELETE FROM {table} WHERE trial = ?1"), [trial.0])?;
     }
+    stacks::forget(connection, trial)?;
     let (kind, id, _) = columns::scope_columns(Scope::Trial(trial))?;
     for table in ["finding", "caveat", "conclusion"] {
         let sql = format!("DELETE FROM {table} WHERE scope = ?1 AND scope_id IS ?2");
