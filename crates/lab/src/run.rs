@@ -136,7 +136,6 @@ struct Run<'a> {
     given: Given,
     /// Clients that are not our own.
     java_clients: JavaClients,
-    /// What stacks are sampled with.
     stacks: Option<StackSampling>,
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
@@ -381,8 +380,7 @@ fn folder_of(work_dir: &Path, trial: &Trial) -> Result<PathBuf, LabError> {
     Ok(path)
 }
 
-/// How many trials the run will have, those included that condition a cluster; `None` when that depends on what they
-/// show.
+/// How many trials the run will have, conditioning ones too; `None` when that depends on what they show.
 fn trials_planned(plan: &Plan) -> Option<u32> {
     plan.strategy.trials_planned()?;
     u32::try_from(kdyno_plan::upcoming(plan, 0).count()).ok()

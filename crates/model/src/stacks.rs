@@ -3,8 +3,6 @@
 //! As text they are *collapsed*, one stack a line with its frames from the thread on: `[thread];a;b 12`. That is what
 //! async-profiler writes and what other tools for flame graphs read.
 
-use crate::event::Subject;
-use crate::trial::TrialId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -176,26 +174,6 @@ impl Stacks {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.total() == 0
-    }
-}
-
-/// The stacks of one process in the measured window of one trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrialStacks {
-    /// The trial.
-    pub trial: TrialId,
-    /// The process.
-    pub subject: Subject,
-    /// What it was sampled for.
-    pub kind: FlameKind,
-    /// What was seen; of a Flight Recorder's recording nothing.
-    pub stacks: Stacks,
-}
-
-impl TrialStacks {
-    /// Whether the process is a broker.
-    pub fn is_of_broker(&self) -> bool {
-        matches!(self.subject, Subject::Broker(_))
     }
 }
 

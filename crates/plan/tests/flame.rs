@@ -54,6 +54,7 @@ fn the_option_wins_over_the_scenario_and_a_wrong_word_has_its_place() {
 fn what_has_no_java_is_refused_and_a_target_may_have_some() {
     let text =
         BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
+    let text = text.replace("  readers: {consume: t}\n", "");
     let told = planned(&text, &flame(FlameKind::Cpu)).unwrap_err();
     assert!(told.contains("flame graphs are of brokers and of clients with `driver: java`"), "{told}");
     let attached = Choices { target: Some(target("one", "")), ..flame(FlameKind::Cpu) };

@@ -4,12 +4,12 @@ use crate::figures::{Figures, covers};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
+use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Finding;
 use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
-use kdyno_model::stacks::TrialStacks;
 use kdyno_model::trial::{Trial, TrialId};
 
 /// One run's evidence, already turned into findings and series.

@@ -1,7 +1,7 @@
 //! One function per kind of row: how a value is written into its table.
 
 use crate::columns::{self, name_of};
-use crate::{pack, stacks};
+use crate::pack;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope};
@@ -224,10 +224,9 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
 
 /// Everything of a trial, but for excerpts of logs, which belong to the run.
 pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
-    for table in ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise"] {
+    for table in ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise", "stacks"] {
         connection.execute(&format!("DELETE FROM {table} WHERE trial = ?1"), [trial.0])?;
     }
-    stacks::forget(connection, trial)?;
     let (kind, id, _) = columns::scope_columns(Scope::Trial(trial))?;
     for table in ["finding", "caveat", "conclusion"] {
         let sql = format!("DELETE FROM {table} WHERE scope = ?1 AND scope_id IS ?2");

@@ -7,7 +7,8 @@ use crate::pack;
 use crate::reader::RunFile;
 use crate::rows::RowError;
 use kdyno_model::event::Subject;
-use kdyno_model::stacks::{FlameKind, Stacks, TrialStacks};
+use kdyno_model::evidence::TrialStacks;
+use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_model::trial::TrialId;
 use rusqlite::{Connection, params};
 
@@ -27,11 +28,6 @@ pub(crate) fn write_recording(
 ) -> Result<(), RowError> {
     let packed = pack::seal(bytes)?;
     connection.execute(INSERT, params![trial.0, name_of(subject)?, name_of(&FlameKind::Jfr)?, packed])?;
-    Ok(())
-}
-
-pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result<(), RowError> {
-    connection.execute("DELETE FROM stacks WHERE trial = ?1", [trial.0])?;
     Ok(())
 }
 

@@ -6,7 +6,8 @@ mod common;
 
 use common::{LATER_TRIAL, TRIAL};
 use kdyno_model::event::Subject;
-use kdyno_model::stacks::{FlameKind, Stacks, TrialStacks};
+use kdyno_model::evidence::TrialStacks;
+use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_store::{RunFile, RunWriter, StoreError};
 use std::path::Path;
 

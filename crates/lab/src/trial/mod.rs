@@ -13,6 +13,7 @@ mod handed;
 mod java;
 mod live;
 mod meeting;
+mod sampler;
 mod stacks;
 mod warmup;
 
@@ -36,7 +37,6 @@ use crate::system::System;
 use crate::task;
 use crate::token::Renewal;
 use crate::worker::Worker;
-use handed::{watched, worker_task};
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::run::TrialStart;
@@ -45,7 +45,7 @@ use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_sp
 use kdyno_store::RunWriter;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
-use stacks::Sampler;
+use sampler::Sampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ impl<'a> Execution<'a> {
         processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
         let may_go_on = self.context.may_go_on.clone();
         self.observer = Some(Observer::start(processes, may_go_on, self.inbox.sender())?);
-        self.cluster_watch = Some(ClusterWatch::start(watched(self.context), self.inbox.sender())?);
+        self.cluster_watch = Some(ClusterWatch::start(self.context.watched(), self.inbox.sender())?);
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl<'a> Execution<'a> {
         self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
             self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
-            worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
+            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned))))?;
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;

@@ -1,6 +1,7 @@
 //! Stacks merged into a tree, and the tree laid out in rows.
 
-use super::Graph;
+use super::graph::Graph;
+use kdyno_model::stacks::Stacks;
 use std::collections::BTreeMap;
 
 /// Rows of a graph at most; what lies deeper is not drawn.
@@ -56,7 +57,7 @@ impl<'s> Tree<'s> {
                 }
             }
         }
-        Self { nodes, totals: graph.sides.iter().map(super::Stacks::total).collect() }
+        Self { nodes, totals: graph.sides.iter().map(Stacks::total).collect() }
     }
 
     /// The mean of a node's shares, of the sides that counted anything.
@@ -107,7 +108,7 @@ pub(super) fn place(graph: &Graph, frames_max: usize) -> Vec<Placed<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::stacks::{FlameKind, Stacks};
+    use kdyno_model::stacks::FlameKind;
     use proptest::prelude::*;
 
     fn graph(sides: &[&str]) -> Graph {

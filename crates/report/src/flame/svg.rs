@@ -1,6 +1,6 @@
 //! A laid-out flame graph as SVG.
 
-use super::Graph;
+use super::graph::Graph;
 use super::layout::{Placed, place, share};
 use maud::{Markup, PreEscaped, html};
 
@@ -160,7 +160,6 @@ fn label(name: &str, width: f64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document;
     use super::*;
     use kdyno_model::stacks::{FlameKind, Stacks};
 
@@ -177,7 +176,7 @@ mod tests {
     }
 
     fn lines(graph: &Graph) -> String {
-        let svg = document(graph);
+        let svg = document(graph, 4000);
         let (_, drawn) = svg.split_once("</style>").expect("a style");
         drawn.replace("><", ">\n<")
     }
@@ -195,7 +194,7 @@ mod tests {
     #[test]
     fn hostile_names_stay_text() {
         let hostile = "[<script>alert(1)</script>];\"onload=\"x&<svg>;]]>--> 5\n";
-        let svg = document(&graph(&[hostile]));
+        let svg = document(&graph(&[hostile]), 4000);
         assert!(!svg.contains("<script") && !svg.contains("\"onload"), "{svg}");
         assert_eq!(svg.matches("<svg").count(), 1);
     }
@@ -203,7 +202,7 @@ mod tests {
     #[test]
     fn nothing_is_drawn_of_nothing() {
         assert!(graph(&[""]).is_empty());
-        assert!(!document(&graph(&["", ""])).contains("NaN"));
+        assert!(!document(&graph(&["", ""]), 4000).contains("NaN"));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::flame::{FRAMES_OF_PAGE, Graph, legend, picture};
 use crate::input::ReportInput;
+use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::ComparePlan;
-use kdyno_model::stacks::{Stacks, TrialStacks};
+use kdyno_model::stacks::Stacks;
 use maud::{Markup, html};
 
 /// Graphs of a page at most: each is some 100 kB.

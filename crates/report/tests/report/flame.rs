@@ -2,8 +2,9 @@
 
 use crate::fixture::{Ends, Run, comparison, run};
 use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::Depth;
-use kdyno_model::stacks::{FlameKind, Stacks, TrialStacks};
+use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 
