@@ -144,15 +144,18 @@ fn whole_name(name: &str) -> String {
     if is_java(name) || !name.contains(['(', ':', ' ']) { name.replace('/', ".") } else { name.to_owned() }
 }
 
-/// What of a name fits into a frame: without its package, without numbers of versions of kernels' functions.
+/// What of a name fits into a frame: a method of Java without its package, and where there is less room without its class,
+/// which those above and below it often share.
 fn label(name: &str, width: f64) -> Option<String> {
     // As many letters as there is room for, which is a small number.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let room = ((width - 6.0) / LETTER).max(0.0) as usize;
     let name = name.trim_end_matches("_[k]").trim_end_matches("_[i]");
     let name = if is_java(name) { name.rsplit('/').next().unwrap_or(name) } else { name };
-    let length = name.chars().count();
-    if length <= room {
+    let fits = |name: &str| name.chars().count() <= room;
+    let method = name.rsplit('.').next().filter(|method| is_java(name) && !fits(name) && !method.is_empty());
+    let name = method.unwrap_or(name);
+    if fits(name) {
         return Some(name.to_owned());
     }
     (room >= LETTERS_MIN).then(|| name.chars().take(room - 1).chain(['…']).collect())
@@ -211,7 +214,8 @@ mod tests {
         assert_eq!(whole_name("byte[]_[i]"), "byte[]");
         assert_eq!(whole_name("operator new(unsigned long)"), "operator new(unsigned long)");
         assert_eq!(label("kafka/server/KafkaApis.handle", 200.0).as_deref(), Some("KafkaApis.handle"));
-        assert_eq!(label("kafka/server/KafkaApis.handle", 60.0).as_deref(), Some("KafkaAp…"));
+        assert_eq!(label("kafka/server/KafkaApis.handle", 60.0).as_deref(), Some("handle"));
+        assert_eq!(label("kafka/server/KafkaApis.handle", 40.0).as_deref(), Some("hand…"));
         assert_eq!(label("kafka/server/KafkaApis.handle", 10.0), None);
         assert!(is_java("Busy.main") && !is_java("libc.so.6") && !is_java("finish_task_switch.isra(0)"));
     }
