@@ -4,6 +4,7 @@
 //! async-profiler writes and what other tools for flame graphs read.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
@@ -192,7 +193,10 @@ fn tidy(stack: &str) -> String {
         }
         match frame.strip_prefix('[').and_then(|thread| thread.strip_suffix(']')).filter(|_| index == 0) {
             Some(thread) => tidied.push_str(&format!("[{}]", thread_of_pool(thread))),
-            None => tidied.extend(frame.chars().take(FRAME_CHARACTERS_MAX).map(visible)),
+            None => {
+                let frame = without_lambda_number(frame);
+                tidied.extend(frame.chars().take(FRAME_CHARACTERS_MAX).map(visible));
+            }
         }
     }
     tidied
@@ -220,6 +224,18 @@ fn thread_of_pool(thread: &str) -> String {
     name
 }
 
+/// `A$$Lambda$1330.apply` is `A$$Lambda.apply`: Java counts them as it meets them.
+fn without_lambda_number(frame: &str) -> Cow<'_, str> {
+    const LAMBDA: &str = "$$Lambda";
+    match frame.split_once("$$Lambda$") {
+        Some((class, rest)) => {
+            let method = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+            Cow::Owned(format!("{class}{LAMBDA}{method}"))
+        }
+        None => Cow::Borrowed(frame),
+    }
+}
+
 /// No control character, and none that separates frames.
 fn visible(character: char) -> char {
     if character.is_control() || character == ';' { '·' } else { character }
@@ -243,6 +259,13 @@ mod tests {
         let expected = "[C2 CompilerThread0];x 1\n[GC Thread#*];y 2\n[ReplicaFetcherThread-*-*];z9 5\n\
                         [data-plane-kafka-request-handler-*];a/B.c;d 7\n";
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn the_same_lambda_has_one_name_in_every_process() {
+        let text =
+            "t;A$$Lambda$1330.apply;B$$Lambda.run;C$D.e$1 2\nt;A$$Lambda$7.apply;B$$Lambda.run;C$D.e$1 3\n";
+        assert_eq!(read(text), "t;A$$Lambda.apply;B$$Lambda.run;C$D.e$1 5\n");
     }
 
     #[test]

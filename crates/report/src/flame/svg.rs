@@ -2,6 +2,7 @@
 
 use super::graph::Graph;
 use super::layout::{Placed, place, share};
+use kdyno_model::stacks::FlameKind;
 use maud::{Markup, PreEscaped, html};
 
 /// Of the picture, in its own units.
@@ -52,10 +53,17 @@ pub(super) fn document(graph: &Graph, frames_max: usize) -> String {
 
 /// What colours mean.
 pub(crate) fn legend(graph: &Graph) -> &'static str {
-    if graph.sides.len() == 2 {
-        "Red: a larger share of B than of A; blue: a smaller one. Width: the mean of both shares."
-    } else {
-        "Green: Java; yellow: native code of the JVM and libraries; orange: kernel; grey: threads. Width: share."
+    match (graph.sides.len(), graph.kind) {
+        (2, _) => "Red: a larger share of B than of A; blue: a smaller one. Width: the mean of both shares.",
+        (_, FlameKind::Cpu) => {
+            "Green: Java; yellow: native code of the JVM and libraries; orange: kernel; grey: threads. Width: share."
+        }
+        (_, FlameKind::Alloc | FlameKind::Jfr) => {
+            "Green: Java; blue: the class of what was allocated; grey: threads. Width: share of the bytes."
+        }
+        (_, FlameKind::Lock) => {
+            "Green: Java; blue: the class of the lock; grey: threads. Width: share of the time waited."
+        }
     }
 }
 
@@ -164,7 +172,7 @@ fn label(name: &str, width: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::stacks::{FlameKind, Stacks};
+    use kdyno_model::stacks::Stacks;
 
     const A: &str = "[data-plane-kafka-request-handler-0 tid=7];java/lang/Thread.run;kafka/server/KafkaApis.handle 60\n\
                      [data-plane-kafka-request-handler-1 tid=8];java/lang/Thread.run;kafka/server/KafkaApis.handle;\
