@@ -150,6 +150,14 @@ pub(crate) fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f
     Some(100.0 * stolen / window.seconds())
 }
 
+/// Heap that a process allocated per second of the measure phase, bytes: read once, when sampling had ended.
+pub(crate) fn allocated_bytes_per_s(probes: &[ProbeReading], subject: &Subject) -> Option<f64> {
+    let is_it = |reading: &&ProbeReading| {
+        reading.subject == *subject && reading.series == series::ALLOCATED_BYTES_PER_S_SAMPLED
+    };
+    probes.iter().rev().find(is_it).map(|reading| reading.value)
+}
+
 /// Largest resident memory of a subject read in the window, bytes.
 pub(crate) fn memory_bytes_max(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
     largest(probes, subject, series::MEMORY_RSS_BYTES, window)

@@ -30,7 +30,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
-use kdyno_model::metric::{self, Address, SubjectKind, Unit};
+use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::SystemPlan;
 use kdyno_model::sample::Timing;
@@ -253,6 +253,9 @@ impl<'a> Trial<'a> {
             "records_per_s_per_core" => used_s()
                 .filter(|used_s| *used_s > 0.0)
                 .map(|used_s| records_per_s * window.seconds() / used_s),
+            BROKER_ALLOCATED => sum(&|member| cpu::allocated_bytes_per_s(self.probes(), member))
+                .filter(|_| records_per_s > 0.0)
+                .map(|bytes_per_s| bytes_per_s / records_per_s),
             "memory_rss_bytes_max" => sum(&|member| cpu::memory_bytes_max(self.probes(), member, window)),
             _ => None,
         })

@@ -13,12 +13,13 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
 };
+use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use values::{mode, name_and_value, number, number_up_to};
+use values::{flame_kind, mode, name_and_value, number, number_up_to};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
@@ -206,6 +207,9 @@ pub(crate) struct QuickArgs {
     /// Acknowledgements to wait for: 0, 1 or all [default: all, or what --command-config says]
     #[arg(long, value_parser = ["0", "1", "all"])]
     pub(crate) acks: Option<String>,
+    /// Sample the stacks of brokers that `kdyno cluster up` or `kdyno up` started on this host, for flame graphs in the report
+    #[arg(long, value_name = "OF", value_parser = flame_kind())]
+    pub(crate) flame: Option<FlameKind>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }
@@ -280,6 +284,12 @@ pub(crate) enum ExportFormat {
     Junit,
     /// HdrHistogram log of the response times of one trial
     Hlog,
+    /// SVG of what was sampled with --flame in one trial
+    Flame,
+    /// The same as text that other tools for flame graphs read
+    Collapsed,
+    /// What was recorded with --flame jfr in one trial, for JDK Mission Control
+    Jfr,
 }
 
 const EXPORT_FORMATS: &str = "\
@@ -294,9 +304,15 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
-    /// Number of the trial (hlog only)
+    /// Number of the trial (hlog, flame, collapsed, jfr)
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) trial: u32,
+    /// Whose samples: `broker-N`, or `jvm-WORKER-STREAM` of a Java client [default: all brokers together]
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) of: Option<String>,
+    /// Draw how the trial's flame graph differs from that of this one, by their shares
+    #[arg(long, value_name = "N", value_parser = number(1, u32::MAX))]
+    pub(crate) against: Option<u32>,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,

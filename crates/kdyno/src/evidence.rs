@@ -6,6 +6,7 @@ use crate::out;
 use crate::scenario_source::{self, last_part};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::Event;
+use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
@@ -27,6 +28,7 @@ pub(crate) struct Evidence {
     noise: Vec<(TrialId, NoiseReading)>,
     judgement: Judgement,
     series: Vec<TrialSeries>,
+    stacks: Vec<TrialStacks>,
 }
 
 impl Evidence {
@@ -55,6 +57,16 @@ impl Evidence {
             run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
         }
         run.state_side_b();
+        Ok(run)
+    }
+
+    /// The same with the stacks that were sampled, for the page.
+    pub(crate) fn read_with_stacks(path: &Path) -> Result<Self, Failure> {
+        let mut run = Self::read(path)?;
+        let file = RunFile::open(path)?;
+        for (trial, subject, _) in file.sampled()? {
+            run.stacks.extend(file.stacks(trial, &subject)?);
+        }
         Ok(run)
     }
 
@@ -96,6 +108,7 @@ impl Evidence {
             noise: Vec::new(),
             judgement: file.judgement()?,
             series: Vec::new(),
+            stacks: Vec::new(),
         })
     }
 
@@ -141,6 +154,7 @@ impl Evidence {
             caveats: &self.judgement.caveats,
             conclusions: &self.judgement.conclusions,
             series: &self.series,
+            stacks: &self.stacks,
         }
     }
 }
@@ -305,6 +319,7 @@ mod tests {
             events: Vec::new(),
             noise: Vec::new(),
             series: Vec::new(),
+            stacks: Vec::new(),
         }
     }
 

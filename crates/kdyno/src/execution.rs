@@ -170,7 +170,7 @@ pub(crate) fn random_u64() -> u64 {
 
 /// Prints the table or the document, writes the report beside the run file, chooses the exit code.
 fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
-    let evidence = match Evidence::read(&outcome.path) {
+    let evidence = match Evidence::read_with_stacks(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is what to tell, not that its file cannot be read after that.
         Err(_) if outcome.failure.is_some() => return failed_or(outcome, true, || Ok(Exit::Done)),

@@ -6,9 +6,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 /// Writes data to standard output. A reader that has seen enough (`kdyno runs | head`) is no failure.
-pub(crate) fn data(text: &str) -> Result<(), Failure> {
+pub(crate) fn data(content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure {
             exit: Exit::ToolFailed,
             message: format!("could not write to standard output: {e}"),
@@ -32,14 +32,14 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
 const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
 /// Writes a file that was asked for by name. Evidence is not overwritten by what is made of it.
-pub(crate) fn file(target: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut head = [0; SQLITE_HEAD.len()];
     let is_evidence = File::open(target).and_then(|mut file| file.read_exact(&mut head)).is_ok();
     if is_evidence && head == SQLITE_HEAD {
         return Err(Failure::usage(format!("{} is a run file, it is not overwritten", target.display()))
             .hint("name another file"));
     }
-    std::fs::write(target, text)
+    std::fs::write(target, content)
         .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
 }
 

@@ -38,6 +38,7 @@ mod run;
 mod secrets;
 mod settings;
 mod settle;
+mod stack_sampling;
 mod system;
 mod task;
 mod token;

@@ -14,6 +14,7 @@ use crate::provisions::{Provision, Provisions};
 use crate::resume::{self, Before};
 use crate::secrets::Secrets;
 use crate::settle;
+use crate::stack_sampling::StackSampling;
 use crate::trial::{self, TrialContext};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -40,6 +41,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let environment = &options.environment;
     let java_clients = JavaClients::make_ready(&request.plan, environment, options.progress);
     let java_clients = java_clients.map_err(|error| unless_stopped(error, &options))?;
+    let stacks = StackSampling::make_ready(&request.plan, environment, options.progress);
     // From here on the clusters are known to be those that are meant.
     let given = Given::read(&request.plan, options.files, &secrets)?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
@@ -56,6 +58,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         secrets,
         given,
         java_clients,
+        stacks,
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
@@ -133,6 +136,7 @@ struct Run<'a> {
     given: Given,
     /// Clients that are not our own.
     java_clients: JavaClients,
+    stacks: Option<StackSampling>,
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
     provisions: Provisions,
@@ -250,6 +254,7 @@ impl Run<'_> {
                 secrets: &self.secrets,
                 given: &self.given,
                 java_clients: &self.java_clients,
+                stacks: self.stacks.as_ref(),
                 of,
                 later_ns,
             });
@@ -375,8 +380,7 @@ fn folder_of(work_dir: &Path, trial: &Trial) -> Result<PathBuf, LabError> {
     Ok(path)
 }
 
-/// How many trials the run will have, those included that condition a cluster; `None` when that depends on what they
-/// show.
+/// How many trials the run will have, conditioning ones too; `None` when that depends on what they show.
 fn trials_planned(plan: &Plan) -> Option<u32> {
     plan.strategy.trials_planned()?;
     u32::try_from(kdyno_plan::upcoming(plan, 0).count()).ok()

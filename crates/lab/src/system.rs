@@ -141,6 +141,11 @@ impl System {
         }
     }
 
+    /// Whether it is Kafka, whoever started it.
+    pub(crate) fn is_kafka(&self) -> bool {
+        !matches!(self, Self::Null { .. })
+    }
+
     /// Whether it is a cluster of our own: Kafka, started for the run.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Local { .. })

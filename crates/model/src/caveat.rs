@@ -381,6 +381,18 @@ pub enum Caveat {
         /// What the first event says.
         first: String,
     },
+    /// Stacks were sampled in the measured window, which costs the processes that are sampled.
+    StacksSampled {
+        /// What for, e.g. `cpu`.
+        of: String,
+    },
+    /// Stacks of a process were to be sampled and were not.
+    StacksNotSampled {
+        /// The process, or `brokers`.
+        subject: Subject,
+        /// Why, in words.
+        detail: String,
+    },
     /// Records were gone before they were fetched.
     RecordsSkipped {
         /// Load item.

@@ -105,6 +105,10 @@ pub enum EventKind {
     FullGc,
     /// The Java client of a load item warns of something.
     ClientWarning,
+    /// Stacks of the system's processes were sampled in the measured window; the detail says for what.
+    StacksSampled,
+    /// Those of a process were to be sampled and were not; the detail says why.
+    StacksNotSampled,
     /// A stream had more events than are kept.
     EventsDropped,
 }

@@ -1,8 +1,10 @@
 //! Everything that a run file holds of one trial: what the store yields and all that analysis reads.
 
-use crate::event::Event;
+use crate::event::{Event, Subject};
 use crate::run::{Session, TrialStart};
 use crate::sample::{NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
+use crate::stacks::{FlameKind, Stacks};
+use crate::trial::TrialId;
 use crate::worker::PhaseSpan;
 
 /// One trial's evidence.
@@ -31,5 +33,25 @@ impl TrialEvidence {
     /// The announced span of a phase.
     pub fn span(&self, phase: Phase) -> Option<PhaseSpan> {
         self.phases.iter().find(|span| span.phase == phase).copied()
+    }
+}
+
+/// The stacks of one process in the measured window of one trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialStacks {
+    /// The trial.
+    pub trial: TrialId,
+    /// The process.
+    pub subject: Subject,
+    /// What it was sampled for.
+    pub kind: FlameKind,
+    /// What was seen; of a Flight Recorder's recording nothing.
+    pub stacks: Stacks,
+}
+
+impl TrialStacks {
+    /// Whether the process is a broker.
+    pub fn is_of_broker(&self) -> bool {
+        matches!(self.subject, Subject::Broker(_))
     }
 }

@@ -34,6 +34,7 @@ pub mod sample;
 pub mod secret;
 pub mod seed;
 pub mod series;
+pub mod stacks;
 pub mod table;
 pub mod timing;
 pub mod trial;

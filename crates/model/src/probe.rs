@@ -120,6 +120,10 @@ pub mod series {
     pub const HEAP_AFTER_GC_SHARE: &str = "heap_after_gc_share";
     /// The same, from Java 14 on: time for which all threads were stopped at safepoints, collections included.
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
+    /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.
+    pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
+    /// Java processes that carry load items: the number of the process.
+    pub const JVM_PID: &str = "jvm_pid";
     /// Processes: files and sockets open.
     pub const OPEN_FILES: &str = "open_files";
 }

@@ -1,6 +1,7 @@
 //! What a plan is made with beside the scenario, and the error when that cannot be.
 
 use kdyno_model::plan::{Depth, PairDesign};
+use kdyno_model::stacks::FlameKind;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 use std::path::Path;
@@ -61,6 +62,8 @@ pub struct Choices {
     pub sustain_ns: Option<u64>,
     /// Time the whole run may take, ns; it wins over the scenario's own `budget`.
     pub budget_ns: Option<u64>,
+    /// What stacks are sampled for; it wins over the scenario's own `flame`.
+    pub flame: Option<FlameKind>,
     /// Reads the files that the scenario names.
     pub files: Files,
     /// Looks for the Java clients that the scenario names.

@@ -9,7 +9,9 @@ use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
-use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, Unit};
+use kdyno_model::metric::{
+    Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, Unit,
+};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
     Strategy, SystemPlan,
@@ -298,7 +300,8 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "retries"
             | "aborted"
             | "lag_records"
-            | "memory_rss_bytes_max",
+            | "memory_rss_bytes_max"
+            | BROKER_ALLOCATED,
             _,
         ) => Some(Better::Lower),
         ("committed", _) => Some(Better::Higher),

@@ -17,6 +17,7 @@ mod conditions;
 mod consume;
 mod driver;
 mod estimate;
+mod flame;
 mod given;
 mod group;
 mod guard;
@@ -196,7 +197,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let mut show = show::show(scenario, &chosen, &planned.cases)?;
     ratios::add_columns(&mut show, &planned.cases, &strategy);
     prices::add_column(&mut show, &planned.cases, &strategy)?;
-    let plan = Plan {
+    let mut plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),
         profile: chosen.profile.clone(),
@@ -211,8 +212,10 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         budget_ns,
         claims: judged.claims,
         contrasts: judged.contrasts,
+        flame: flame::asked(scenario, choices, &chosen)?,
         cases: planned.cases,
     };
+    flame::add_options(&mut plan)?;
     check_question(&plan)?;
     guard::check(&plan)?;
     Ok(plan)

@@ -4,6 +4,7 @@ use crate::figures::{Figures, covers};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
+use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Finding;
 use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
@@ -32,6 +33,8 @@ pub struct ReportInput<'a> {
     pub conclusions: &'a [Conclusion],
     /// Rates, latencies and processor time of each trial over time, for the charts.
     pub series: &'a [TrialSeries],
+    /// Stacks that were sampled, for the page.
+    pub stacks: &'a [TrialStacks],
 }
 
 impl<'a> ReportInput<'a> {

@@ -80,6 +80,7 @@ impl StoredComparison<'_> {
             events: &[],
             noise: &[],
             series: &[],
+            stacks: &[],
             ..*self.first
         }
     }

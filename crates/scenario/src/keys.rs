@@ -18,6 +18,8 @@ pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, SECRET, TARGET};
 
+use kdyno_model::stacks::FlameKind;
+
 /// What may stand under a key.
 #[derive(Debug)]
 pub enum Kind {
@@ -144,6 +146,12 @@ pub static SCENARIO: Section = Section {
             "budget",
             DURATION,
             "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search, never a trial",
+        ),
+        key(
+            "flame",
+            Kind::Choice(FlameKind::NAMES),
+            "sample the stacks of local brokers and of Java clients in the measured window, for flame graphs: of processor time \
+             (`cpu`), allocation (`alloc`) or waiting for locks (`lock`), or all three as a Flight Recorder file (`jfr`)",
         ),
         key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
         key("find", Kind::Section(&FIND), "the load to search for: the highest at which conditions hold"),

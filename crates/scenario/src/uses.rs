@@ -66,6 +66,7 @@ impl ScenarioFile {
             ("drain", &phases.drain),
         ]);
         found.extend(self.budget.iter().map(|budget| ("budget", budget)));
+        found.extend(self.flame.iter().map(|flame| ("flame", flame)));
         found.extend(self.compare.iter().flat_map(|compare| compare.values()));
         found.extend(self.find.iter().flat_map(|find| find.values()));
         match &self.phases.measure {

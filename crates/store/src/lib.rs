@@ -21,6 +21,7 @@ mod reader;
 mod reserve;
 mod rows;
 pub mod schema;
+mod stacks;
 mod writer;
 mod writing;
 

@@ -269,7 +269,7 @@ fn plain<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
     postcard::to_stdvec(value).map_err(|error| PackError::Content(error.to_string()))
 }
 
-fn seal(plain: &[u8]) -> Result<Vec<u8>, PackError> {
+pub(crate) fn seal(plain: &[u8]) -> Result<Vec<u8>, PackError> {
     let length = u32::try_from(plain.len()).ok().filter(|_| plain.len() <= PLAIN_BYTES_MAX);
     let length = length.ok_or(PackError::Huge(plain.len()))?;
     let mut blob = Vec::with_capacity(HEAD_BYTES + plain.len());
@@ -318,7 +318,7 @@ fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackErro
 }
 
 /// The plain bytes of a blob.
-fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
+pub(crate) fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
     let Some((&[form, a, b, c, d], body)) = blob.split_first_chunk::<HEAD_BYTES>() else {
         return Err(PackError::Short);
     };

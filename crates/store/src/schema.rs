@@ -167,6 +167,17 @@ CREATE TABLE conclusion (
 ) STRICT;
 ";
 
+/// Tables that came later: files of the same format from before have none of them, and get them when their run goes on.
+pub(crate) const LATER_TABLES: &str = "
+CREATE TABLE IF NOT EXISTS stacks (
+    trial INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    packed BLOB NOT NULL, -- collapsed text, or a Flight Recorder file
+    PRIMARY KEY (trial, subject)
+) STRICT;
+";
+
 /// Names of the tables, as a reader expects them.
 pub(crate) const TABLE_NAMES: [&str; 14] = [
     "run",

@@ -5,8 +5,8 @@ use crate::error::StoreError;
 use crate::reader::RunFile;
 use crate::writing::{self, Failure, Message, Row, Writing};
 use crate::{fold, opening, reserve};
-use kdyno_model::event::Event;
-use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::event::{Event, Subject};
+use kdyno_model::evidence::{TrialEvidence, TrialStacks};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
@@ -133,6 +133,21 @@ impl RunWriter {
     /// What the numbers mean; replaces what was stored for the scopes that are named here.
     pub fn judgement(&self, judgement: &Judgement) -> Result<(), StoreError> {
         self.write(Row::Judgement(Box::new(judgement.clone())))
+    }
+
+    /// The stacks of a process in the measured window of a trial; later ones replace earlier ones.
+    pub fn stacks(&self, stacks: TrialStacks) -> Result<(), StoreError> {
+        self.write(Row::Stacks(Box::new(stacks)))
+    }
+
+    /// The same as a recording of Java's Flight Recorder.
+    pub fn flight_recording(
+        &self,
+        trial: TrialId,
+        subject: &Subject,
+        bytes: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        self.write(Row::FlightRecording(trial, subject.clone(), bytes))
     }
 
     /// Takes a trial out of the file with all that was stored of it: it is run again under another number.

@@ -11,9 +11,9 @@
 use crate::error::StoreError;
 use crate::reader::RunFile;
 use crate::rows::{self, RowError};
-use crate::{fold, reserve, schema};
-use kdyno_model::event::Event;
-use kdyno_model::evidence::TrialEvidence;
+use crate::{fold, reserve, schema, stacks};
+use kdyno_model::event::{Event, Subject};
+use kdyno_model::evidence::{TrialEvidence, TrialStacks};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
@@ -55,6 +55,8 @@ pub(crate) enum Row {
     Totals(TrialId, Vec<StreamTotals>),
     Log(String, String),
     Judgement(Box<Judgement>),
+    Stacks(Box<TrialStacks>),
+    FlightRecording(TrialId, Subject, Vec<u8>),
     Forget(TrialId),
 }
 
@@ -73,6 +75,7 @@ fn write_head(path: &Path, header: &RunHeader, session: &Session) -> Result<Conn
     connection.pragma_update(None, "user_version", schema::FORMAT_VERSION)?;
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
     transaction.execute_batch(schema::TABLES)?;
+    transaction.execute_batch(schema::LATER_TABLES)?;
     rows::header(&transaction, header)?;
     rows::session(&transaction, session)?;
     transaction.commit()?;
@@ -92,6 +95,7 @@ pub(crate) fn append_session(
         turn_to_wal(connection)?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         rows::session(&transaction, session)?;
+        transaction.execute_batch(schema::LATER_TABLES)?;
         rows::forget_together(&transaction)?;
         Ok(transaction.commit()?)
     };
@@ -203,6 +207,10 @@ impl Writing {
             Row::Totals(trial, totals) => rows::totals(connection, *trial, totals),
             Row::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
             Row::Judgement(judgement) => rows::judgement(connection, judgement),
+            Row::Stacks(stacks) => stacks::write(connection, stacks),
+            Row::FlightRecording(trial, subject, bytes) => {
+                stacks::write_recording(connection, *trial, subject, bytes)
+            }
             Row::Forget(trial) => rows::forget(connection, *trial),
         }
     }

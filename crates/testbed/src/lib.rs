@@ -29,6 +29,7 @@ pub mod noise;
 pub mod preflight;
 pub mod probe;
 pub mod process;
+pub mod profiler;
 pub mod registry;
 pub mod secret_file;
 mod storage_tool;

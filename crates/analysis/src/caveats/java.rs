@@ -1,4 +1,4 @@
-//! What Java clients themselves brought about.
+//! What Java clients themselves brought about, and sampling the stacks of Java processes.
 
 use super::found::{Found, events};
 use crate::java;
@@ -6,6 +6,7 @@ use crate::rows::{Item, Trial};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::metric::CLIENT_GC;
+use std::collections::BTreeMap;
 
 /// Full garbage collections of an item's Java processes in its window.
 pub(super) fn full_gc(trial: &Trial<'_>) -> Vec<Found> {
@@ -28,4 +29,22 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
     let all_ns = java::value(trial, item, CLIENT_GC).map(|ns| ns.round() as u64);
     let collections = found().count() as u64;
     Some(Found::of(item, Caveat::FullGc { item: item.name.to_owned(), collections, all_ns, first }))
+}
+
+/// Sampling is not free.
+pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
+    let event = events(trial, EventKind::StacksSampled).next();
+    event.map(|event| Caveat::StacksSampled { of: event.detail.clone() }.into()).into_iter().collect()
+}
+
+/// One for each process.
+pub(super) fn stacks_not_sampled(trial: &Trial<'_>) -> Vec<Found> {
+    let mut processes: BTreeMap<&Subject, &str> = BTreeMap::new();
+    for event in events(trial, EventKind::StacksNotSampled) {
+        processes.entry(&event.subject).or_insert(&event.detail);
+    }
+    let caveat = |(subject, detail): (&Subject, &str)| {
+        Caveat::StacksNotSampled { subject: subject.clone(), detail: detail.to_owned() }.into()
+    };
+    processes.into_iter().map(caveat).collect()
 }

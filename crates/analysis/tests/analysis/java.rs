@@ -302,3 +302,53 @@ fn the_process_is_drawn_beside_the_others() {
     let subjects: Vec<String> = series.cpu.iter().map(|cpu| cpu.subject.to_string()).collect();
     assert!(subjects.contains(&"jvm-0-1".to_owned()), "{subjects:?}");
 }
+
+/// 3 MB a second of broker 0 and 2 MB of broker 1 are 5 kB for each of 1,000 records.
+#[test]
+fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
+    let mut trial = Trial::clean();
+    let address = "brokers.allocated_bytes_per_record";
+    let is_told = |trial: &Trial| trial.findings().iter().any(|one| one.of.to_string() == address);
+    assert!(!is_told(&trial), "left out where nobody sampled");
+    let brokers: Vec<Subject> =
+        trial.findings().iter().filter_map(|one| one.of.subject.parse().ok()).collect();
+    let brokers: std::collections::BTreeSet<Subject> =
+        brokers.into_iter().filter(|subject| matches!(subject, Subject::Broker(_))).collect();
+    let sampled = |subject: Subject, value| ProbeReading {
+        at_ns: 99 * S.cast_signed(),
+        subject,
+        series: series::ALLOCATED_BYTES_PER_S_SAMPLED.to_owned(),
+        value,
+    };
+    let each = 5e6 / brokers.len() as f64;
+    let mut rest = brokers.into_iter();
+    let first = rest.next().expect("a broker");
+    trial.probes.push(sampled(first, each));
+    let others: Vec<ProbeReading> = rest.map(|broker| sampled(broker, each)).collect();
+    if !others.is_empty() {
+        assert!(!is_told(&trial), "one that was not sampled leaves the whole unknown");
+    }
+    trial.probes.extend(others);
+    trial.is(address, 5000.0);
+}
+
+#[test]
+fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
+    let mut trial = Trial::clean();
+    trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "alloc"));
+    for detail in ["it is no JVM", "it has ended"] {
+        trial.events.push(event(EventKind::StacksNotSampled, Subject::Broker(1), detail));
+    }
+    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (told[0].severity, &told[0].caveat),
+        (Severity::Warning, &Caveat::StacksSampled { of: "alloc".to_owned() })
+    );
+    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksNotSampled { .. }));
+    let caveat = Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: "it is no JVM".to_owned() };
+    assert_eq!(
+        told.iter().map(|one| (one.severity, &one.caveat)).collect::<Vec<_>>(),
+        [(Severity::Note, &caveat)]
+    );
+}

@@ -36,6 +36,7 @@ impl Run {
             cases: cases.collect(),
             strategy: Strategy::List(vec![ListedTrial { case: 0, repeat: 1 }]),
             isolation: Isolation::Cluster,
+            flame: None,
             depth: kdyno_model::plan::Depth::Verdict,
             conditioning: None,
             claims: Vec::new(),

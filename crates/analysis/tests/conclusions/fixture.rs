@@ -59,6 +59,7 @@ pub fn plan(cases: usize, columns: &[&str]) -> Plan {
         cases: vec![case("3.7.2"); cases],
         strategy: Strategy::List(Vec::new()),
         isolation: Isolation::Topic,
+        flame: None,
         depth: Depth::Verdict,
         conditioning: None,
         claims: Vec::new(),

@@ -1,9 +1,10 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
 use super::ExecutionArgs;
-use super::values::{name_and_value, number_up_to, time};
+use super::values::{flame_kind, name_and_value, number_up_to, time};
 use clap::{Args, ValueEnum, ValueHint};
 use kdyno_model::plan::PairDesign;
+use kdyno_model::stacks::FlameKind;
 use std::path::PathBuf;
 
 /// What turns a scenario into a plan, beside the scenario; or the run whose plan is gone on with.
@@ -29,10 +30,14 @@ pub(crate) struct ChoiceArgs {
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) sustain: Option<u64>,
+    /// Sample the stacks of local brokers and of Java clients in the measured window: for flame graphs in the report, or
+    /// `jfr` for a Flight Recorder file (`kdyno export`)
+    #[arg(long, value_name = "OF", value_parser = flame_kind())]
+    pub(crate) flame: Option<FlameKind>,
     /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
     /// took counts
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "seed", "sustain"])]
+        conflicts_with_all = ["profile", "set", "seed", "sustain", "flame"])]
     pub(crate) resume: Option<String>,
     /// Print what would be done and end
     #[arg(long)]

@@ -1,7 +1,8 @@
 //! How the values of options are read; an error says what is expected in their place.
 
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kdyno_model::plan::Mode;
+use kdyno_model::stacks::FlameKind;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -38,6 +39,11 @@ pub(super) fn name_and_value(typed: &str) -> Result<(String, String), String> {
 /// A time with its unit; ns.
 pub(super) fn time(typed: &str) -> Result<u64, String> {
     kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
+}
+
+/// What stacks are sampled for.
+pub(super) fn flame_kind() -> impl TypedValueParser<Value = FlameKind> {
+    PossibleValuesParser::new(FlameKind::NAMES.iter().copied()).try_map(|word| word.parse::<FlameKind>())
 }
 
 /// `kraft`, `controllers=N` or `zookeeper=N`.

@@ -9,6 +9,6 @@ use clap::CommandFactory;
 pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kdyno", &mut script);
-    out::data(&String::from_utf8_lossy(&script))?;
+    out::data(&script)?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,7 @@
 //! `kdyno export`: a stored run for other tools.
 
 use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::export_stacks;
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
@@ -11,16 +12,19 @@ use std::path::Path;
 /// Writes the run in the format asked for.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
-    let text = match args.format {
-        ExportFormat::Hlog => response_log(&path, args.trial)?,
-        format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
-            of_evidence(&Evidence::read_judged(&path)?, format)
+    let bytes = match args.format {
+        ExportFormat::Hlog => response_log(&path, args.trial)?.into_bytes(),
+        ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
+            export_stacks::export(&path, args)?
         }
-        format => of_evidence(&Evidence::read(&path)?, format),
+        format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
+            of_evidence(&Evidence::read_judged(&path)?, format).into_bytes()
+        }
+        format => of_evidence(&Evidence::read(&path)?, format).into_bytes(),
     };
     match &args.out {
-        None => out::data(&text)?,
-        Some(target) => out::file(target, &text)?,
+        None => out::data(&bytes)?,
+        Some(target) => out::file(target, &bytes)?,
     }
     Ok(Exit::Done)
 }
@@ -32,7 +36,11 @@ fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
         ExportFormat::SeriesCsv => kdyno_report::csv::series(&input),
         ExportFormat::Markdown => kdyno_report::markdown::block(&input),
         ExportFormat::Junit => kdyno_report::junit::document(&input),
-        ExportFormat::Json | ExportFormat::Hlog => format!("{:#}\n", kdyno_report::json::run(&input)),
+        ExportFormat::Json
+        | ExportFormat::Hlog
+        | ExportFormat::Flame
+        | ExportFormat::Collapsed
+        | ExportFormat::Jfr => format!("{:#}\n", kdyno_report::json::run(&input)),
     }
 }
 

@@ -14,6 +14,7 @@ mod doctor;
 mod doctor_observed;
 mod drop_in_driver;
 mod export;
+mod export_stacks;
 mod fake_broker;
 mod find;
 mod inner;

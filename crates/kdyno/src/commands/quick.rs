@@ -158,6 +158,7 @@ fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'
 fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[Setting<'_>]) -> String {
     let client = lines(client);
     let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
+    let flame = args.flame.map(|kind| format!("flame: {kind}\n")).unwrap_or_default();
     format!(
         "kdyno: 1
 id: quick
@@ -173,7 +174,7 @@ load:
     client:
 {client}
 phases: {{warmup: 3s, measure: {duration}, drain: auto}}
-show:
+{flame}show:
   columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]
 ",
         partitions = topic.partitions,

@@ -49,6 +49,7 @@ pub(crate) fn plan_choices(
         ask,
         depth,
         sustain_ns: args.sustain,
+        flame: args.flame,
         budget_ns: args.budget,
         ..Choices::default()
     };

@@ -12,6 +12,7 @@ mod consumer_perf_test;
 mod evidence;
 mod faults;
 mod fixture;
+mod flame;
 mod groups;
 mod producer_perf_test;
 mod secured;

@@ -32,6 +32,7 @@ impl Execution<'_> {
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
+        self.keep_stacks()?;
         self.end_workers()?;
         self.read_log_ends()?;
         if let Some(reason) = &self.cut_short {

@@ -9,16 +9,19 @@ mod announcement;
 mod close;
 mod conduct;
 mod draining;
+mod handed;
 mod java;
 mod live;
 mod meeting;
+mod sampler;
+mod stacks;
 mod warmup;
 
 pub(crate) use conduct::run;
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_view::Change;
-use crate::cluster_watch::{ClusterWatch, Watched};
+use crate::cluster_watch::ClusterWatch;
 use crate::error::LabError;
 use crate::given::Given;
 use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
@@ -29,20 +32,20 @@ use crate::options::Progress;
 use crate::private::Private;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
+use crate::stack_sampling::StackSampling;
 use crate::system::System;
-use crate::task::{self, TICK_NS};
+use crate::task;
 use crate::token::Renewal;
-use crate::topics::topic_name;
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::plan::WorkerPlan;
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::Trial;
-use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
+use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
+use sampler::Sampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -82,6 +85,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) secrets: &'a Secrets,
     pub(crate) given: &'a Given,
     pub(crate) java_clients: &'a JavaClients,
+    /// What stacks are sampled with, where the plan asks for it.
+    pub(crate) stacks: Option<&'a StackSampling>,
     /// How many trials the run will have, where that is known.
     pub(crate) of: Option<u32>,
     /// What the loads of later trials will take, ns, as far as that is known.
@@ -117,6 +122,7 @@ struct Execution<'a> {
     cut_short: Option<LabError>,
     /// Asks for newer tokens, where there is one that expires.
     renewal: Option<Renewal>,
+    sampler: Sampler,
 }
 
 impl<'a> Execution<'a> {
@@ -147,6 +153,7 @@ impl<'a> Execution<'a> {
             deadline_ns: u64::MAX,
             cut_short: None,
             renewal: None,
+            sampler: Sampler::default(),
         })
     }
 
@@ -163,7 +170,7 @@ impl<'a> Execution<'a> {
         processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
         let may_go_on = self.context.may_go_on.clone();
         self.observer = Some(Observer::start(processes, may_go_on, self.inbox.sender())?);
-        self.cluster_watch = Some(ClusterWatch::start(watched(self.context), self.inbox.sender())?);
+        self.cluster_watch = Some(ClusterWatch::start(self.context.watched(), self.inbox.sender())?);
         Ok(())
     }
 
@@ -182,7 +189,7 @@ impl<'a> Execution<'a> {
         self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
             self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
-            worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
+            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned))))?;
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;
@@ -195,7 +202,9 @@ impl<'a> Execution<'a> {
                     self.worker_event(worker, &event, None)?;
                 }
                 // What a client cost before T0 has no place on the time line.
-                Some(Heard::Worker(_, WorkerNews::Message(FromWorker::Readings(_)))) => {}
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(told)))) => {
+                    self.sampler.hear(worker, &told);
+                }
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
@@ -257,6 +266,7 @@ impl<'a> Execution<'a> {
             observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
         }
         self.deadline_ns = self.overdue_after(&spans);
+        self.sample_stacks(&spans)?;
         self.phases = spans;
         Ok(())
     }
@@ -449,36 +459,6 @@ impl<'a> Execution<'a> {
         detail: &str,
     ) -> Result<(), LabError> {
         store_event(self.context, at_ns, kind, subject, detail)
-    }
-}
-
-fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
-    let case = &context.trial.effective;
-    // As with topics: no other trial's group can be meant.
-    let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-    let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
-    let streams = context.java_clients.carry(case, streams);
-    WorkerTask {
-        worker: planned.worker,
-        run_id: context.run_id,
-        wall_offset_ns: context.wall_offset_ns,
-        bootstrap: context.system.access().bootstrap,
-        security: context.system.security(),
-        client_id_prefix: context.system.prefix().to_owned(),
-        phases: case.phases,
-        has_producers: !task::producing(context.trial).is_empty(),
-        tick_ns: TICK_NS,
-        streams,
-    }
-}
-
-/// What the watch of the cluster has to know.
-fn watched(context: &TrialContext<'_>) -> Watched {
-    Watched {
-        access: context.system.access(),
-        prefix: context.system.prefix().to_owned(),
-        topics: context.topics.clone(),
-        abort: context.system.abort_watch(),
     }
 }
 

@@ -310,6 +310,7 @@ impl Link {
                     }
                     let detail = format!("kafka-clients {client} (commit {commit}) on Java {java}");
                     context.events.push(at_ns, EventKind::ClientStarted, shortened(&detail));
+                    self.tell_pid(context.task.stream);
                 }
                 FromJava::Readings(readings) => self.note_readings(readings, context.task.stream),
                 FromJava::Event { at_ns, kind, text } => {
@@ -337,6 +338,14 @@ impl Link {
             }
         }
         Ok(())
+    }
+
+    /// Tells which process it is, for whoever looks into it.
+    fn tell_pid(&mut self, stream: u16) {
+        let Some(pid) = self.process.as_ref().and_then(|process| process.pid()) else { return };
+        let series = series::JVM_PID.to_owned();
+        let reading = ClientReading { stream, at_ns: 0, series, value: f64::from(pid) };
+        self.messages.push(FromWorker::Readings(vec![reading]));
     }
 
     fn note_readings(&mut self, readings: Readings, stream: u16) {

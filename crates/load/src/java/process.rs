@@ -30,6 +30,8 @@ pub(super) trait Process: fmt::Debug {
     fn ended(&mut self, now_ns: u64) -> Option<String>;
     /// The last lines that it wrote, in words; empty where it wrote none.
     fn lines(&self) -> String;
+    /// Its number; `None`: it is no process of its own.
+    fn pid(&self) -> Option<u32>;
     /// It said that it ends by itself, and is given the time for it.
     fn ends_by_itself(&mut self);
 }
@@ -95,6 +97,10 @@ fn pass_on(reader: PipeReader, last: &Mutex<VecDeque<String>>) {
 }
 
 impl Process for Java {
+    fn pid(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
     fn ended(&mut self, now_ns: u64) -> Option<String> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().ok().flatten().map(|status| (status, now_ns));

@@ -15,6 +15,7 @@ mod shares;
 mod system;
 
 use crate::secret::SecretRef;
+use crate::stacks::FlameKind;
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
 pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
@@ -83,6 +84,9 @@ pub struct Plan {
     /// Named ratios between two cases.
     #[serde(default)]
     pub contrasts: Vec<Contrast>,
+    /// What the stacks of the system's Java processes, and of clients in Java, are sampled for; `None`: they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flame: Option<FlameKind>,
 }
 
 impl Plan {

@@ -157,6 +157,8 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::Unsteady { .. }
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
+        | Caveat::StacksSampled { .. }
+        | Caveat::StacksNotSampled { .. }
         | Caveat::NotAtOnce { .. }
         | Caveat::TheseStartsOnly { .. }
         | Caveat::PairsUnconditioned { .. }
@@ -440,6 +442,8 @@ mod tests {
                 handed_over: 99,
             },
             Caveat::MemberFailed { item: item(), first: text() },
+            Caveat::StacksSampled { of: text() },
+            Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
             Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
             Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
             Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },

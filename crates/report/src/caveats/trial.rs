@@ -50,6 +50,24 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "lengthen `phases.warmup`",
         ),
+        Caveat::StacksSampled { of } => told(
+            of,
+            &[],
+            format!(
+                "stacks were sampled in the measured window (flame: {of}): processor time, rates and latencies include what \
+                 that cost"
+            ),
+            "repeat without `flame` before these figures are set against others",
+        ),
+        Caveat::StacksNotSampled { subject, detail } => told(
+            &subject.to_string(),
+            &[],
+            format!(
+                "{subject}: no stacks were sampled, so there is no flame graph ({})",
+                numbers.first(detail)
+            ),
+            "docs/METHOD.md, Flame graphs, says what sampling needs",
+        ),
         _ => steadiness(caveat, numbers).or_else(|| comparison(caveat, numbers)),
     }
 }

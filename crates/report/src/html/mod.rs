@@ -4,6 +4,7 @@
 
 mod chart;
 mod curve;
+mod flame;
 mod scale;
 mod tables;
 mod trial;
@@ -39,7 +40,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (plan.scenario) ": kdyno run " (format!("{:016x}", input.header.run_id)) }
-                style { (PreEscaped(include_str!("style.css"))) }
+                style { (PreEscaped(include_str!("style.css"))) (PreEscaped(crate::flame::STYLE)) }
             }
             body {
                 (head(input, &figures))
@@ -50,6 +51,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                     @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
                     (tables::trials(input, &figures))
                     (over_time(input))
+                    (flame::graphs(input))
                     (tables::events(input))
                     (environment(input))
                     (reading())

@@ -40,6 +40,12 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     for line in question_lines(plan) {
         out.line(0, &line);
     }
+    if let Some(kind) = plan.flame {
+        let text = format!(
+            "Stacks are sampled in each measured window (flame: {kind}), which costs the brokers some processor time."
+        );
+        out.line(0, &text);
+    }
     out.cases(plan, detail == PlanDetail::Full);
     out.out
 }

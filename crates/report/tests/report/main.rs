@@ -5,6 +5,7 @@ mod duet;
 mod elsewhere;
 mod exports;
 mod fixture;
+mod flame;
 mod health;
 mod hlog;
 mod html;

@@ -24,6 +24,7 @@ pub fn header() -> RunHeader {
             cases: vec![case(), other_case()],
             strategy: Strategy::List((0..2).map(|case| ListedTrial { case, repeat: 1 }).collect()),
             isolation: Isolation::Topic,
+            flame: None,
             depth: kdyno_model::plan::Depth::Verdict,
             conditioning: None,
             claims: Vec::new(),

@@ -48,14 +48,14 @@ pub(super) fn copy_dependencies(
     Err(explain(version, parts, &text))
 }
 
-fn define(name: &str, value: &Path) -> OsString {
+pub(super) fn define(name: &str, value: &Path) -> OsString {
     let mut argument = OsString::from(format!("-D{name}="));
     argument.push(value);
     argument
 }
 
 /// Runs to the end or to the time limit; whether it ended well.
-fn run(command: Command, program: &Path) -> Result<bool, TestbedError> {
+pub(super) fn run(command: Command, program: &Path) -> Result<bool, TestbedError> {
     let ended = bounded::run(command, TIME_MAX).map_err(|e| TestbedError::io("cannot run", program, e))?;
     ended.map(|status| status.success()).ok_or_else(|| TestbedError::Maven {
         message: format!("Maven did not finish in {} s", TIME_MAX.as_secs()),
@@ -142,7 +142,7 @@ fn missing_artifact(output: &str, main: &str) -> Option<String> {
 }
 
 /// Bounds what is quoted of a foreign program.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     const CHARACTERS_MAX: usize = 300;
     match text.char_indices().nth(CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),

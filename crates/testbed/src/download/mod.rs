@@ -1,5 +1,6 @@
 //! Kafka releases by Maven into the per-user cache: complete or not there at all, once per host.
 
+pub(crate) mod artifact;
 mod maven;
 mod pom;
 

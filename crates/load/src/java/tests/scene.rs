@@ -70,6 +70,10 @@ struct ScriptedProcess {
 type Exit = Rc<Cell<Option<(u64, &'static str)>>>;
 
 impl Process for ScriptedProcess {
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
     fn ended(&mut self, now_ns: u64) -> Option<String> {
         self.exit.get().filter(|(known_ns, _)| now_ns >= *known_ns).map(|(_, how)| how.to_owned())
     }

@@ -1,0 +1,41 @@
+//! What a trial's workers, and the watch of its cluster, are handed.
+
+use super::TrialContext;
+use crate::cluster_watch::Watched;
+use crate::task::{self, TICK_NS};
+use crate::topics::topic_name;
+use kdyno_model::plan::WorkerPlan;
+use kdyno_model::worker::WorkerTask;
+
+impl TrialContext<'_> {
+    /// What a worker has to do.
+    pub(super) fn worker_task(&self, planned: &WorkerPlan) -> WorkerTask {
+        let case = &self.trial.effective;
+        // As with topics: no other trial's group can be meant.
+        let id = |name: &str| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
+        let streams = task::in_groups(task::streams(self.trial, planned, self.topics), id);
+        let streams = self.java_clients.carry(case, streams);
+        WorkerTask {
+            worker: planned.worker,
+            run_id: self.run_id,
+            wall_offset_ns: self.wall_offset_ns,
+            bootstrap: self.system.access().bootstrap,
+            security: self.system.security(),
+            client_id_prefix: self.system.prefix().to_owned(),
+            phases: case.phases,
+            has_producers: !task::producing(self.trial).is_empty(),
+            tick_ns: TICK_NS,
+            streams,
+        }
+    }
+
+    /// What the watch of the cluster has to know.
+    pub(super) fn watched(&self) -> Watched {
+        Watched {
+            access: self.system.access(),
+            prefix: self.system.prefix().to_owned(),
+            topics: self.topics.clone(),
+            abort: self.system.abort_watch(),
+        }
+    }
+}
