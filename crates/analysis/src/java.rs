@@ -4,7 +4,9 @@ use crate::cpu;
 use crate::evidence::streams_of;
 use crate::rows::{Item, Trial};
 use kdyno_model::event::Subject;
-use kdyno_model::metric::{CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU};
+use kdyno_model::metric::{
+    CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, THROTTLED_SHARE,
+};
 use kdyno_model::sample::series;
 
 const US_PER_S: f64 = 1e6;
@@ -53,14 +55,15 @@ pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f6
     }
 }
 
-/// Whether a metric is made of what is not seen of a Java client: its requests, its batches, what it sent again, and what it
-/// left out of what it fetched. Their counts are 0 and say nothing.
+/// Whether a metric is made of what is not seen of a Java client: its requests, its batches, what it sent again, how long
+/// brokers held back answers, and what it left out of what it fetched. Their counts are 0 and say nothing.
 pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
-    const UNSEEN: [&str; 10] = [
+    const UNSEEN: [&str; 11] = [
         "retries",
         "records_per_batch",
         "bytes_per_request",
         "compression_ratio",
+        THROTTLED_SHARE,
         "fetched_wire_mib_per_s",
         "aborted_records",
         "control_records",
