@@ -4,9 +4,7 @@ use crate::cpu;
 use crate::evidence::streams_of;
 use crate::rows::{Item, Trial};
 use kdyno_model::event::Subject;
-use kdyno_model::metric::{
-    CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, THROTTLED_SHARE,
-};
+use kdyno_model::metric::{CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU};
 use kdyno_model::sample::series;
 
 const US_PER_S: f64 = 1e6;
@@ -63,7 +61,7 @@ pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
         "records_per_batch",
         "bytes_per_request",
         "compression_ratio",
-        THROTTLED_SHARE,
+        "throttled_share",
         "fetched_wire_mib_per_s",
         "aborted_records",
         "control_records",

@@ -30,7 +30,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
-use kdyno_model::metric::{self, Address, SubjectKind, THROTTLED_SHARE, Unit};
+use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::SystemPlan;
 use kdyno_model::sample::Timing;
@@ -188,7 +188,7 @@ impl<'a> Trial<'a> {
             }
             "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
             "compression_ratio" => ratio(windowed.record_bytes, windowed.sent_bytes),
-            THROTTLED_SHARE => item.window.map(|window| item.throttled_share(window)),
+            "throttled_share" => item.window.map(|window| item.throttled_share(window)),
             "header_trailers" => item.window.map(|_| windowed.header_trailers as f64),
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),

@@ -102,9 +102,6 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Told of every load item whose answers are seen, and shown in a table where it is not 0.
-pub const THROTTLED_SHARE: &str = "throttled_share";
-
 /// Processor time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
 /// The same of the application's and the clients' threads alone.
@@ -192,11 +189,10 @@ pub const ALL: &[Metric] = &[
     metric("records_per_batch", REQUESTS, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", REQUESTS, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric(
-        THROTTLED_SHARE,
+        "throttled_share",
         LOAD,
         Unit::Ratio,
-        "time for which brokers held back answers to the item in the window, by their own words, divided by the time of its \
-         clients; more than 1 where several brokers throttle a client at once",
+        "time for which brokers held back answers in the window, by their own words, divided by the time of the item's clients",
     ),
     metric(
         "compression_ratio",

@@ -9,9 +9,7 @@ use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
-use kdyno_model::metric::{
-    Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, THROTTLED_SHARE, Unit,
-};
+use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
     Strategy, SystemPlan,
@@ -299,7 +297,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "unresolved"
             | "retries"
             | "aborted"
-            | THROTTLED_SHARE
+            | "throttled_share"
             | "lag_records"
             | "memory_rss_bytes_max",
             _,

@@ -96,7 +96,7 @@ pub const CONNECTS: &[Shown] = &[
 ];
 
 /// How much brokers held clients back; a table of those alone of which they did.
-pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", metric::THROTTLED_SHARE)];
+pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", "throttled_share")];
 
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
@@ -298,7 +298,7 @@ impl StreamRow<'_> {
     /// Whether the stream has any of some figures. Who was not throttled has no place among those who were.
     pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
         let is_there = |one: &Shown| match one.metric {
-            metric::THROTTLED_SHARE => figures.is_above_0(self.trial.id, self.stream, one.metric),
+            "throttled_share" => figures.is_above_0(self.trial.id, self.stream, one.metric),
             name => figures.is_there(self.trial.id, self.stream, name),
         };
         shown.iter().any(|one| one.subject.is_none() && is_there(one))
