@@ -53,14 +53,15 @@ pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f6
     }
 }
 
-/// Whether a metric is made of what is not seen of a Java client: its requests, its batches, what it sent again, and what it
-/// left out of what it fetched. Their counts are 0 and say nothing.
+/// Whether a metric is made of what is not seen of a Java client: its requests, its batches, what it sent again, how long
+/// brokers held back answers, and what it left out of what it fetched. Their counts are 0 and say nothing.
 pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
-    const UNSEEN: [&str; 10] = [
+    const UNSEEN: [&str; 11] = [
         "retries",
         "records_per_batch",
         "bytes_per_request",
         "compression_ratio",
+        "throttled_share",
         "fetched_wire_mib_per_s",
         "aborted_records",
         "control_records",

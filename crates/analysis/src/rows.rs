@@ -2,7 +2,7 @@
 
 use crate::end_to_end;
 use crate::error::AnalysisError;
-use crate::evidence::{self, Window};
+use crate::evidence::{self, NS_PER_S, Window};
 use crate::histogram::Distribution;
 use crate::latencies::measured_latencies;
 use crate::tally::ItemTally;
@@ -32,6 +32,14 @@ pub(crate) struct Item<'a> {
     pub(crate) latencies: BTreeMap<Timing, Distribution>,
     /// Records of the measure phase that were acknowledged on its topic and never handed over to it, where that is known.
     pub(crate) censored: Option<u64>,
+}
+
+impl Item<'_> {
+    /// Time for which brokers held back answers in the window, divided by the time of its clients.
+    pub(crate) fn throttled_share(&self, window: Window) -> f64 {
+        let clients_ns = window.seconds() * NS_PER_S as f64 * f64::from(self.plan.clients.max(1));
+        self.tally.windowed.throttled_ns as f64 / clients_ns
+    }
 }
 
 impl<'a> Trial<'a> {

@@ -188,6 +188,7 @@ impl<'a> Trial<'a> {
             }
             "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
             "compression_ratio" => ratio(windowed.record_bytes, windowed.sent_bytes),
+            "throttled_share" => item.window.map(|window| item.throttled_share(window)),
             "header_trailers" => item.window.map(|_| windowed.header_trailers as f64),
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
 use kdyno_model::plan::{Arrivals, StartOffset};
 use kdyno_model::sample::Timing;
 
@@ -142,6 +142,25 @@ fn a_topic_that_is_missing_for_long_is_told_once_by_all_clients() {
     outcome.assert_accounted();
     let told = outcome.events.iter().filter(|event| event.starts_with("metadata-error"));
     assert_eq!(told.count(), 1, "{:?}", outcome.events);
+}
+
+/// A batch that its broker refuses again and again is sent after `retry.backoff.ms`, then after twice as long each time, up to
+/// `retry.backoff.max.ms`, each pause up to a fifth longer or shorter.
+#[test]
+fn pauses_of_a_batch_that_is_refused_double_up_to_the_longest() {
+    const REQUEST_TIMED_OUT: i16 = 7;
+    let (from, to) = (T0 + SECOND, T0 + 6 * SECOND);
+    let mut cluster = FakeCluster::new(config(1, 1).keep_traces());
+    cluster.script().share_between(1.0, from, to).fail(REQUEST_TIMED_OUT, Stored::No);
+    // While one batch is refused, no other of its partition is sent.
+    let mut outcome = simulate(&load().with(|plan| plan.client.in_flight_max = 1), cluster);
+    assert_all_acknowledged(&outcome);
+    let arrivals = outcome.cluster.take_traces().into_iter().map(|trace| trace.arrival_ns);
+    let attempts: Vec<u64> = arrivals.filter(|at| (from..to + 2 * SECOND).contains(at)).collect();
+    let pauses = attempts.windows(2).map(|pair| (pair[1] - pair[0]) / MS).take(7).collect::<Vec<_>>();
+    let longest = [(80, 122), (160, 242), (320, 482), (640, 962), (800, 1_002), (800, 1_002), (800, 1_002)];
+    let are_in = pauses.iter().zip(longest).all(|(pause, (least, most))| (least..=most).contains(pause));
+    assert!(pauses.len() == 7 && are_in, "{pauses:?}");
 }
 
 /// A plan that was stored before `retry.backoff.max.ms` was known has none: pauses are then all alike, and not nothing.

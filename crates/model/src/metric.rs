@@ -155,6 +155,12 @@ pub const ALL: &[Metric] = &[
     metric("records_per_batch", REQUESTS, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", REQUESTS, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric(
+        "throttled_share",
+        LOAD,
+        Unit::Ratio,
+        "time for which brokers held back answers in the window, by their own words, divided by the time of the item's clients",
+    ),
+    metric(
         "compression_ratio",
         SEND,
         Unit::Ratio,

@@ -299,6 +299,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "unresolved"
             | "retries"
             | "aborted"
+            | "throttled_share"
             | "lag_records"
             | "memory_rss_bytes_max"
             | BROKER_ALLOCATED,

@@ -71,6 +71,30 @@ fn every_scenario_plans_in_every_profile() {
     }
 }
 
+/// Offsets are committed with all acknowledgements, whatever the producers ask for: with fewer replicas of their topic than
+/// `min.insync.replicas` no member of a group could commit any.
+#[test]
+fn every_group_can_commit_offsets() {
+    let mut seen = 0;
+    for path in bundled() {
+        let scenario = read(&path);
+        for profile in scenario.profiles() {
+            let choices = Choices { profile: Some(profile.to_owned()), ..choices() };
+            for case in plan(&scenario, &choices).unwrap().cases {
+                let SystemPlan::Local(cluster) = &case.system else { continue };
+                let of = |name: &str| cluster.config.get(name).map(|text| text.parse::<u32>().unwrap());
+                let replicas = of("offsets.topic.replication.factor").unwrap_or(cluster.brokers.min(3));
+                let least = of("min.insync.replicas").unwrap_or(1);
+                if case.load.values().any(|item| item.role.group().is_some()) {
+                    assert!(least <= replicas, "{}: {profile}: {least} of {replicas}", scenario.id());
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 0, "no scenario has a group");
+}
+
 #[test]
 fn laptop_profiles_are_short() {
     for path in bundled() {

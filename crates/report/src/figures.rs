@@ -83,6 +83,12 @@ impl<'a> Figures<'a> {
         self.find(Scope::Trial(trial), Quantity::Value, subject, metric).is_some()
     }
 
+    /// Whether a value of a trial is known and above 0.
+    pub fn is_above_0(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
+        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        found.is_some_and(|one| matches!(one.estimate, Value::Is(value) if value > 0.0))
+    }
+
     /// The marks of one value of one trial.
     pub fn marks(&self, trial: TrialId, subject: &str, metric: &str) -> BTreeSet<Mark> {
         let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);

@@ -95,6 +95,9 @@ pub const CONNECTS: &[Shown] = &[
     own("connect", "max", "connect.max"),
 ];
 
+/// How much brokers held clients back; a table of those alone of which they did.
+pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", "throttled_share")];
+
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("handed", "over", "fetched_per_s"),
@@ -167,6 +170,8 @@ pub enum Streams {
     Consuming,
     /// Of all that are handed records.
     Handed,
+    /// Of all.
+    All,
     /// Of members of consumer groups.
     Grouped,
     /// Of those whose clients come in the measure phase.
@@ -189,13 +194,14 @@ impl Streams {
             Self::Late => load.span.is_late(),
             Self::Java => !load.driver.is_native(),
             Self::Handed => load.role.as_consume().is_some(),
+            Self::All => true,
         }
     }
 }
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 10] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 11] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -209,6 +215,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 10] = [
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
     ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
     ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
+    ("Clients that brokers throttled", Streams::All, THROTTLED, Words::None),
     ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
     ("Java clients: what they cost", Streams::Java, JAVA_CLIENTS, Words::Driver),
 ];
@@ -288,11 +295,13 @@ impl StreamRow<'_> {
         self.trial.effective.shares_group(self.stream)
     }
 
-    /// Whether the stream has any of some figures.
+    /// Whether the stream has any of some figures. Who was not throttled has no place among those who were.
     pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
-        shown
-            .iter()
-            .any(|one| one.subject.is_none() && figures.is_there(self.trial.id, self.stream, one.metric))
+        let is_there = |one: &Shown| match one.metric {
+            "throttled_share" => figures.is_above_0(self.trial.id, self.stream, one.metric),
+            name => figures.is_there(self.trial.id, self.stream, name),
+        };
+        shown.iter().any(|one| one.subject.is_none() && is_there(one))
     }
 
     /// One of the stream's figures as printed.

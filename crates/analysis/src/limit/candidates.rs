@@ -393,9 +393,7 @@ impl Asked<'_> {
                 "a Java client does not say whether brokers held back answers",
             );
         }
-        let throttled_ns = self.item.tally.windowed.throttled_ns as f64;
-        let time_ns = self.window.seconds() * NS_PER_S as f64 * f64::from(self.item.plan.clients.max(1));
-        let share = throttled_ns / time_ns;
+        let share = self.item.throttled_share(self.window);
         if share < THROTTLED_SHARE_MIN {
             return not_judged(LimitKind::Quota, "brokers held back no answers to speak of");
         }

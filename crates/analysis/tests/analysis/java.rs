@@ -103,6 +103,7 @@ fn what_is_not_seen_has_no_value_instead_of_0() {
         "records_per_batch",
         "bytes_per_request",
         "compression_ratio",
+        "throttled_share",
         "linger.mean",
         "request.p99",
     ] {

@@ -246,6 +246,18 @@ fn answers_that_were_held_back_are_a_quotas() {
     close(found.headroom, 1.0 / 0.45 - 1.0);
 }
 
+#[test]
+fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
+    let mut trial = at_maximum();
+    trial.is("writers.throttled_share", 0.0);
+    // Two clients; of what came in the warm-up nothing is told.
+    trial.counts(1).throttled_ns = 1_000 * MS;
+    for second in 2..7 {
+        trial.counts(second).throttled_ns = 500 * MS;
+    }
+    trial.is("writers.throttled_share", 0.125);
+}
+
 /// The same on a cluster elsewhere of two brokers, with what its target file declares.
 fn elsewhere(facts: &[(&str, &str)]) -> Trial {
     let mut trial = at_maximum();

@@ -1,8 +1,8 @@
 //! Every message in `generated`, in every version we speak: compared with the
 //! `kafka-protocol` crate, an independent implementation, and read from bytes of any kind.
 
-use super::field::Source;
-use super::{Api, Message, generated, m03_metadata};
+use super::field::{Field, Source};
+use super::{Api, Message, Request, generated, m03_metadata};
 use crate::counting::peak_bytes;
 use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages as theirs;
@@ -88,6 +88,37 @@ fn read_spoiled<M: Message>(bytes: &[u8], spoils: &[Spoil], cut: prop::sample::I
         message.extend_from_slice(fill);
         read_hostile::<M>(&message);
     }
+}
+
+/// What other makers' brokers put behind a response is passed over, and requests end where they end.
+fn reads_the_front<R: Request>(bytes: &[u8])
+where
+    R::Response: PartialEq + std::fmt::Debug,
+{
+    let Api { name, version_min, version_max, .. } = R::API;
+    for version in version_min..=version_max {
+        let (form, source) = (R::API.form(version), || Source { bytes: bytes.iter() });
+        let (ours, mut written) = (R::Response::sample(&mut source(), form), Vec::new());
+        ours.encode(version, &mut written);
+        written.extend([0, 7, 0xff]);
+        assert_eq!(R::decode_response(&written, version).as_ref(), Ok(&ours), "{name} {version}");
+        written.clear();
+        R::sample(&mut source(), form).encode(version, &mut written);
+        written.push(0);
+        assert!(R::decode(&written, version).is_err(), "{name} {version}: a request with a byte too many");
+    }
+}
+
+#[test]
+fn what_follows_a_response_is_passed_over_in_every_version() {
+    macro_rules! call {
+        ($module:ident: $request:ident => $response:ident) => {
+            for bytes in [&[][..], &[1; 200], &(1..=255).collect::<Vec<u8>>()] {
+                reads_the_front::<generated::$module::Request>(bytes);
+            }
+        };
+    }
+    generated::for_each_message!(call);
 }
 
 #[test]

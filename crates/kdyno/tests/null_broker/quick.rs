@@ -100,6 +100,35 @@ fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
     open.stop();
 }
 
+/// Without a truststore the platform's roots are trusted, as Java trusts its cacerts: by the lab and by its workers.
+#[test]
+fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
+    let place = Place::new();
+    let (secured, certificate) = NullBroker::start_tls(&place);
+    let (other, foreign) = NullBroker::start_tls(&place);
+    let config = format!("bootstrap.servers={}\nsecurity.protocol=SSL\n", secured.address);
+    let config = place.file("client.properties", &config);
+    let quick = |roots: &str| {
+        let args = ["quick", "--command-config", config.to_str().expect("plain path"), "--duration", "2s"];
+        let mut command = place.command(&[&args[..], &["--share"]].concat());
+        command.env("SSL_CERT_FILE", place.file("roots.pem", roots)).env_remove("SSL_CERT_DIR");
+        place.start(command).wait(RUN_DEADLINE)
+    };
+    ran(&quick(&format!("{foreign}{certificate}")));
+    for (roots, sentence) in
+        [(foreign.as_str(), "is signed with another key"), ("", "is not set, and this host has no")]
+    {
+        let said = quick(roots);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(
+            said.stderr.contains(sentence) && said.stderr.contains("ssl.truststore.location"),
+            "{said:?}"
+        );
+    }
+    secured.stop();
+    other.stop();
+}
+
 #[test]
 fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
     let place = Place::new();

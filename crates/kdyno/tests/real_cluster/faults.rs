@@ -2,9 +2,12 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{caveats, ended, event_kinds, figure, ran, scenario, start, start_and_measure};
+use crate::fixture::{
+    caveats, ended, event_kinds, evidences, figure, ran, scenario, start, start_and_measure, totals,
+};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[test]
@@ -163,4 +166,40 @@ impl Drop for SmallDisk<'_> {
         // `-l`: also when something still holds a file there.
         let _ = std::process::Command::new("umount").arg("-l").arg(self.0).output();
     }
+}
+
+/// Of a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record that is
+/// too large by itself fails under the broker's name for it.
+#[test]
+fn batches_that_are_too_large_are_split_and_records_fail_by_name() {
+    const LOAD: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+topics: {perf: {partitions: 1, replicas: 1}}
+load:
+  writers: {produce: perf, rate: 1000/s, value: 100B, client: {linger.ms: 100}}
+  huge: {produce: perf, rate: 20/s, value: 5000B}
+  readers: {consume: perf}
+phases: {warmup: 1s, condition: none, measure: 3s, drain: 20s}
+show: {columns: [writers.acked_per_s]}
+";
+    let _turn = beside_others();
+    let place = Place::new();
+    let up = ["cluster", "up", "small", "--heap", "256MiB", "--config", "message.max.bytes=2000"];
+    ended(&place.start(place.command(&up)).wait(RUN_DEADLINE), 0);
+    let target = place.kdyno(&["cluster", "target", "small"]);
+    ended(&target, 0);
+    place.file("target.yaml", &target.stdout);
+    place.file("small.yaml", LOAD);
+    let args = ["run", "small.yaml", "--target", "target.yaml", "--share", "--yes", "--seed", "1"];
+    ran(&place.start(place.command(&args)).wait(RUN_DEADLINE));
+    let evidence = &evidences(&place)[0];
+    let [written, huge, read] = ["writers", "huge", "readers"].map(|item| &totals(evidence, item).counts);
+    assert!(written.offered > 2_000 && written.acknowledged == written.offered, "{written:?}");
+    assert!(written.acknowledged < 20 * written.batches, "no more than 18 fit: {written:?}");
+    assert_eq!(huge.failed, BTreeMap::from([("MESSAGE_TOO_LARGE".to_owned(), huge.offered)]), "{huge:?}");
+    assert_eq!(read.fetched, written.acknowledged, "{read:?}");
+    ended(&place.start(place.command(&["cluster", "down", "small"])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
 }

@@ -6,6 +6,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::StreamTotals;
 use kdyno_store::RunFile;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
@@ -105,6 +106,28 @@ pub fn caveats<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     let caveats = document["caveats"].as_array().expect("caveats");
     let of_weight = caveats.iter().filter(|caveat| caveat["severity"] == severity);
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
+}
+
+/// The files of this name in a place.
+pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![place.path().to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(name) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The properties file that opens the one cluster that stays here.
+pub fn client_properties(place: &Place) -> PathBuf {
+    let list = place.kdyno(&["cluster", "list", "--json"]);
+    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    PathBuf::from(list[0]["client_properties"].as_str().expect("a path"))
 }
 
 /// The command line of a broker that runs here, and its class path.

@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{figure_of, ran, start_scenario};
+use crate::fixture::{figure_of, is_matrix, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, StreamId, series};
 use kdyno_store::RunFile;
@@ -11,27 +11,38 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: transactions
 question: Does it work?
-params: {kafka: 4.1.1}
-cases: [{kafka: 4.1.1}, {kafka: 3.7.2}]
-system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}}
+params: {kafka: 4.1.1, mode: kraft}
+cases:
+  - {kafka: 4.1.1}
+  - {kafka: 3.7.2}
+MORE
+system: {kafka: $kafka, mode: $mode, brokers: 1, limits: {heap: 256MiB}}
 topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}}
   readers: {consume: perf, clients: 1}
   committed: {consume: perf, clients: 2, client: {isolation.level: read_committed}}
 phases: {warmup: 1s, condition: none, measure: 5s, drain: 10s}
-show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
+show: {rows: [kafka, mode], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
 ";
+
+/// For the matrix: the oldest brokers with transactions that are tested, those with ZooKeeper, and the newest.
+const MORE: &str =
+    "  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: newest}\n";
 
 #[test]
 fn transactions_are_committed_timed_and_found_in_the_log() {
     let _turn = beside_others();
     let place = Place::new();
-    let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
+    let more = if is_matrix() { MORE } else { "" };
+    let said = start_scenario(&place, &SCENARIO.replace("MORE\n", more)).wait(RUN_DEADLINE);
     ran(&said);
     assert!(said.stdout.contains("Produce: transactions"), "{}", said.stdout);
     let document = place.show();
-    for case in 0..2 {
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let trials = file.trials().expect("its trials");
+    assert_eq!(trials.len(), if is_matrix() { 5 } else { 2 });
+    for case in 0..trials.len() {
         let of = |metric: &str| figure_of(&document, case, &format!("writers.{metric}"));
         assert_eq!((of("failed"), of("unresolved")), (0.0, 0.0), "case {case}");
         // Two clients for five seconds; each transaction takes 100 ms and its commit, which a busy host draws out. One of
@@ -41,8 +52,7 @@ fn transactions_are_committed_timed_and_found_in_the_log() {
         assert!(aborted > 0.0 && aborted < committed, "{committed} {aborted}");
         assert!(of("commit.p50") > 0.0 && of("commit.p50") <= of("commit.max"));
     }
-    let file = RunFile::open(&place.run_file()).expect("the run file");
-    for start in file.trials().expect("its trials") {
+    for start in trials {
         assert_adds_up(&file.evidence(start.trial.id).expect("evidence"));
     }
     place.expect_no_processes();

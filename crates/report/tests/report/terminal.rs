@@ -340,6 +340,21 @@ fn transactions_have_a_table_of_their_own() {
 }
 
 #[test]
+fn who_was_throttled_is_told_in_a_table_of_its_own_and_nobody_else() {
+    let title = "Clients that brokers throttled";
+    let run = with_writers(|_| {}, &[("writers.throttled_share", 0.163), ("readers.throttled_share", 0.0)]);
+    let text = run_table(&run.input(), &WIDE);
+    let (_, table) = text.split_once(title).unwrap_or_else(|| panic!("no table: {text}"));
+    let (table, _) = table.split_once("\n\n").unwrap_or((table, ""));
+    assert!(table.contains("writers") && table.contains("0.163") && !table.contains("readers"), "{table}");
+    assert!(page(&run.input()).contains(title));
+    let run = with_writers(|_| {}, &[("writers.throttled_share", 0.0)]);
+    for text in [run_table(&run.input(), &WIDE), page(&run.input())] {
+        assert!(!text.contains("throttled"), "{text}");
+    }
+}
+
+#[test]
 fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
     let told = |change: fn(&mut ProducePlan)| {
         let run = with_writers(change, &[]);

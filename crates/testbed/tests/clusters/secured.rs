@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
         trial("client_certificates_and_acls_with_zookeeper", client_certificates),
         trial("plain_over_tls_1_2", plain_over_tls),
         trial("tokens_on_open_connections", tokens),
+        trial("a_certificate_that_has_expired", expired_certificate),
     ]
 }
 
@@ -222,6 +223,27 @@ fn tokens() -> Result<(), Failed> {
     refused(&cluster, in_tls, "its listener is probably PLAINTEXT or SASL_PLAINTEXT")?;
     nothing_lies_about(&cluster, &scene.work_dir(), &[])?;
     Ok(cluster.stop()?)
+}
+
+/// Of a broker whose certificate for clients has expired the first to know is who makes its user.
+fn expired_certificate() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let versions = [TlsVersion::Tls12, TlsVersion::Tls13];
+    let plan = plan(NEWEST, Mode::KraftCombined, 1);
+    let mut plan = secured(plan, Protocol::Ssl, None, &versions, Protocol::Plaintext);
+    let key = rcgen::KeyPair::generate()?;
+    let mut leaf = rcgen::CertificateParams::new(vec!["localhost".to_owned()])?;
+    leaf.not_before = rcgen::date_time_ymd(2019, 1, 1);
+    leaf.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let certificate = leaf.self_signed(&key)?.pem();
+    for (setting, value) in
+        [("type", "PEM".to_owned()), ("certificate.chain", certificate), ("key", key.serialize_pem())]
+    {
+        plan.config.insert(format!("listener.name.clients.ssl.keystore.{setting}"), value);
+    }
+    let told = scene.start(&plan).err().ok_or("it was let in")?.to_string();
+    let sentence = "the broker's certificate, or one it rests on, expired ";
+    ensure(told.contains(sentence), format!("{told:?} does not say {sentence:?}"))
 }
 
 /// Some certificate to trust.

@@ -46,6 +46,7 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
         let (per_s, limit, is_throttled) = read(&runs);
         assert_eq!(limit.named, LimitKind::Quota, "{limit:?}");
         assert!(is_throttled, "the caveat too: {said:?}");
+        assert!(said.stdout.contains("Clients that brokers throttled"), "{}", said.stdout);
         carried.push(per_s);
     }
     ended(&place.start(place.command(&["cluster", "down", "capped"])).wait(RUN_DEADLINE), 0);
@@ -75,6 +76,9 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
     let Some(Value::Is(per_s)) = rate.map(|finding| finding.estimate) else { panic!("no rate: {rate:?}") };
+    let held_back = judgement.findings.iter().find(|one| one.of.to_string() == "writers.throttled_share");
+    let held_back = held_back.map(|one| one.estimate);
+    assert!(matches!(held_back, Some(Value::Is(share)) if share > 0.05), "{held_back:?}");
     assert_probed(&judgement.conclusions);
     let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),
