@@ -1,5 +1,5 @@
-//! Consumer groups in the fake cluster, by the consumer protocol (KIP-848): the broker that coordinates transactions
-//! coordinates groups too. What a group knows is in a log, so that it moves with its coordinator.
+//! Consumer groups in the fake cluster: the broker that coordinates transactions coordinates groups too. What a group knows is
+//! in a log, so that it moves with its coordinator.
 
 use super::cluster::FakeCluster;
 use crate::codec::code;
@@ -36,7 +36,9 @@ impl FakeCluster {
         let group = self.coordinator.groups.entry(request.group_id.clone()).or_default();
         let error_code = match (coordination, group.members.get(&request.member_id)) {
             (Err(error), _) => ErrorCode(error),
-            (Ok(()), None) => ErrorCode::UNKNOWN_MEMBER_ID,
+            (Ok(()), None) => {
+                group.classic.wrong_commit(&request.member_id, request.generation_id_or_member_epoch)
+            }
             (Ok(()), Some(member)) if member.epoch != request.generation_id_or_member_epoch => {
                 ErrorCode::STALE_MEMBER_EPOCH
             }
