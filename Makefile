@@ -43,7 +43,8 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
-	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- each_group perf_test java_clients
+	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- each_group perf_test java_clients a_thousand_producers bundled_smoke
+	cargo test --workspace --test null_broker -- ten_thousand
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
 	@scripts/setup.sh kafka
