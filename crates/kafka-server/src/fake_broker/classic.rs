@@ -1,23 +1,20 @@
 //! A group of the fake cluster by the classic protocol, in which one of the members assigns: answers to joins wait until all
 //! members have joined, those to syncs until the leader has said who gets what.
 
-use super::cluster::FakeCluster;
 use super::connection::{ConnId, Slot};
+use crate::codec::RequestHead;
 use crate::codec::responses::respond;
-use crate::codec::{Api, RequestHead};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    Message, m11_join_group as join, m12_heartbeat as heartbeat, m13_leave_group as leave,
-    m14_sync_group as sync,
+    Message, m11_join_group as join, m13_leave_group as leave, m14_sync_group as sync,
 };
-use kdyno_kafka::wire::{Result, WireError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose request waits for an answer: its connection, its place there, and its header.
 pub(super) type Asker = (ConnId, Slot, RequestHead);
 
 /// An answer, where it goes.
-type Told = (ConnId, Slot, Vec<u8>);
+pub(super) type Told = (ConnId, Slot, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
@@ -49,62 +46,8 @@ struct ClassicMember {
     assignment: Vec<u8>,
 }
 
-impl FakeCluster {
-    /// Hears a member by the classic protocol, and tells it and others what there is to tell by then.
-    ///
-    /// # Errors
-    /// The body is not what its header promised.
-    pub(super) fn hear_classic(&mut self, broker: i32, asker: Asker, body: &[u8]) -> Result<()> {
-        let (.., head) = asker;
-        let refused = self.not_coordinating(broker).err().map(ErrorCode);
-        let groups = &mut self.coordinator.groups;
-        let told = match head.api {
-            Api::JoinGroup => {
-                let request = join::Request::decode(body, head.version)?;
-                match refused {
-                    Some(error_code) => {
-                        vec![told(asker, &join::Response { error_code, ..Default::default() })]
-                    }
-                    None => groups.entry(request.group_id.clone()).or_default().classic.join(asker, request),
-                }
-            }
-            Api::SyncGroup => {
-                let request = sync::Request::decode(body, head.version)?;
-                match refused {
-                    Some(error_code) => {
-                        vec![told(asker, &sync::Response { error_code, ..Default::default() })]
-                    }
-                    None => groups.entry(request.group_id.clone()).or_default().classic.sync(asker, request),
-                }
-            }
-            Api::Heartbeat => {
-                let request = heartbeat::Request::decode(body, head.version)?;
-                let group = &groups.entry(request.group_id).or_default().classic;
-                let known = || group.wrong(&request.member_id, request.generation_id);
-                let error_code = refused.unwrap_or_else(known);
-                vec![told(asker, &heartbeat::Response { error_code, ..Default::default() })]
-            }
-            Api::LeaveGroup => {
-                let request = leave::Request::decode(body, head.version)?;
-                match refused {
-                    Some(error_code) => {
-                        vec![told(asker, &leave::Response { error_code, ..Default::default() })]
-                    }
-                    None => {
-                        groups.entry(request.group_id.clone()).or_default().classic.leave(asker, &request)
-                    }
-                }
-            }
-            _ => return Err(WireError::Invalid("such requests are served elsewhere")),
-        };
-        for (conn, slot, bytes) in told {
-            self.answer(conn, slot, bytes);
-        }
-        Ok(())
-    }
-}
-
-fn told((conn, slot, head): Asker, response: &impl Message) -> Told {
+/// An answer to who waits for it.
+pub(super) fn told((conn, slot, head): Asker, response: &impl Message) -> Told {
     let mut bytes = Vec::new();
     respond(&mut bytes, &head, response);
     (conn, slot, bytes)
@@ -121,7 +64,8 @@ impl ClassicGroup {
         }
     }
 
-    fn wrong(&self, member_id: &str, generation: i32) -> ErrorCode {
+    /// What is wrong with a request of this member and generation.
+    pub(super) fn wrong(&self, member_id: &str, generation: i32) -> ErrorCode {
         match self.members.get(member_id) {
             None => ErrorCode::UNKNOWN_MEMBER_ID,
             Some(_) if generation != self.generation => ErrorCode::ILLEGAL_GENERATION,
@@ -130,7 +74,8 @@ impl ClassicGroup {
         }
     }
 
-    fn join(&mut self, asker: Asker, request: join::Request) -> Vec<Told> {
+    /// A member joins, or joins again.
+    pub(super) fn join(&mut self, asker: Asker, request: join::Request) -> Vec<Told> {
         let refused = |error_code, member_id| {
             vec![told(asker, &join::Response { error_code, member_id, ..Default::default() })]
         };
@@ -194,7 +139,8 @@ impl ClassicGroup {
         answered.collect()
     }
 
-    fn sync(&mut self, asker: Asker, request: sync::Request) -> Vec<Told> {
+    /// A member asks for its share; the leader says who gets what.
+    pub(super) fn sync(&mut self, asker: Asker, request: sync::Request) -> Vec<Told> {
         let error_code = self.wrong(&request.member_id, request.generation_id);
         if error_code.is_error() {
             return vec![told(asker, &sync::Response { error_code, ..Default::default() })];
@@ -220,7 +166,8 @@ impl ClassicGroup {
         answered.collect()
     }
 
-    fn leave(&mut self, asker: Asker, request: &leave::Request) -> Vec<Told> {
+    /// Members leave.
+    pub(super) fn leave(&mut self, asker: Asker, request: &leave::Request) -> Vec<Told> {
         let mut members = Vec::new();
         let before = self.members.len();
         for one in &request.members {
