@@ -105,7 +105,9 @@ fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
     }
     let _turn = alone();
     let place = Place::new();
-    let late = bundled(&place, &["catch-up", "--profile", "smoke"]);
+    // At rates that brokers carry whose JVMs have just started, however busy the machine is.
+    let rates = ["--set", "rate=1k/s", "--set", "backlog=2k/s"];
+    let late = bundled(&place, &[&["catch-up", "--profile", "smoke"][..], &rates].concat());
     for case in 0..2 {
         assert!(figure_of(&late, case, "late.fetched_per_s") > 0.0);
         assert!(figure_of(&late, case, "late.caught_up") > 0.0);
