@@ -1,5 +1,8 @@
 //! One real local broker for benchmarks, started by kdyno, and Kafka's own tools from its jars.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -105,11 +108,6 @@ impl Broker {
         Ok(())
     }
 
-    /// What `kdyno cluster` calls it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// `host:port`.
     pub fn bootstrap(&self) -> &str {
         &self.bootstrap
@@ -118,6 +116,24 @@ impl Broker {
     /// The first broker's process.
     pub fn pid(&self) -> u32 {
         self.pids[0]
+    }
+
+    /// What `kdyno cluster` calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes a target file for this cluster, with what `change` makes of what `kdyno cluster target` says.
+    pub fn write_target(
+        &self,
+        path: &Path,
+        change: impl FnOnce(&str) -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        let printed = measured(Command::new(&self.kdyno).args(["cluster", "target", &self.name]))?;
+        let text = change(&printed.stdout)?;
+        // Target files may hold secrets: others must not read them.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(file.write_all(text.as_bytes())?)
     }
 
     /// CPU of all brokers so far.

@@ -3,11 +3,9 @@
 
 use std::process::Command;
 
-use anyhow::Context;
-use serde_json::Value;
-
 use super::load::{Load, Outcome};
 use super::process::words;
+use super::runs::{document, figure};
 use super::seal::SUITES;
 use super::sender::null_broker;
 use super::setup::Setup;
@@ -168,12 +166,8 @@ fn real(bench: &Setup) -> anyhow::Result<()> {
     let mut figures: [Series; FIGURES.len()] = Default::default();
     for round in 0..bench.options.rounds {
         let mut command = Command::new(&bench.kdyno);
-        command.arg("run").arg(&file).args(["--share", "--yes", "--json", "--no-progress"]);
-        command.arg("--out").arg(folder.path().join(round.to_string()));
-        // Figures that are invalid on a small machine are figures all the same: 6.
-        let output = command.output().with_context(|| format!("cannot start {}", words(&command)))?;
-        let document: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("{}: {}", words(&command), String::from_utf8_lossy(&output.stderr)))?;
+        command.arg("run").arg(&file).arg("--out").arg(folder.path().join(round.to_string()));
+        let document = document(&mut command)?;
         for ((address, unit), series) in FIGURES.iter().zip(&mut figures) {
             series.push(figure(&document, address)? / unit);
         }
@@ -184,15 +178,4 @@ fn real(bench: &Setup) -> anyhow::Result<()> {
     }
     print!("{table}");
     Ok(())
-}
-
-/// The value of a case's finding.
-fn figure(document: &Value, address: &str) -> anyhow::Result<f64> {
-    let is_it = |finding: &&Value| {
-        let own = |name: &str| finding[name].as_str().unwrap_or_default();
-        finding["scope"]["kind"] == "case" && format!("{}.{}", own("subject"), own("metric")) == address
-    };
-    let findings = document["findings"].as_array().context("a document without findings")?;
-    let value = findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64());
-    value.with_context(|| format!("the run has no {address}"))
 }

@@ -10,6 +10,7 @@ mod codecs;
 pub mod constant;
 mod consumers;
 mod drop_in;
+mod end_to_end;
 mod evidence;
 mod floor;
 mod java_driver;
@@ -22,6 +23,7 @@ mod peers;
 pub mod pipe;
 pub mod process;
 mod producers;
+mod runs;
 pub mod seal;
 pub mod sender;
 pub mod setup;
@@ -54,6 +56,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
+    ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
     ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),

@@ -9,6 +9,7 @@ mod five_seconds;
 mod fixture;
 mod health;
 mod java;
+mod lag;
 mod limit;
 mod live;
 mod live_metrics;

@@ -89,6 +89,10 @@ pub(crate) enum Api {
     OffsetCommit,
     OffsetFetch,
     FindCoordinator,
+    JoinGroup,
+    Heartbeat,
+    LeaveGroup,
+    SyncGroup,
     ApiVersions,
     CreateTopics,
     DeleteTopics,
@@ -101,7 +105,7 @@ pub(crate) enum Api {
 
 impl Api {
     /// All of them, by ascending key.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Produce,
         Self::Fetch,
         Self::ListOffsets,
@@ -109,6 +113,10 @@ impl Api {
         Self::OffsetCommit,
         Self::OffsetFetch,
         Self::FindCoordinator,
+        Self::JoinGroup,
+        Self::Heartbeat,
+        Self::LeaveGroup,
+        Self::SyncGroup,
         Self::ApiVersions,
         Self::CreateTopics,
         Self::DeleteTopics,
@@ -128,6 +136,10 @@ impl Api {
             Self::Metadata => messages::m03_metadata::API,
             Self::OffsetCommit => messages::m08_offset_commit::API,
             Self::OffsetFetch => messages::m09_offset_fetch::API,
+            Self::JoinGroup => messages::m11_join_group::API,
+            Self::Heartbeat => messages::m12_heartbeat::API,
+            Self::LeaveGroup => messages::m13_leave_group::API,
+            Self::SyncGroup => messages::m14_sync_group::API,
             Self::ApiVersions => messages::m18_api_versions::API,
             Self::CreateTopics => messages::m19_create_topics::API,
             Self::DeleteTopics => messages::m20_delete_topics::API,
@@ -152,9 +164,13 @@ impl Api {
             Self::Fetch => (4, 17),
             Self::Metadata => (0, 13),
             Self::EndTxn => (0, 5),
-            // Those in which a member by the consumer protocol commits and asks for offsets.
+            // Those in which members by either protocol commit and ask for offsets.
             Self::OffsetCommit => (9, 9),
             Self::OffsetFetch => (9, 9),
+            Self::JoinGroup => (9, 9),
+            Self::Heartbeat => (4, 4),
+            Self::LeaveGroup => (5, 5),
+            Self::SyncGroup => (5, 5),
             Self::ConsumerGroupHeartbeat => (0, 1),
             other => other.versions(),
         }
@@ -176,7 +192,14 @@ impl Api {
             Self::AddPartitionsToTxn => (0, 3),
             Self::EndTxn => (0, 4),
             Self::DescribeConfigs => (1, 4),
-            Self::OffsetCommit | Self::OffsetFetch | Self::ConsumerGroupHeartbeat => (0, -1),
+            // Groups.
+            Self::OffsetCommit
+            | Self::OffsetFetch
+            | Self::JoinGroup
+            | Self::Heartbeat
+            | Self::LeaveGroup
+            | Self::SyncGroup
+            | Self::ConsumerGroupHeartbeat => (0, -1),
         }
     }
 

@@ -74,6 +74,9 @@ impl FakeCluster {
                 }
                 respond(out, &head, &response);
             }
+            Api::JoinGroup | Api::SyncGroup | Api::Heartbeat | Api::LeaveGroup => {
+                return self.hear_classic(broker, (conn, slot, head), body);
+            }
             _ => self.coordinate(broker, &head, body, out)?,
         }
         self.answer(conn, slot, bytes);

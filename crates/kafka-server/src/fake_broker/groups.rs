@@ -1,12 +1,16 @@
-//! Consumer groups in the fake cluster, by the consumer protocol (KIP-848): the broker that coordinates transactions
-//! coordinates groups too. What a group knows is in a log, so that it moves with its coordinator.
+//! Consumer groups in the fake cluster: the broker that coordinates transactions coordinates groups too. What a group knows is
+//! in a log, so that it moves with its coordinator.
 
+use super::classic::{Asker, told};
 use super::cluster::FakeCluster;
-use crate::codec::code;
+use crate::codec::{Api, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    m08_offset_commit as commit, m09_offset_fetch as fetch, m68_consumer_group_heartbeat as heartbeat,
+    Message as _, m08_offset_commit as commit, m09_offset_fetch as fetch, m11_join_group as join_group,
+    m12_heartbeat as classic_heartbeat, m13_leave_group as leave_group, m14_sync_group as sync_group,
+    m68_consumer_group_heartbeat as heartbeat,
 };
+use kdyno_kafka::wire::{Result, WireError};
 use std::collections::BTreeMap;
 
 impl FakeCluster {
@@ -36,7 +40,9 @@ impl FakeCluster {
         let group = self.coordinator.groups.entry(request.group_id.clone()).or_default();
         let error_code = match (coordination, group.members.get(&request.member_id)) {
             (Err(error), _) => ErrorCode(error),
-            (Ok(()), None) => ErrorCode::UNKNOWN_MEMBER_ID,
+            (Ok(()), None) => {
+                group.classic.wrong_commit(&request.member_id, request.generation_id_or_member_epoch)
+            }
             (Ok(()), Some(member)) if member.epoch != request.generation_id_or_member_epoch => {
                 ErrorCode::STALE_MEMBER_EPOCH
             }
@@ -85,5 +91,58 @@ impl FakeCluster {
         };
         let groups = request.groups.iter().map(group).collect();
         fetch::Response { groups, ..Default::default() }
+    }
+
+    /// Hears a member by the classic protocol, and tells it and others what there is to tell by then.
+    ///
+    /// # Errors
+    /// The body is not what its header promised.
+    pub(super) fn hear_classic(&mut self, broker: i32, asker: Asker, body: &[u8]) -> Result<()> {
+        let (.., head) = asker;
+        let refused = self.not_coordinating(broker).err().map(ErrorCode);
+        let groups = &mut self.coordinator.groups;
+        let told = match head.api {
+            Api::JoinGroup => {
+                let request = join_group::Request::decode(body, head.version)?;
+                match refused {
+                    Some(error_code) => {
+                        vec![told(asker, &join_group::Response { error_code, ..Default::default() })]
+                    }
+                    None => groups.entry(request.group_id.clone()).or_default().classic.join(asker, request),
+                }
+            }
+            Api::SyncGroup => {
+                let request = sync_group::Request::decode(body, head.version)?;
+                match refused {
+                    Some(error_code) => {
+                        vec![told(asker, &sync_group::Response { error_code, ..Default::default() })]
+                    }
+                    None => groups.entry(request.group_id.clone()).or_default().classic.sync(asker, request),
+                }
+            }
+            Api::Heartbeat => {
+                let request = classic_heartbeat::Request::decode(body, head.version)?;
+                let group = &groups.entry(request.group_id).or_default().classic;
+                let known = || group.wrong(&request.member_id, request.generation_id);
+                let error_code = refused.unwrap_or_else(known);
+                vec![told(asker, &classic_heartbeat::Response { error_code, ..Default::default() })]
+            }
+            Api::LeaveGroup => {
+                let request = leave_group::Request::decode(body, head.version)?;
+                match refused {
+                    Some(error_code) => {
+                        vec![told(asker, &leave_group::Response { error_code, ..Default::default() })]
+                    }
+                    None => {
+                        groups.entry(request.group_id.clone()).or_default().classic.leave(asker, &request)
+                    }
+                }
+            }
+            _ => return Err(WireError::Invalid("such requests are served elsewhere")),
+        };
+        for (conn, slot, bytes) in told {
+            self.answer(conn, slot, bytes);
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! A group of the fake cluster: who is in it, and who has which partitions, by the consumer protocol (KIP-848).
 
+use super::classic::ClassicGroup;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::m68_consumer_group_heartbeat as heartbeat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub(super) struct Group {
     pub(super) members: BTreeMap<String, Member>,
     /// Next offset by topic and partition.
     pub(super) offsets: BTreeMap<(String, i32), i64>,
+    /// Its members, where they are by the classic protocol.
+    pub(super) classic: ClassicGroup,
 }
 
 /// A member of a group.

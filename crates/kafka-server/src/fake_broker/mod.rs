@@ -6,12 +6,12 @@
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
 //! What is simpler than in a real broker: replicas are names only (everything is in sync at once), markers of
-//! transactions are written at once, groups are of the consumer protocol (KIP-848) and one topic alone and wait for ever for
-//! a member that died, a request that follows another on its connection is worked on before that one is answered (its
+//! transactions are written at once, groups read one topic alone and wait for ever for a member that died, a request that follows another on its connection is worked on before that one is answered (its
 //! answer still waits).
 
 mod actions;
 mod answers;
+mod classic;
 mod cluster;
 mod connection;
 mod coordinator;

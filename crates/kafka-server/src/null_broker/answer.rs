@@ -132,7 +132,13 @@ pub(super) fn answer(
             respond(out, head, &m26_end_txn::Response::default());
         }
         Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
-        Api::OffsetCommit | Api::OffsetFetch | Api::ConsumerGroupHeartbeat => {
+        Api::OffsetCommit
+        | Api::OffsetFetch
+        | Api::JoinGroup
+        | Api::Heartbeat
+        | Api::LeaveGroup
+        | Api::SyncGroup
+        | Api::ConsumerGroupHeartbeat => {
             return Err(WireError::Invalid("a null broker keeps no groups"));
         }
     }

@@ -4,6 +4,7 @@
 mod common;
 mod denied;
 mod java;
+mod many_clients;
 mod metrics;
 mod producer_perf_test;
 mod quick;

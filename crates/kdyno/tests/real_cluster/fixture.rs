@@ -2,6 +2,7 @@
 
 pub use crate::common::ran;
 use crate::common::{Place, QUICKLY, Running, Said};
+use kdyno_kafka::admin::Admin;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::StreamTotals;
 use kdyno_store::RunFile;
@@ -140,18 +141,48 @@ fn broker(place: &Place) -> (Vec<String>, String) {
     (line, jars)
 }
 
+/// Where the settings of a broker that runs here lie, and its process.
+pub fn settings_of(place: &Place, broker: u32) -> (String, u32) {
+    let (processes, file) = (place.processes(0), format!("/broker-{broker}/server.properties"));
+    let of = |(pid, line): &(u32, String)| {
+        let path = line.split_whitespace().find(|word| word.ends_with(&file))?;
+        Some((path.to_owned(), *pid))
+    };
+    processes.iter().find_map(of).unwrap_or_else(|| panic!("no broker {broker} among {processes:?}"))
+}
+
+/// An admin client of the brokers that run here. Kafka's own tools would still be starting on a busy host when the load is
+/// over.
+pub fn admin(place: &Place) -> Admin {
+    Admin::connect(&[address(place)], "test", QUICKLY).expect("a broker")
+}
+
+/// Where the first broker that runs here is reached.
+pub fn address(place: &Place) -> String {
+    let (settings, _) = settings_of(place, 0);
+    let settings = std::fs::read_to_string(settings).expect("the settings of a broker");
+    let listeners = settings.lines().find_map(|line| line.strip_prefix("advertised.listeners="));
+    let address = listeners.and_then(|all| all.split(',').next()?.split("//").nth(1));
+    address.expect("an address").to_owned()
+}
+
 /// The folder of the Kafka of a broker that runs here.
 pub fn kafka_home(place: &Place) -> String {
     let (_, jars) = broker(place);
     jars.strip_suffix("/libs/*").expect("the jars of a folder").to_owned()
 }
 
-/// One of Kafka's own tools, from the jars of a broker that runs here.
+/// One of Kafka's own tools, from the jars of a broker that runs here, to its end.
 pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
+    start_kafka_tool(place, class, args).wait(QUICKLY)
+}
+
+/// The same, which goes on.
+pub fn start_kafka_tool<'a>(place: &'a Place, class: &str, args: &[&str]) -> Running<'a> {
     let (line, jars) = broker(place);
     let mut tool = Command::new(&line[0]);
     tool.args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
-    place.start(tool).wait(QUICKLY)
+    place.start(tool)
 }
 
 pub fn ended(said: &Said, code: i32) {

@@ -3,9 +3,9 @@
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, signal};
 use crate::fixture::{
-    caveats, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals,
+    address, admin, caveats, event_kinds, evidences, figure, figure_of, is_matrix, ran, settings_of,
+    start_kafka_tool, start_scenario, totals,
 };
-use kdyno_kafka::admin::Admin;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
 use rustix::process::Signal;
@@ -47,7 +47,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
     let _turn = beside_others();
     let place = Place::new();
     let few = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: newest, protocol: consumer}\n";
-    let more = "  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
+    let more = "  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
     let cases = if is_matrix() { format!("{few}{more}") } else { few.to_owned() };
     let readers = "  readers: {consume: perf, clients: 3, group: billing, client: {group.protocol: $protocol, auto.commit.interval.ms: 1000}}\n  \
                    audit: {consume: perf, clients: 2, group: audit, client: {partition.assignment.strategy: cooperative-sticky}}\n";
@@ -55,7 +55,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
     ran(&said);
     let document = place.show();
     let all = evidences(&place);
-    assert_eq!(all.len(), if is_matrix() { 6 } else { 2 });
+    assert_eq!(all.len(), if is_matrix() { 7 } else { 2 });
     for (case, evidence) in all.iter().enumerate() {
         for item in ["readers", "audit"] {
             assert_conserved(evidence, item);
@@ -79,27 +79,47 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
     place.expect_no_processes();
 }
 
+/// Two readers are there from the beginning, two guests of their group come in the middle and go again: by a cooperative assignor,
+/// and where the brokers assign.
 #[test]
-fn members_come_and_go_and_every_record_is_handed_over() {
+fn members_come_and_go_and_each_group_is_handed_every_record() {
     let _turn = beside_others();
+    let few = "cases:\n  - {kafka: 4.1.1}\n";
+    let more = "  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: newest}\n";
+    let cases = if is_matrix() { format!("{few}{more}") } else { few.to_owned() };
+    let client = "partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500";
+    members_come_and_go(&cases, QUICKLY_JOINED, client);
+    if is_matrix() {
+        let quickly_told = "config: {group.consumer.heartbeat.interval.ms: 500, group.consumer.min.heartbeat.interval.ms: 500}";
+        let cases = "cases:\n  - {kafka: 4.1.1}\n  - {kafka: newest}\n";
+        members_come_and_go(cases, quickly_told, "group.protocol: consumer");
+    }
+}
+
+fn members_come_and_go(cases: &str, system: &str, client: &str) {
     let place = Place::new();
-    let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
+    let client = format!("client: {{{client}, auto.commit.interval.ms: 1000}}");
     let readers = format!(
         "  readers: {{consume: perf, clients: 2, group: g, {client}}}\n  \
          guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, work: 1ms, {client}}}\n"
     );
-    let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
+    let text = scenario(cases, system, &readers).replace("measure: 6s", "measure: 10s");
     ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
     let document = place.show();
-    assert!(figure(&document, "readers.rebalances") >= 2.0, "one as they came, one as they went");
-    assert!(figure(&document, "readers.rebalance.max") > 0.0);
     assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
     let all = evidences(&place);
-    let [read, guests, written] =
-        ["readers", "guests", "writers"].map(|item| totals(&all[0], item).counts.clone());
-    assert!(guests.fetched > 0, "{guests:?}");
-    let handed_over = read.fetched + guests.fetched - read.duplicates - guests.duplicates;
-    assert_eq!(handed_over, written.acknowledged, "{read:?} {guests:?}");
+    assert_eq!(all.len(), cases.matches("kafka:").count());
+    for (case, evidence) in all.iter().enumerate() {
+        let rebalances = figure_of(&document, case, "readers.rebalances");
+        assert!(rebalances >= 2.0, "case {case}: {rebalances}: one as they came, one as they went");
+        assert!(figure_of(&document, case, "readers.rebalance.max") > 0.0);
+        let [read, guests, written] =
+            ["readers", "guests", "writers"].map(|item| totals(evidence, item).counts.clone());
+        assert!(guests.fetched > 0, "case {case}: {guests:?}");
+        assert_eq!(written.acknowledged, written.offered, "case {case}: {written:?}");
+        let handed_over = read.fetched + guests.fetched - read.duplicates - guests.duplicates;
+        assert_eq!(handed_over, written.acknowledged, "case {case}: {read:?} {guests:?}");
+    }
     place.expect_no_processes();
 }
 
@@ -129,15 +149,19 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     let _turn = beside_others();
     let place = Place::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
-    // from `latest` the others would skip what came meanwhile, as Java's do.
-    let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {max.poll.interval.ms: 2s}}\n  \
-                   stuck: {consume: perf, clients: 1, group: g, from: earliest, work: 12s, client: {max.poll.interval.ms: 2s, max.poll.records: 1}}\n";
-    let said = start_scenario(&place, &scenario("", QUICKLY_JOINED, readers)).wait(RUN_DEADLINE);
-    ran(&said);
+    // from `latest` the others would skip what came meanwhile, as Java's do. The others learn of it by a heartbeat: often, and
+    // with room in the window, since on a busy host both come late.
+    let manner = "max.poll.interval.ms: 2s, heartbeat.interval.ms: 500";
+    let readers = format!(
+        "  readers: {{consume: perf, clients: 2, group: g, from: earliest, client: {{{manner}}}}}\n  \
+         stuck: {{consume: perf, clients: 1, group: g, from: earliest, work: 16s, client: {{{manner}, max.poll.records: 1}}}}\n"
+    );
+    let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
+    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
     let document = place.show();
     let kinds = event_kinds(&document);
     assert!(kinds.contains(&"partitions-lost".to_owned()), "{kinds:?}");
-    assert!(figure(&document, "readers.rebalances") >= 1.0);
+    assert!(figure(&document, "readers.rebalances") >= 1.0, "{}", document["timeline"]);
     assert!(figure(&document, "readers.rebalance.max") > 0.0);
     let all = evidences(&place);
     let stuck = totals(&all[0], "stuck");
@@ -147,25 +171,51 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     place.expect_no_processes();
 }
 
+/// Nobody says for a member whose process is killed that it leaves: the others get its partitions when its session is over. The
+/// load's own members end with their worker, and the run with that, so it is a consumer of Kafka's own that joins their group
+/// and is killed. It commits nothing: what it had been handed, they are handed too.
+#[test]
+fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
+    let _turn = beside_others();
+    let place = Place::new();
+    let system = "config: {group.initial.rebalance.delay.ms: 0, group.min.session.timeout.ms: 1000}";
+    let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}}\n";
+    let text = scenario("", system, readers).replace("measure: 6s", "measure: 30s");
+    let mut running = start_scenario(&place, &text);
+    running.wait_for("· measure");
+    let topics = admin(&place).topics(None).expect("the topics");
+    let topic = &topics.iter().find(|topic| topic.name.contains("-perf-")).expect("the load's topic").name;
+    // Groups are named as topics are.
+    let group = topic.replace("-perf-", "-g-");
+    let bootstrap = address(&place);
+    let mut args = vec!["--bootstrap-server", &bootstrap, "--topic", topic, "--group", &group];
+    for property in [
+        "partition.assignment.strategy=org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+        "enable.auto.commit=false",
+        "auto.offset.reset=earliest",
+        "session.timeout.ms=2000",
+        "heartbeat.interval.ms=500",
+    ] {
+        args.extend(["--consumer-property", property]);
+    }
+    let mut java = start_kafka_tool(&place, "org.apache.kafka.tools.consumer.ConsoleConsumer", &args);
+    java.wait_for_line();
+    java.signal(Signal::KILL);
+    assert_eq!(java.wait(QUICKLY).code, None, "killed");
+    ran(&running.wait(RUN_DEADLINE));
+    let document = place.show();
+    let rebalances = figure(&document, "readers.rebalances");
+    assert!(rebalances >= 2.0, "{rebalances}: one as it came, one as its session was over");
+    assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
+    assert_conserved(&evidences(&place)[0], "readers");
+    place.expect_no_processes();
+}
+
 /// The process that leads the one partition of the offsets topic.
 fn coordinator(place: &Place) -> u32 {
-    let processes = place.processes(0);
-    let broker = |name: &str| {
-        let file = format!("/{name}/server.properties");
-        let of = |(pid, line): &(u32, String)| {
-            let path = line.split_whitespace().find(|word| word.ends_with(&file))?;
-            Some((*pid, path.to_owned()))
-        };
-        processes.iter().find_map(of).unwrap_or_else(|| panic!("no {name} among {processes:?}"))
-    };
-    let (_, settings) = broker("broker-0");
-    let settings = std::fs::read_to_string(settings).expect("the settings of a broker");
-    let listeners = settings.lines().find_map(|line| line.strip_prefix("advertised.listeners="));
-    let address = listeners.and_then(|all| all.split(',').next()?.split("//").nth(1)).expect("an address");
-    // Kafka's own tool would still be starting on a busy host when the load is over.
-    let mut admin = Admin::connect(&[address.to_owned()], "test", QUICKLY).expect("a broker");
-    let topics = admin.topics(Some(&["__consumer_offsets"])).expect("its topics");
-    broker(&format!("broker-{}", topics[0].partitions[0].leader)).0
+    let topics = admin(place).topics(Some(&["__consumer_offsets"])).expect("its topics");
+    let leader = u32::try_from(topics[0].partitions[0].leader).expect("a leader");
+    settings_of(place, leader).1
 }
 
 #[test]

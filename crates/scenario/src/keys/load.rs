@@ -199,6 +199,9 @@ pub static ZIPF_WORK: Section = section(
     ],
 );
 
+/// Its consumer begins at the log's end and stops where it is: of a probe that came or went, records under way would be missing.
+const A_PROBE_STAYS: &str = "a probe is there from the beginning of the load to its end";
+
 /// A load item that probes.
 pub static END_TO_END: Section = Section {
     name: "end_to_end item",
@@ -217,9 +220,9 @@ pub static END_TO_END: Section = Section {
     ],
     later: &[
         ("client", "a probe has clients of kdyno's own, with settings of its own"),
-        ("at", "a probe is there from the beginning of the load to its end"),
-        ("after", "a probe is there from the beginning of the load to its end"),
-        ("until", "a probe is there from the beginning of the load to its end"),
+        ("at", A_PROBE_STAYS),
+        ("after", A_PROBE_STAYS),
+        ("until", A_PROBE_STAYS),
     ],
     open: false,
 };

@@ -1,6 +1,5 @@
 //! Runs of the program that are kept, so that what was measured is not measured again.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,12 +53,8 @@ impl Place {
 
     /// A target file of a standing cluster that allows whatever is done here.
     pub fn target(&self, broker: &Broker) -> anyhow::Result<PathBuf> {
-        let printed = measured(Command::new(&self.bench.kdyno).args(["cluster", "target", broker.name()]))?;
-        let text = allowed(&printed.stdout)?;
         let path = self.folder_of("targets")?.join(format!("{}.yaml", broker.name()));
-        let mut file = std::fs::OpenOptions::new();
-        let mut file = file.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        broker.write_target(&path, allowed)?;
         Ok(path)
     }
 }

@@ -2,8 +2,6 @@
 //! same settings and the same rate, one real broker. What a codec costs and saves hangs on it.
 
 use std::fmt::Write as _;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,7 +9,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 use super::broker::Broker;
-use super::process::{measured, words};
+use super::process::words;
 use super::setup::Setup;
 use super::stats::{Series, Table};
 
@@ -117,10 +115,11 @@ impl Terms<'_> {
     }
 
     fn kdyno(&self, topic: &str) -> anyhow::Result<Command> {
-        let target =
-            measured(Command::new(&self.bench.kdyno).args(["cluster", "target", self.broker.name()]))?;
-        let target = target.stdout.replace("allow: [", "allow: [existing-topics, ");
-        let target = format!("{target}topics: {{perf: {topic}}}\n");
+        let path = self.folder.join("target.yaml");
+        self.broker.write_target(&path, |target| {
+            let target = target.replace("allow: [", "allow: [existing-topics, ");
+            Ok(format!("{target}topics: {{perf: {topic}}}\n"))
+        })?;
         let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
         let scenario = format!(
             "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
@@ -131,10 +130,6 @@ impl Terms<'_> {
             self.seconds() - 1
         );
         std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
-        let path = self.folder.join("target.yaml");
-        std::fs::write(&path, target)?;
-        // Target files may hold secrets: others must not read them.
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let mut command = Command::new(&self.bench.kdyno);
         command.arg("run").arg(self.folder.join("codecs.yaml")).arg("--target").arg(path).arg("--yes");
         command.current_dir(self.folder);

@@ -2,7 +2,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{caveats, ended, figure_of, ran};
+use crate::fixture::{caveats, ended, figure_of, is_matrix, ran};
 use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
@@ -94,5 +94,39 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
         let published = document["published"]["rows"][row]["values"]["writers.acked_per_s"].as_f64();
         let rate = published.expect("a published rate") as u64;
         assert!(printed.contains(&format!("{},{:03}/s", rate / 1000, rate % 1000)), "{rate}: {table}");
+    }
+}
+
+/// Of the full table: scenarios that no other test runs whole.
+#[test]
+fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
+    if !is_matrix() {
+        return;
+    }
+    let _turn = alone();
+    let place = Place::new();
+    // At rates that brokers carry whose JVMs have just started, however busy the machine is.
+    let rates = ["--set", "rate=1k/s", "--set", "backlog=2k/s"];
+    let late = bundled(&place, &[&["catch-up", "--profile", "smoke"][..], &rates].concat());
+    for case in 0..2 {
+        assert!(figure_of(&late, case, "late.fetched_per_s") > 0.0);
+        assert!(figure_of(&late, case, "late.caught_up") > 0.0);
+        assert_eq!(figure_of(&late, case, "writers.failed"), 0.0);
+    }
+    let backlog = |case| figure_of(&late, case, "late.fetched_per_s");
+    assert!(
+        backlog(1) > backlog(0),
+        "they read what was there before they came: {} {}",
+        backlog(1),
+        backlog(0)
+    );
+
+    let place = Place::new();
+    let fast = bundled(&place, &["reports/ibm-fast", "--profile", "smoke"]);
+    assert_eq!(fast["cases"].as_array().map(Vec::len), Some(2), "secured and not");
+    for case in 0..2 {
+        assert!(figure_of(&fast, case, "writers.acked_per_s") > 0.0);
+        assert!(figure_of(&fast, case, "readers.fetched_per_s") > 0.0);
+        assert_eq!(figure_of(&fast, case, "writers.failed"), 0.0);
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{figure, ran, start_scenario};
+use crate::fixture::{admin, figure, ran, start_scenario};
+use kdyno_kafka::admin::OffsetAt;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
 use kdyno_store::RunFile;
+use std::collections::BTreeMap;
 
 const SCENARIO: &str = "\
 kdyno: 1
@@ -26,8 +28,10 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
     let _turn = alone();
     let place = Place::new();
-    let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
-    ran(&said);
+    let mut running = start_scenario(&place, SCENARIO);
+    running.wait_for("· measure");
+    every_leader_has_a_share_of_the_probe(&place);
+    ran(&running.wait(RUN_DEADLINE));
     place.expect_no_processes();
     let document = place.show();
     for item in ["readers", "probe"] {
@@ -69,4 +73,25 @@ fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
         assert_eq!(sum(Timing::EndToEnd), sum(Timing::UntilFetched) + sum(Timing::HandOver));
         assert_eq!(sum(Timing::EndToEndBelowZero) + sum(Timing::UntilFetchedBelowZero), 0, "one clock");
     }
+}
+
+/// Each of the two brokers leads a partition of the probe's topic, and its records go to both in turn.
+fn every_leader_has_a_share_of_the_probe(place: &Place) {
+    const RECORDS: i64 = 100;
+    let mut admin = admin(place);
+    let topics = admin.topics(None).expect("the topics");
+    let probes = topics.iter().find(|topic| topic.name.contains("probes")).expect("the probe's topic");
+    // Once the load is over the cluster goes, and it is asked in vain.
+    let mut of_leader = BTreeMap::new();
+    while of_leader.len() < 2 || of_leader.values().any(|records| *records < RECORDS) {
+        let ends = admin.list_offsets(&probes.name, OffsetAt::Latest).expect("the ends of its partitions");
+        of_leader.clear();
+        for partition in &probes.partitions {
+            *of_leader.entry(partition.leader).or_insert(0) += ends[&partition.id];
+        }
+        assert_eq!(of_leader.len(), 2, "{of_leader:?}");
+    }
+    let (least, most) = (of_leader.values().min().copied(), of_leader.values().max().copied());
+    let apart = most.zip(least).map(|(most, least)| most - least);
+    assert!(apart.is_some_and(|apart| apart <= RECORDS / 2), "{of_leader:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{event_kinds, figure, ran, start_scenario};
+use crate::fixture::{event_kinds, evidences, figure, is_matrix, ran, start_scenario, totals};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
 use kdyno_store::RunFile;
@@ -69,6 +69,46 @@ fn clients_come_and_go_beside_hundreds_of_others() {
         let connects = rows().find(|row| row.grain == Grain::Phase && row.phase == phase);
         let connects = connects.and_then(|row| row.histograms.get(&Timing::Connect));
         assert!(connects.is_some(), "{name}: {clients} clients connected in {phase}");
+    }
+    place.expect_no_processes();
+}
+
+/// 1,000 producers and 500 consumers, each with connections of its own.
+const THOUSANDS: &str = "\
+kdyno: 1
+id: thousands
+question: Does it work?
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 1GiB}}
+topics: {perf: {partitions: 500, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 1000, rate: 5k/s, value: 100B}
+  readers: {consume: perf, clients: 500}
+phases: {warmup: 5s, condition: none, measure: 20s, drain: 60s}
+show: {columns: [writers.acked_per_s, readers.fetched_per_s, writers.connect.max, readers.connect.max]}
+";
+
+/// Of the full table, since it takes minutes.
+#[test]
+fn a_thousand_producers_and_five_hundred_consumers_lose_nothing() {
+    if !is_matrix() {
+        return;
+    }
+    let _turn = alone();
+    let place = Place::new();
+    ran(&start_scenario(&place, THOUSANDS).wait(2 * RUN_DEADLINE));
+    let document = place.show();
+    let evidence = &evidences(&place)[0];
+    let (written, read) = (&totals(evidence, "writers").counts, &totals(evidence, "readers").counts);
+    assert!(written.offered > 100_000, "{written:?}");
+    assert!(written.failed.is_empty() && written.unresolved == 0, "{written:?}");
+    assert_eq!((written.acknowledged, read.fetched), (written.offered, written.offered));
+    for (item, clients) in [("writers", 1000), ("readers", 500)] {
+        assert_eq!(totals(evidence, item).clients.len(), clients);
+        assert!(
+            totals(evidence, item).clients.iter().all(|client| client.records > 0),
+            "{item}: each had its share"
+        );
+        assert!(figure(&document, &format!("{item}.connect.max")) > 0.0);
     }
     place.expect_no_processes();
 }

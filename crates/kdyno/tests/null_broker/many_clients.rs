@@ -1,0 +1,42 @@
+//! Ten thousand clients of one worker, each with a connection of its own.
+
+use crate::common::{Place, RUN_DEADLINE, ran};
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: ten-thousand
+question: Does it work?
+system: {kafka: null-broker}
+topics: {perf: {partitions: 6}}
+load:
+  writers: {produce: perf, clients: 10000, rate: 10k/s, value: 100B}
+phases: {warmup: 2s, measure: 10s, drain: 60s}
+show: {columns: [writers.acked_per_s, writers.connect.max, workers.memory_rss_bytes_max]}
+";
+
+/// Most resident memory of the worker, bytes.
+const MEMORY_BYTES_MAX: f64 = 1e9;
+
+#[test]
+fn ten_thousand_clients_lose_nothing_in_less_than_a_gigabyte() {
+    let place = Place::new();
+    let scenario = place.file("many.yaml", SCENARIO);
+    let args = ["run", scenario.to_str().expect("plain path"), "--share", "--yes"];
+    ran(&place.start(place.command(&args)).wait(RUN_DEADLINE));
+    let file = kdyno_store::RunFile::open(&place.run_file()).expect("the run file");
+    let trial = file.trials().expect("its trials").remove(0);
+    let totals = file.evidence(trial.trial.id).expect("evidence").totals.remove(0);
+    let counts = &totals.counts;
+    assert_eq!(totals.clients.len(), 10_000);
+    assert!(totals.clients.iter().all(|client| client.records > 0), "each sent its share");
+    assert!(counts.offered > 90_000, "{counts:?}");
+    assert_eq!(counts.acknowledged, counts.offered, "{counts:?}");
+    let document = place.show();
+    let findings = document["findings"].as_array().expect("findings");
+    let is_memory = |finding: &&serde_json::Value| {
+        finding["subject"] == "workers" && finding["metric"] == "memory_rss_bytes_max"
+    };
+    let memory = findings.iter().find(is_memory).and_then(|finding| finding["value"].as_f64());
+    assert!(memory.is_some_and(|bytes| 1e6 < bytes && bytes < MEMORY_BYTES_MAX), "{memory:?}");
+    place.expect_no_processes();
+}

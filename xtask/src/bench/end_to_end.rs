@@ -1,0 +1,196 @@
+//! `end-to-end`: a probe of kdyno beside Kafka's own `kafka-e2e-latency`, alternated on one idle broker: values of the same
+//! size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe sends at the rate that
+//! the tool came to, and at its own default.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+
+use super::broker::Broker;
+use super::process::{measured, words};
+use super::runs::{document, figure};
+use super::setup::Setup;
+use super::stats::{Series, Table};
+
+const TOOL: &str = "org.apache.kafka.tools.EndToEndLatency";
+const VALUE_BYTES: u32 = 128;
+/// A probe's own rate, records/s.
+const LIGHT_PER_S: f64 = 200.0;
+/// Most that it may take of a core at that, percent.
+const CPU_PERCENT_MAX: f64 = 2.5;
+const NAMES: [&str; 3] = ["kafka-e2e-latency", "kdyno's probe, as many/s", "kdyno's probe, 200/s"];
+
+/// What one of them told in one round.
+struct Told {
+    per_s: f64,
+    mean_ms: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    /// Median time until a record was acknowledged; the tool does not tell it.
+    acked_p50_ms: Option<f64>,
+    cpu_percent: f64,
+}
+
+/// The last lines of Kafka's tool: average, and percentiles in whole milliseconds, rounded down.
+fn parse(stdout: &str) -> anyhow::Result<(f64, f64, f64)> {
+    let number = |before: &str| {
+        let rest = stdout.split_once(before).with_context(|| format!("no `{before}` in: {stdout}"))?.1;
+        let text = rest.split([' ', ',', '\n']).next().unwrap_or_default();
+        text.parse::<f64>().with_context(|| format!("no number behind `{before}` in: {stdout}"))
+    };
+    Ok((number("Avg latency: ")?, number("50th = ")?, number(" 99th = ")?))
+}
+
+struct Contest<'a> {
+    bench: &'a Setup,
+    broker: &'a Broker,
+    folder: &'a Path,
+}
+
+impl Contest<'_> {
+    fn tool_command(&self, topic: &str) -> Command {
+        let records = if self.bench.options.quick { "3000" } else { "20000" };
+        let mut command = self.broker.kafka_tool(TOOL);
+        command.args([self.broker.bootstrap(), topic, records, "all", &VALUE_BYTES.to_string()]);
+        command
+    }
+
+    fn tool(&self) -> anyhow::Result<Told> {
+        let topic = self.broker.topic("end-to-end", 1, 1)?;
+        let finished = measured(&mut self.tool_command(&topic))?;
+        self.broker.delete_topic(&topic)?;
+        let (mean_ms, p50_ms, p99_ms) = parse(&finished.stdout)?;
+        let cpu_percent = 100.0 * finished.cpu_s / finished.wall_s;
+        Ok(Told { per_s: 1e3 / mean_ms, mean_ms, p50_ms, p99_ms, acked_p50_ms: None, cpu_percent })
+    }
+
+    fn probe_command(&self, per_s: f64) -> anyhow::Result<Command> {
+        let (warmup, measure) = if self.bench.options.quick { (1, 3) } else { (5, 20) };
+        let scenario = format!(
+            "kdyno: 1\nid: end-to-end\nquestion: How long from end to end?\n\
+             topics: {{probes: {{partitions: 1, replicas: 1}}}}\n\
+             load: {{probe: {{end_to_end: probes, rate: {per_s:.0}/s, value: {VALUE_BYTES}B}}}}\n\
+             phases: {{warmup: {warmup}s, measure: {measure}s}}\n"
+        );
+        let file = self.folder.join("end-to-end.yaml");
+        std::fs::write(&file, scenario)?;
+        let mut command = Command::new(&self.bench.kdyno);
+        command.arg("run").arg(file).arg("--target").arg(self.folder.join("target.yaml"));
+        command.current_dir(self.folder);
+        Ok(command)
+    }
+
+    fn probe(&self, per_s: f64) -> anyhow::Result<Told> {
+        let document = document(&mut self.probe_command(per_s)?)?;
+        let ms = |address: &str| figure(&document, address).map(|ns| ns / 1e6);
+        let per_s = figure(&document, "probe.acked_per_s")?;
+        Ok(Told {
+            per_s,
+            mean_ms: ms("probe.end_to_end.mean")?,
+            p50_ms: ms("probe.end_to_end.p50")?,
+            p99_ms: ms("probe.end_to_end.p99")?,
+            acked_p50_ms: Some(ms("probe.response.p50")?),
+            cpu_percent: figure(&document, "workers.cpu_us_per_record")? * per_s / 1e4,
+        })
+    }
+}
+
+/// Figures of one of them over the rounds.
+#[derive(Default)]
+struct Figures {
+    per_s: Series,
+    mean_ms: Series,
+    p50_ms: Series,
+    p99_ms: Series,
+    acked_p50_ms: Series,
+    cpu_percent: Series,
+}
+
+impl Figures {
+    fn push(&mut self, told: &Told) {
+        self.per_s.push(told.per_s);
+        self.mean_ms.push(told.mean_ms);
+        self.p50_ms.push(told.p50_ms);
+        self.p99_ms.push(told.p99_ms);
+        if let Some(ms) = told.acked_p50_ms {
+            self.acked_p50_ms.push(ms);
+        }
+        self.cpu_percent.push(told.cpu_percent);
+    }
+}
+
+/// The benchmark.
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let broker = Broker::start(bench, "end-to-end")?;
+    broker.write_target(&folder.path().join("target.yaml"), |target| Ok(target.to_owned()))?;
+    let contest = Contest { bench, broker: &broker, folder: folder.path() };
+    println!("  each: {}", broker.as_typed(&contest.tool_command("TOPIC")));
+    println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
+    let mut figures: [Figures; NAMES.len()] = Default::default();
+    let mut tool_per_s = LIGHT_PER_S;
+    // A broker that has just started answers late: the first round, which the tool begins, tells its rate alone.
+    for round in 0..=bench.options.rounds {
+        for turn in 0..NAMES.len() {
+            let side = (round + turn) % NAMES.len();
+            let told = match side {
+                0 => contest.tool()?,
+                1 => contest.probe(tool_per_s)?,
+                _ => contest.probe(LIGHT_PER_S)?,
+            };
+            if side == 0 {
+                tool_per_s = told.per_s;
+            }
+            if round > 0 {
+                figures[side].push(&told);
+            }
+        }
+    }
+    print!("{}", table(&figures));
+    let [tool, alike, light] = &figures;
+    println!("  mean of the probe ÷ the tool's: {}", alike.mean_ms.over(&tool.mean_ms).show(2));
+    let mark = if light.cpu_percent.median() > CPU_PERCENT_MAX { " ✗" } else { "" };
+    println!(
+        "  at 200/s the probe takes {} % of a core{mark}, at most {CPU_PERCENT_MAX}",
+        light.cpu_percent.show(2)
+    );
+    Ok(())
+}
+
+fn table(figures: &[Figures; NAMES.len()]) -> Table {
+    let mut table = Table::new(&[
+        "end to end",
+        "records/s",
+        "mean ms",
+        "p50 ms",
+        "p99 ms",
+        "acknowledged p50 ms",
+        "% of a core",
+    ]);
+    for (name, own) in NAMES.iter().zip(figures) {
+        table.row(vec![
+            (*name).to_owned(),
+            own.per_s.show(0),
+            own.mean_ms.show(3),
+            own.p50_ms.show(3),
+            own.p99_ms.show(3),
+            own.acked_p50_ms.show(3),
+            own.cpu_percent.show(2),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_the_tool_are_read() {
+        let said =
+            "0\t121.5\n1000\t0.75\nAvg latency: 0.9137 ms\nPercentiles: 50th = 1, 99th = 4, 99.9th = 12\n";
+        assert_eq!(parse(said).expect("figures"), (0.9137, 1.0, 4.0));
+        assert!(parse("0\t121.5\n").is_err());
+    }
+}
