@@ -4,7 +4,13 @@
 //! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
 //! `workers`, `host`. Every name is checked when the plan is made.
 
+mod names;
+
 use crate::sample::Timing;
+pub use names::{
+    CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB, COST_PER_MILLION,
+    is_cost, may_be_left_out,
+};
 use serde::{Deserialize, Serialize};
 
 /// A checked metric address.
@@ -61,6 +67,8 @@ pub enum Unit {
     Bytes,
     /// Price of 10^9 bytes, in the currency that the target declares.
     CostPerGb,
+    /// Price of a million records, in the same currency.
+    CostPerMillion,
     /// 0 or 1.
     YesNo,
 }
@@ -98,46 +106,6 @@ const READ: &[SubjectKind] = &[Consume, EndToEnd];
 const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 const BROKER: &[SubjectKind] = &[Broker];
-
-/// Left out where it cannot be told: no cluster has a price unless somebody declares it.
-pub const COST_PER_GB: &str = "cost_per_gb";
-
-/// Processor time of a Java client per record.
-pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
-/// The same of the application's and the clients' threads alone.
-pub const CLIENT_THREADS_CPU: &str = "client_threads_cpu_us_per_record";
-/// Bytes that a Java client allocates per record.
-pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
-/// Time of a Java client's garbage collections.
-pub const CLIENT_GC: &str = "client_gc";
-/// Largest heap of a Java client.
-pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
-/// What is told of Java clients alone.
-const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
-
-/// What is told of consumer groups alone, beside their timings.
-const OF_GROUPS: &[&str] = &[
-    "rebalances",
-    "offset_commits",
-    "duplicates",
-    "member_records_least",
-    "member_records_most",
-    "member_records_cv",
-];
-
-/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
-/// groups, of Java clients, of records whose intended instant travels with them, and of those alone that come late.
-pub fn may_be_left_out(name: &str) -> bool {
-    let is_timing = |timing: &str| {
-        let timing = timing.parse::<Timing>();
-        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
-    };
-    let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
-    names.contains(&name)
-        || OF_JAVA.contains(&name)
-        || OF_GROUPS.contains(&name)
-        || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
-}
 
 const fn metric(
     name: &'static str,
@@ -350,6 +318,13 @@ pub const ALL: &[Metric] = &[
         "price of an hour divided by the GB (10^9 bytes) of values acknowledged in an hour at this rate; of `brokers` \
          on a target that declares a price",
     ),
+    metric(
+        COST_PER_MILLION,
+        BROKER,
+        Unit::CostPerMillion,
+        "price of an hour divided by the millions of records acknowledged in an hour at this rate; of `brokers` on a target \
+         that declares a price",
+    ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(
         "cpu_percent",
@@ -450,6 +425,7 @@ impl Unit {
             Self::CpuUsPerRecord => "CPU-µs/record",
             Self::Bytes => "bytes",
             Self::CostPerGb => "cost/GB",
+            Self::CostPerMillion => "cost/million records",
             Self::YesNo => "yes or no",
         }
     }

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod denied;
+mod import;
 mod java;
 mod producer_perf_test;
 mod quick;

@@ -12,13 +12,14 @@ mod draining;
 mod java;
 mod live;
 mod meeting;
+mod tasks;
 mod warmup;
 
 pub(crate) use conduct::run;
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_view::Change;
-use crate::cluster_watch::{ClusterWatch, Watched};
+use crate::cluster_watch::ClusterWatch;
 use crate::error::LabError;
 use crate::given::Given;
 use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
@@ -28,24 +29,23 @@ use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::Progress;
 use crate::private::Private;
 use crate::secrets::Secrets;
-use crate::settings::Settings;
+use crate::settings::{InForce, Settings};
 use crate::system::System;
-use crate::task::{self, TICK_NS};
+use crate::task;
 use crate::token::Renewal;
-use crate::topics::topic_name;
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::plan::WorkerPlan;
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::Trial;
-use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
+use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tasks::{watched, worker_task};
 use warmup::{Begin, Warmup};
 
 /// How long all clients together may take to connect and to learn their leaders.
@@ -66,8 +66,10 @@ pub(crate) struct TrialContext<'a> {
     /// Wall clock minus monotonic clock, ns: one reading for all workers.
     pub(crate) wall_offset_ns: i64,
     pub(crate) system: &'a System,
-    /// Settings in force on its brokers.
-    pub(crate) settings: &'a Settings,
+    /// Settings in force on it.
+    pub(crate) in_force: &'a InForce,
+    /// What the scenario declares of where it runs.
+    pub(crate) declared: &'a BTreeMap<String, String>,
     /// What the load generator can do, as facts.
     pub(crate) generator_facts: BTreeMap<String, String>,
     /// Topic address to real name.
@@ -103,6 +105,8 @@ struct Execution<'a> {
     /// The warm-up, while it goes on and ends by evidence.
     warmup: Option<Warmup>,
     live: LiveTally,
+    /// What Java clients told of their settings, of each load item the first.
+    clients_in_force: Settings,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
@@ -140,6 +144,7 @@ impl<'a> Execution<'a> {
             phases: phase_spans(&context.trial.effective.phases, None),
             warmup: Warmup::of(&context.trial.effective.phases, seat),
             live: LiveTally::default(),
+            clients_in_force: Settings::new(),
             done: BTreeSet::new(),
             producing: task::producing(context.trial),
             drain_ns: None,
@@ -196,6 +201,9 @@ impl<'a> Execution<'a> {
                 }
                 // What a client cost before T0 has no place on the time line.
                 Some(Heard::Worker(_, WorkerNews::Message(FromWorker::Readings(_)))) => {}
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(told)))) => {
+                    self.keep_settings(worker, told);
+                }
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
@@ -229,7 +237,7 @@ impl<'a> Execution<'a> {
             streams: task::stream_infos(context.trial, context.topics),
             cluster: self.facts(),
             command_lines: context.system.command_lines(),
-            settings: context.settings.clone(),
+            settings: self.settings(),
         })?;
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
@@ -354,6 +362,8 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
                 self.keep_metrics(worker, stream, client, &text)?;
             }
+            // Of clients that come when the trial's head is stored already.
+            WorkerNews::Message(FromWorker::ClientSettings(_)) => {}
             WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
             WorkerNews::Message(FromWorker::Done(totals)) => {
                 store.totals(trial, totals)?;
@@ -449,36 +459,6 @@ impl<'a> Execution<'a> {
         detail: &str,
     ) -> Result<(), LabError> {
         store_event(self.context, at_ns, kind, subject, detail)
-    }
-}
-
-fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
-    let case = &context.trial.effective;
-    // As with topics: no other trial's group can be meant.
-    let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-    let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
-    let streams = context.java_clients.carry(case, streams);
-    WorkerTask {
-        worker: planned.worker,
-        run_id: context.run_id,
-        wall_offset_ns: context.wall_offset_ns,
-        bootstrap: context.system.access().bootstrap,
-        security: context.system.security(),
-        client_id_prefix: context.system.prefix().to_owned(),
-        phases: case.phases,
-        has_producers: !task::producing(context.trial).is_empty(),
-        tick_ns: TICK_NS,
-        streams,
-    }
-}
-
-/// What the watch of the cluster has to know.
-fn watched(context: &TrialContext<'_>) -> Watched {
-    Watched {
-        access: context.system.access(),
-        prefix: context.system.prefix().to_owned(),
-        topics: context.topics.clone(),
-        abort: context.system.abort_watch(),
     }
 }
 

@@ -8,6 +8,7 @@ mod driver;
 mod group;
 mod listeners;
 mod load;
+mod named;
 mod question;
 mod records;
 mod security;
@@ -83,6 +84,9 @@ pub struct Plan {
     /// Named ratios between two cases.
     #[serde(default)]
     pub contrasts: Vec<Contrast>,
+    /// What the scenario declares of where it runs, printed as "declared".
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Plan {

@@ -8,6 +8,7 @@ mod fixture;
 mod health;
 mod hlog;
 mod html;
+mod in_force;
 mod invalid;
 mod java;
 mod live;

@@ -1,0 +1,59 @@
+//! Names of metrics that others ask for, and which of them may be left out.
+
+use crate::sample::Timing;
+
+/// Left out where it cannot be told: no cluster has a price unless somebody declares it.
+pub const COST_PER_GB: &str = "cost_per_gb";
+/// The same of records.
+pub const COST_PER_MILLION: &str = "cost_per_million_records";
+
+/// Whether a metric is what something costs: a price divided by a rate.
+pub fn is_cost(name: &str) -> bool {
+    matches!(name, COST_PER_GB | COST_PER_MILLION)
+}
+
+/// Processor time of a Java client per record.
+pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
+/// The same of the application's and the clients' threads alone.
+pub const CLIENT_THREADS_CPU: &str = "client_threads_cpu_us_per_record";
+/// Bytes that a Java client allocates per record.
+pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
+/// Time of a Java client's garbage collections.
+pub const CLIENT_GC: &str = "client_gc";
+/// Largest heap of a Java client.
+pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
+/// What is told of Java clients alone.
+const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
+
+/// What is told of consumer groups alone, beside their timings.
+const OF_GROUPS: &[&str] = &[
+    "rebalances",
+    "offset_commits",
+    "duplicates",
+    "member_records_least",
+    "member_records_most",
+    "member_records_cv",
+];
+
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
+/// groups, of Java clients, of records whose intended instant travels with them, and of those alone that come late.
+pub fn may_be_left_out(name: &str) -> bool {
+    let is_timing = |timing: &str| {
+        let timing = timing.parse::<Timing>();
+        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
+    };
+    let names = [
+        COST_PER_GB,
+        COST_PER_MILLION,
+        "committed",
+        "aborted",
+        "caught_up",
+        "end_to_end",
+        "discarded",
+        "censored",
+    ];
+    names.contains(&name)
+        || OF_JAVA.contains(&name)
+        || OF_GROUPS.contains(&name)
+        || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
+}
