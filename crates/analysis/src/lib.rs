@@ -23,6 +23,7 @@ mod evidence;
 pub mod group;
 mod health;
 mod histogram;
+pub mod imported;
 mod java;
 mod lag;
 pub mod latencies;

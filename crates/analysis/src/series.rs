@@ -5,6 +5,7 @@ use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::histogram::Distribution;
+use crate::imported;
 use crate::lag::{Lag, Written};
 use crate::latencies::measured_latencies;
 use crate::tally::{failed, unfinished, waited_ns};
@@ -45,6 +46,7 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
         phases: evidence.phases.clone(),
         streams,
         cpu: processors(evidence),
+        imported: imported::all(evidence),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::group;
 use crate::health;
+use crate::imported;
 use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
@@ -63,6 +64,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let workers = trial.workers();
     trial.state("brokers", SubjectKind::Broker, &mut found, |name| match name {
         metric::COST_PER_GB => known(cost::per_gb(&trial)),
+        metric::COST_PER_MILLION => known(cost::per_million_records(&trial)),
         _ => trial.process_value(&brokers, name),
     });
     let mut processes = |subject: &str, kind, members: &[Subject]| {
@@ -92,6 +94,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
     conclusions.extend(members.map(Conclusion::Members));
+    found.extend(imported::findings(evidence));
     Ok(Judgement { findings: found, caveats, conclusions })
 }
 

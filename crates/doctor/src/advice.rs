@@ -1,5 +1,6 @@
 //! One recommendation and what became of it.
 
+use crate::measured::MeasuredDisk;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,13 +95,16 @@ pub struct Document<'a> {
     pub format: u32,
     /// Every recommendation that applies.
     pub advice: &'a [Advice],
+    /// What was measured of disks (`--measure`).
+    #[serde(skip_serializing_if = "<[MeasuredDisk]>::is_empty")]
+    pub measured: &'a [MeasuredDisk],
 }
 
 impl<'a> Document<'a> {
     /// The document of what was found.
     #[must_use]
-    pub fn new(advice: &'a [Advice]) -> Self {
-        Self { format: 1, advice }
+    pub fn new(advice: &'a [Advice], measured: &'a [MeasuredDisk]) -> Self {
+        Self { format: 1, advice, measured }
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod advice;
 mod expect;
+mod measured;
 pub mod observed;
 mod quote;
 mod rules;
@@ -15,6 +16,7 @@ mod script;
 mod text;
 
 pub use advice::{Advice, Change, Document, Severity, Verdict, json_schema};
+pub use measured::{MeasuredDisk, measured_text};
 pub use observed::Observed;
 pub use rules::host::{LOOKED_UP, Place};
 pub use script::script;

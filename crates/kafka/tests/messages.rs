@@ -121,7 +121,7 @@ fn the_requests_of_this_client_say_what_they_should() {
     let [resource] = &read.resources[..] else { panic!("{read:?}") };
     assert_eq!((resource.resource_type, resource.resource_name.as_str()), (4, "7"));
     assert_eq!(resource.configuration_keys, None, "all of them");
-    assert!(!read.include_synonyms && !read.include_documentation);
+    assert!(read.include_synonyms && !read.include_documentation);
 }
 
 #[test]

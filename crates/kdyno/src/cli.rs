@@ -3,6 +3,7 @@
 
 mod doctor;
 mod hidden;
+mod import;
 mod listeners;
 mod perf_test;
 mod question;
@@ -13,6 +14,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
 };
+pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
+    /// Add series from elsewhere, such as CloudWatch, to a stored run: a CSV file on its time line
+    Import(ImportArgs),
     /// Start the system of a scenario (of its first case), without load, and leave it running
     Up(ScenarioSystemArgs),
     /// End what `up` started
@@ -254,19 +258,27 @@ pub(crate) struct RunChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    pub(crate) run: RunChoice,
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest", value_hint = ValueHint::FilePath)]
+    pub(crate) run: String,
+    /// Folder in which names are looked up [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
     /// Print the run as one JSON document
     #[arg(long)]
     pub(crate) json: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
     pub(crate) format: Form,
-    /// Print what was in force: systems, security, topics, load and settings of its clients
+    /// Print what was asked for: systems, security, topics, load and settings of its clients
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) plan: bool,
+    /// Print what was really in force: settings of brokers, topics and clients against their defaults, versions, Java, and in
+    /// what sides and cases differ; with `--json` every setting
+    #[arg(long, conflicts_with_all = ["format", "plan"])]
+    pub(crate) config: bool,
     /// Print the ends of the logs that were kept because something went wrong, and what Java clients counted of themselves
-    #[arg(long, conflicts_with_all = ["json", "format", "plan"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "plan", "config"])]
     pub(crate) logs: bool,
 }
 

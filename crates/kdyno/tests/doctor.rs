@@ -120,3 +120,18 @@ fn what_makes_no_sense_is_refused() {
         assert!(said.stderr.contains(word), "{args:?}: {said:?}");
     }
 }
+
+#[test]
+fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
+    let place = Place::new();
+    let data = place.path().join("data");
+    std::fs::create_dir(&data).expect("a folder");
+    let said = place.kdyno(&["doctor", "--measure", "--data", "data", "--json"]);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    assert!(said.stderr.contains("into data for up to 15 s; nothing of it stays"), "{}", said.stderr);
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let measured = &document["measured"][0];
+    assert!(measured["write_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{measured}");
+    assert!(measured["sync_ns_p50"].as_u64() <= measured["sync_ns_p99"].as_u64(), "{measured}");
+    assert_eq!(std::fs::read_dir(&data).expect("a folder").count(), 0);
+}

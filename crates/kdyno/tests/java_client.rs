@@ -10,6 +10,7 @@ use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, JavaTask, KafkaSource, Partitioner, Payload,
     PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset,
 };
+use kdyno_model::run::{SettingOrigin, SettingsInForce};
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::{
@@ -157,6 +158,7 @@ struct Heard {
     events: Vec<WorkerEvent>,
     readings: Vec<ClientReading>,
     metrics: BTreeMap<(u16, u32), String>,
+    settings: BTreeMap<u16, SettingsInForce>,
     totals: Vec<StreamTotals>,
     failure: Option<String>,
 }
@@ -194,6 +196,9 @@ fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Hear
             FromWorker::Sample(sample) => heard.samples.push(*sample),
             FromWorker::Event(event) => heard.events.push(event),
             FromWorker::Readings(readings) => heard.readings.extend(readings),
+            FromWorker::ClientSettings(told) => {
+                assert!(heard.settings.insert(told.stream, told.settings).is_none(), "once");
+            }
             FromWorker::ClientMetrics { stream, client, text } => {
                 heard.metrics.insert((stream, client), text);
             }
@@ -253,6 +258,16 @@ fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
         assert_eq!(heard.sum_ns(1, Timing::EndToEndBelowZero), 0);
         let started = heard.events.iter().filter(|event| event.kind == EventKind::ClientStarted);
         assert!(started.clone().count() == 2 && started.clone().all(|event| event.detail.contains(version)));
+        // What the client makes of what it is given, and all that it is not given.
+        let of = |stream: u16, name: &str| {
+            let setting = &heard.settings[&stream][name];
+            (setting.value.as_str(), setting.origin)
+        };
+        assert_eq!(of(0, "linger.ms"), ("1", SettingOrigin::Client), "{version}");
+        assert_eq!(of(0, "buffer.memory"), ("33554432", SettingOrigin::Default), "{version}");
+        assert_eq!(of(0, "acks"), ("all", SettingOrigin::Client), "{version}");
+        assert_eq!(of(1, "fetch.min.bytes"), ("1", SettingOrigin::Default), "{version}");
+        assert!(!heard.settings[&0].keys().any(|name| name.contains("password")), "{version}");
         let metrics: Vec<(u16, u32)> = heard.metrics.keys().copied().collect();
         assert_eq!(metrics, [(0, 0), (0, 1), (1, 0), (1, 1)]);
         let text = &heard.metrics[&(0, 0)];

@@ -9,7 +9,7 @@ use crate::options::{Progress, RunOptions};
 use crate::private::Private;
 use crate::replicas::partition_replicas;
 use crate::secrets::Secrets;
-use crate::settings::{self, Settings};
+use crate::settings::{self, InForce, Settings};
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
 use kdyno_model::event::Subject;
@@ -28,8 +28,8 @@ pub(crate) struct Provision {
     /// The start that it was provided for.
     start: u32,
     pub(crate) system: System,
-    /// Settings in force on its brokers.
-    pub(crate) settings: Settings,
+    /// Settings in force on it.
+    pub(crate) in_force: InForce,
     topics: Option<Topics>,
     /// Whether a trial has run on it.
     pub(crate) has_carried_load: bool,
@@ -68,15 +68,17 @@ impl Provisions {
         let replicas = partition_replicas(plan, wanted);
         let system = System::provide(&trial.effective, trial.id, replicas, secrets, options)?;
         private.add(system.private_addresses());
-        let settings = settings::read(&system.access(), system.prefix(), private).unwrap_or_else(|why| {
+        let (access, is_attached) = (system.access(), system.is_attached());
+        let told = settings::read(&access, system.prefix(), is_attached, private);
+        let in_force = told.unwrap_or_else(|why| {
             let why = format!("the brokers' settings are not kept with the run: {why}");
             (options.progress)(Progress::Step(why));
-            Settings::new()
+            InForce::default()
         });
         self.standing.push(Provision {
             start: trial.start,
             system,
-            settings,
+            in_force,
             topics: None,
             has_carried_load: false,
             told: BTreeSet::new(),
@@ -115,6 +117,7 @@ impl Provisions {
         trial: &Trial,
         run_id: u64,
         options: &mut RunOptions<'_>,
+        private: &Private,
     ) -> Result<(), LabError> {
         let wanted = &trial.effective.topics;
         let standing = self.of_mut(trial)?;
@@ -134,6 +137,7 @@ impl Provisions {
                 Topics::create(&standing.system.access(), prefix, wanted, &existing, name)?
             }
         };
+        standing.in_force.topics = standing.settings_of(&topics, private, options.progress);
         standing.topics = Some(topics);
         Ok(())
     }
@@ -211,6 +215,23 @@ impl Provision {
     /// Whether the trial runs on it.
     fn is_for(&self, trial: &Trial) -> bool {
         self.start == trial.start && self.system.fits(&trial.effective.system)
+    }
+
+    /// Settings in force on topics of it. A null broker has none.
+    fn settings_of(
+        &self,
+        topics: &Topics,
+        private: &Private,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Settings {
+        if !self.system.is_local() && !self.system.is_attached() {
+            return Settings::new();
+        }
+        let told = settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
+        told.unwrap_or_else(|why| {
+            progress(Progress::Step(format!("the topics' settings are not kept with the run: {why}")));
+            Settings::new()
+        })
     }
 
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then

@@ -243,7 +243,8 @@ impl Run<'_> {
                 run_id: self.request.run_id,
                 wall_offset_ns,
                 system: &standing.system,
-                settings: &standing.settings,
+                in_force: &standing.in_force,
+                declared: &plan.environment,
                 generator_facts: calibration::facts(&self.limits, &trial.effective),
                 topics: &topics.names,
                 store: &self.store,
@@ -287,7 +288,8 @@ impl Run<'_> {
             let stands =
                 self.provisions.stand(plan, trial, &mut self.options, &mut self.private, &self.secrets);
             stands.map_err(|error| of_side(plan, trial, error))?;
-            self.provisions.make_topics(plan, trial, self.request.run_id, &mut self.options)?;
+            let (run_id, options) = (self.request.run_id, &mut self.options);
+            self.provisions.make_topics(plan, trial, run_id, options, &self.private)?;
         }
         let unsettled = self.unsettled.take();
         let noise = kdyno_testbed::noise::measure()?;

@@ -5,7 +5,7 @@ use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::Trial;
-use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask};
+use kdyno_model::worker::{ClientSettings, FromWorker, PhaseSpan, StreamRole, StreamTask};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Distance of the worker's releases of due records, ns (docs/METHOD.md, tick); that of a Java client's too, whose sources
@@ -139,7 +139,8 @@ pub(crate) fn has_own_rows(
         FromWorker::Readings(readings) => {
             readings.iter().all(|reading| usize::from(reading.stream) < streams)
         }
-        FromWorker::ClientMetrics { stream, .. } => usize::from(*stream) < streams,
+        FromWorker::ClientMetrics { stream, .. }
+        | FromWorker::ClientSettings(ClientSettings { stream, .. }) => usize::from(*stream) < streams,
         _ => true,
     }
 }

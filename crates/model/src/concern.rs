@@ -11,7 +11,7 @@ impl Concern {
         match self {
             Self::Everything => true,
             Self::Latencies { item } => is_of(item) && is_latency(&of.metric),
-            Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || of.metric == metric::COST_PER_GB,
+            Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || metric::is_cost(&of.metric),
             Self::Mean { item } => {
                 is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
             }

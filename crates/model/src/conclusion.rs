@@ -9,6 +9,7 @@ use crate::health::Health;
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
+pub use crate::settings::{SettingDiffers, WhyDiffers};
 use crate::trial::{SearchStage, TrialId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -461,21 +462,4 @@ pub struct ToldApart {
     pub same: Vec<u32>,
     /// Why nothing can be told, one lowercase sentence.
     pub why_not: Option<String>,
-}
-
-/// A setting that is not the same on both sides of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingDiffers {
-    /// The comparison.
-    pub scope: Scope,
-    /// Whose setting: `brokers`, or a load item.
-    pub whose: String,
-    /// Its name.
-    pub setting: String,
-    /// On side A; `-` where it does not exist.
-    pub a: String,
-    /// On side B.
-    pub b: String,
-    /// The comparison is about it, or it may differ, or it comes with what the comparison is about.
-    pub declared: bool,
 }

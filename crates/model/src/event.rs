@@ -1,5 +1,6 @@
 //! What happened, when and to whom: kinds and subjects that analysis draws conclusions from.
 
+use crate::imported::IMPORTED;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -144,6 +145,8 @@ pub enum Subject {
     Setting(String),
     /// A topic, by its address in the scenario.
     Topic(String),
+    /// Somebody else who measured: what was imported under a name.
+    Imported(String),
 }
 
 const ITEM: &str = "item:";
@@ -163,6 +166,7 @@ impl fmt::Display for Subject {
             Self::OtherSide(number) => write!(f, "other-side-{number}"),
             Self::Host => f.write_str("host"),
             Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
+            Self::Imported(name) => write!(f, "{IMPORTED}{name}"),
         }
     }
 }
@@ -188,6 +192,9 @@ impl FromStr for Subject {
 
     fn from_str(text: &str) -> Result<Self, NoSubject> {
         let unknown = || NoSubject(text.chars().take(100).collect());
+        if let Some(name) = text.strip_prefix(IMPORTED) {
+            return Ok(Self::Imported(name.to_owned()));
+        }
         if let Some(name) = text.strip_prefix(ITEM) {
             return Ok(Self::Item(name.to_owned()));
         }

@@ -9,7 +9,7 @@ mod left_out;
 use crate::sample::Timing;
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
-    may_be_left_out,
+    COST_PER_MILLION, is_cost, may_be_left_out,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,8 @@ pub enum Unit {
     Bytes,
     /// Price of 10^9 bytes, in the currency that the target declares.
     CostPerGb,
+    /// Price of a million records, in the same currency.
+    CostPerMillion,
     /// 0 or 1.
     YesNo,
 }
@@ -329,6 +331,13 @@ pub const ALL: &[Metric] = &[
         "heap allocated per acknowledged record of all load items together, per fetched one where nothing is produced, as \
          sampled with `flame: alloc`",
     ),
+    metric(
+        COST_PER_MILLION,
+        BROKER,
+        Unit::CostPerMillion,
+        "price of an hour divided by the millions of records acknowledged in an hour at this rate; of `brokers` on a target \
+         that declares a price",
+    ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(
         "cpu_percent",
@@ -429,6 +438,7 @@ impl Unit {
             Self::CpuUsPerRecord => "CPU-µs/record",
             Self::Bytes => "bytes",
             Self::CostPerGb => "cost/GB",
+            Self::CostPerMillion => "cost/million records",
             Self::YesNo => "yes or no",
         }
     }

@@ -6,6 +6,7 @@
 use crate::event::Subject;
 use crate::plan::{Plan, RoleKind};
 use crate::sample::StreamId;
+pub use crate::settings::{SettingInForce, SettingOrigin, SettingsInForce};
 use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,41 +63,11 @@ pub struct TrialStart {
     pub cluster: BTreeMap<String, String>,
     /// The final command line of each process of the system under test.
     pub command_lines: BTreeMap<Subject, Vec<String>>,
-    /// Settings in force as the brokers tell them (DescribeConfigs), by broker; sensitive ones have no value there. A
-    /// broker whose settings are those of the first one is left out. Empty: not asked, or not allowed to.
-    pub settings: BTreeMap<Subject, BrokerSettings>,
-}
-
-/// Settings in force on one broker, by name.
-pub type BrokerSettings = BTreeMap<String, SettingInForce>;
-
-/// The value of a setting in force, by where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SettingInForce {
-    /// The default of the broker's version.
-    Default(String),
-    /// The broker was started with it.
-    Static(String),
-    /// Somebody set it while the cluster ran.
-    Dynamic(String),
-    /// The broker did not tell, or the run file is from before this was kept.
-    #[serde(untagged)]
-    Unknown(String),
-}
-
-impl SettingInForce {
-    /// The value.
-    pub fn value(&self) -> &str {
-        match self {
-            Self::Default(value) | Self::Static(value) | Self::Dynamic(value) | Self::Unknown(value) => value,
-        }
-    }
-
-    /// Whether somebody set it, or whoever made the file that the broker was started with.
-    pub fn is_set(&self) -> bool {
-        matches!(self, Self::Static(_) | Self::Dynamic(_))
-    }
+    /// Settings in force, by whom they are of. Of brokers and topics as the brokers tell them (DescribeConfigs); a broker
+    /// whose settings are those of the first one is left out. Of load items what their clients run with: a Java client's
+    /// as it tells them, kdyno's own as planned. Sensitive ones have no value there. Of brokers none: not asked, or not
+    /// allowed to.
+    pub settings: BTreeMap<Subject, SettingsInForce>,
 }
 
 impl TrialStart {
@@ -135,6 +106,19 @@ pub mod cluster_fact {
     /// The value of a fact that is so.
     pub const YES: &str = "yes";
 
+    /// The line of releases that an attached cluster's brokers run, e.g. `4.1`, as they tell it: of those that run
+    /// several each, with commas between.
+    pub const KAFKA_VERSION: &str = "kafka_version";
+    /// How that was found out, one lowercase sentence.
+    pub const KAFKA_VERSION_BY: &str = "kafka_version_found_by";
+    /// The level of `metadata.version` that an attached cluster works with.
+    pub const METADATA_VERSION: &str = "metadata_version";
+
+    /// The fact that holds what a target or a scenario declares under a name.
+    pub fn declared(name: &str) -> String {
+        format!("declared.{name}")
+    }
+
     /// A fact of the Java client that carries a load item: `version`, `commit`, `jar_sha256`, `java`, `options`, or
     /// `checkout_commit` and `checkout_dirty`.
     pub fn java_client(item: &str, what: &str) -> String {
@@ -170,20 +154,4 @@ pub struct SessionEnd {
     pub detail: String,
     /// When it ended.
     pub ended_unix_ns: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_of_run_files_from_before_their_source_was_kept_are_read() {
-        let old = r#"{"num.io.threads":"8"}"#;
-        let settings: BrokerSettings = serde_json::from_str(old).expect("settings");
-        assert_eq!(settings["num.io.threads"], SettingInForce::Unknown("8".to_owned()));
-        let new = r#"{"a":{"default":"1"},"b":{"dynamic":"2"},"c":{"static":"3"}}"#;
-        let settings: BrokerSettings = serde_json::from_str(new).expect("settings");
-        assert_eq!(settings.values().map(SettingInForce::is_set).collect::<Vec<_>>(), [false, true, true]);
-        assert_eq!(serde_json::to_string(&settings).expect("JSON"), new);
-    }
 }

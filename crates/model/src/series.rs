@@ -5,6 +5,7 @@
 
 use crate::event::Subject;
 use crate::finding::Value;
+use crate::metric::Unit;
 use crate::plan::RoleKind;
 use crate::sample::Phase;
 use crate::trial::TrialId;
@@ -24,6 +25,31 @@ pub struct TrialSeries {
     pub streams: Vec<StreamSeries>,
     /// Processor time of every process that was probed, and of the host.
     pub cpu: Vec<CpuSeries>,
+    /// What somebody else measured meanwhile and was imported.
+    #[serde(default)]
+    pub imported: Vec<ImportedSeries>,
+}
+
+/// A series that was imported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSeries {
+    /// Under which name.
+    pub subject: Subject,
+    /// What the file calls it.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// In order of time; where nothing was read there is no point.
+    pub points: Vec<ImportedPoint>,
+}
+
+/// A reading of somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ImportedPoint {
+    /// Seconds from T0 (negative: before it).
+    pub at_s: f64,
+    /// What was read.
+    pub value: f64,
 }
 
 /// One load item's course.

@@ -35,7 +35,7 @@ pub fn number(number: f64, unit: Unit) -> String {
         Unit::PercentOfCore => format!("{} % of one core", significant(number)),
         Unit::CpuUsPerRecord => format!("{} µs", significant(number)),
         Unit::Bytes => bytes(number),
-        Unit::CostPerGb => significant(number),
+        Unit::CostPerGb | Unit::CostPerMillion => significant(number),
         Unit::YesNo => (if number == 0.0 { "no" } else { "yes" }).to_owned(),
     }
 }

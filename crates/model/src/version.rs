@@ -21,6 +21,40 @@ const KNOWN: &[&str] = &[
     NEWEST,
 ];
 
+/// Lines of releases by the lowest level of `metadata.version` that came with each: a broker supports levels up to those of
+/// its own line. From Kafka's own list (`MetadataVersion`), whose levels never change once released.
+const METADATA_LEVELS: [(i16, &str); 15] = [
+    (1, "3.0"),
+    (2, "3.1"),
+    (3, "3.2"),
+    (4, "3.3"),
+    (8, "3.4"),
+    (9, "3.5"),
+    (12, "3.6"),
+    (15, "3.7"),
+    (20, "3.8"),
+    (21, "3.9"),
+    (22, "4.0"),
+    (26, "4.1"),
+    (28, "4.2"),
+    (30, "4.3"),
+    (31, "later than 4.3"),
+];
+
+/// The line of releases of a broker that supports this level of `metadata.version` at most; `None` of a level that never
+/// was.
+pub fn line_of_metadata_level(level: i16) -> Option<&'static str> {
+    METADATA_LEVELS.iter().rfind(|(first, _)| *first <= level).map(|(_, line)| *line)
+}
+
+/// The line of releases of a value of `inter.broker.protocol.version`: `3.7` of `3.7-IV4`.
+pub fn line_of_protocol(value: &str) -> Option<String> {
+    let numbers = value.split_once('-').map_or(value, |(numbers, _)| numbers);
+    let mut parts = numbers.split('.').map(|part| part.parse::<u32>().ok());
+    let (major, minor) = (parts.next()??, parts.next()??);
+    Some(format!("{major}.{minor}"))
+}
+
 /// The oldest release that is started.
 const OLDEST: (u32, u32) = (2, 7);
 /// First release with a KRaft mode. Kafka declared it ready for production with 3.3.
@@ -311,6 +345,25 @@ pub fn nearest(text: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_told_by_the_level_of_metadata_and_by_the_protocol_between_brokers() {
+        for (level, line) in [
+            (0, None),
+            (7, Some("3.3")),
+            (14, Some("3.6")),
+            (19, Some("3.7")),
+            (25, Some("4.0")),
+            (27, Some("4.1")),
+            (30, Some("4.3")),
+            (40, Some("later than 4.3")),
+        ] {
+            assert_eq!(line_of_metadata_level(level), line, "{level}");
+        }
+        assert_eq!(line_of_protocol("3.7-IV4").as_deref(), Some("3.7"));
+        assert_eq!(line_of_protocol("2.8").as_deref(), Some("2.8"));
+        assert_eq!((line_of_protocol(""), line_of_protocol("x.y")), (None, None));
+    }
 
     #[test]
     fn every_listed_release_parses() {

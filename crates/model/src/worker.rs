@@ -27,6 +27,7 @@ use crate::plan::{
 };
 use crate::sample::{Phase, Sample, StreamTotals};
 use crate::secret::{Secret, values_by_name};
+use crate::settings::SettingsInForce;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -158,6 +159,8 @@ pub enum FromWorker {
     Event(WorkerEvent),
     /// What a stream's Java client cost until now, as its process says it.
     Readings(Vec<ClientReading>),
+    /// With which settings the Java clients of a stream run; once, before any of them is connected.
+    ClientSettings(ClientSettings),
     /// What a Java client counted of itself, as Kafka's tools print it with `--print-metrics`; once for each client, at its
     /// end.
     ClientMetrics {
@@ -318,6 +321,18 @@ pub struct ClientReading {
     pub series: String,
     /// Its value.
     pub value: f64,
+}
+
+/// Settings of a stream's Java clients, as the client itself makes them out of what it is given; without those that hold
+/// secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientSettings {
+    /// The stream.
+    pub stream: u16,
+    /// By Kafka's names: the value, and where it comes from.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
+    pub settings: SettingsInForce,
 }
 
 /// Something that happened in a worker.

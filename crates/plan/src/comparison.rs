@@ -10,7 +10,7 @@ use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{
-    Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, COST_PER_GB, Unit,
+    Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, Unit, is_cost,
 };
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
@@ -229,7 +229,7 @@ fn judge(
 /// from the price and what clients see.
 fn is_of_brokers(of: &Address) -> bool {
     let is_one = of.subject.starts_with("broker-");
-    (is_one || ["brokers", "system"].contains(&of.subject.as_str())) && of.metric != COST_PER_GB
+    (is_one || ["brokers", "system"].contains(&of.subject.as_str())) && !is_cost(&of.metric)
 }
 
 /// What the scenario names to be judged and is not, on a target: a sentence each.
@@ -290,7 +290,8 @@ pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
 /// Which direction of a metric is better, where that goes without saying.
 fn direction(metric: &str, unit: Unit) -> Option<Better> {
     match (metric, unit) {
-        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore | Unit::CostPerGb) => Some(Better::Lower),
+        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
+        (_, Unit::CostPerGb | Unit::CostPerMillion) => Some(Better::Lower),
         ("offered_per_s", _) => None,
         (_, unit) if unit.is_rate() => Some(Better::Higher),
         (

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::metric::{self, Address, COST_PER_GB, SubjectKind};
+use kdyno_model::metric::{self, Address, SubjectKind};
 use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Threshold};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -82,7 +82,7 @@ fn gets_easier(condition: &Condition, case: &CasePlan, item: &str) -> bool {
 
 /// Whether a metric gets smaller with more load: more records share what batches, requests and idle threads cost.
 fn falls(metric: &str) -> bool {
-    matches!(metric, "cpu_us_per_record" | COST_PER_GB | "achieved_share" | "target_reached")
+    metric::is_cost(metric) || matches!(metric, "cpu_us_per_record" | "achieved_share" | "target_reached")
 }
 
 /// Whether a metric gets larger with more load: all but those that fall, how long batches linger, since they are full

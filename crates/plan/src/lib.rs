@@ -21,6 +21,7 @@ mod flame;
 mod given;
 mod group;
 mod guard;
+mod in_force;
 mod kafka;
 mod load;
 mod null_broker;
@@ -52,6 +53,7 @@ pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
     longest_ns, volume_bytes,
 };
+pub use in_force::clients_in_force;
 pub use remarks::{Note, of_existing_topics, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
@@ -213,6 +215,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         claims: judged.claims,
         contrasts: judged.contrasts,
         flame: flame::asked(scenario, choices, &chosen)?,
+        environment: scenario.typed().environment.clone(),
         cases: planned.cases,
     };
     flame::add_options(&mut plan)?;

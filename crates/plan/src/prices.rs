@@ -1,11 +1,11 @@
 //! What written data costs: a column of every table over targets that declare a price.
 
 use crate::PlanError;
-use kdyno_model::metric::{Address, COST_PER_GB};
+use kdyno_model::metric::{Address, COST_PER_GB, COST_PER_MILLION};
 use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, Price, Role, Show, Strategy};
 use kdyno_scenario::input::InputError;
 
-/// Adds the column where a case has a price, in a comparison where all cases of both sides have one: a ratio needs both.
+/// Adds columns where a case has a price, in a comparison where all cases of both sides have one: a ratio needs both.
 ///
 /// # Errors
 /// Two targets declare prices in different currencies.
@@ -22,10 +22,12 @@ pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strateg
         return Err(InputError::whole(message).hint("declare all prices in one currency"));
     }
     let produces = |case: &CasePlan| case.load.values().any(|item| matches!(item.role, Role::Produce(_)));
-    let cost = Address { subject: "brokers".to_owned(), metric: COST_PER_GB.to_owned() };
     let is_told = compare.is_none() || priced.len() == all().count();
-    if is_told && all().any(produces) && !show.columns.contains(&cost) {
-        show.columns.push(cost);
+    for metric in [COST_PER_GB, COST_PER_MILLION] {
+        let cost = Address { subject: "brokers".to_owned(), metric: metric.to_owned() };
+        if is_told && all().any(produces) && !show.columns.contains(&cost) {
+            show.columns.push(cost);
+        }
     }
     Ok(())
 }

@@ -104,7 +104,7 @@ const SERIES_AFTER: [Column; 6] = [
     (
         "subject",
         "whose figure: a load item by its name, a process (`broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, \
-         `kdyno`) or `host`",
+         `kdyno`), `host`, or `imported-NAME` of what somebody else measured",
     ),
     ("series", "which figure and its unit, see below"),
     (
@@ -209,6 +209,12 @@ fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Val
     for cpu in &series.cpu {
         for point in &cpu.points {
             push(&cpu.subject.to_string(), CPU.0, "", &point.at_s.to_string(), Value::Is(point.percent));
+        }
+    }
+    for series in &series.imported {
+        let name = format!("{} ({})", series.name, name_of(&series.unit));
+        for point in &series.points {
+            push(&series.subject.to_string(), &name, "", &point.at_s.to_string(), Value::Is(point.value));
         }
     }
 }

@@ -6,12 +6,14 @@
 
 use crate::answer::{claims, search, verdict};
 use crate::caveats;
+use crate::declared;
 use crate::grid::clean;
 use crate::input::ReportInput;
 use crate::judged::{Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Scope};
 use kdyno_model::plan::SystemPlan;
+use std::collections::BTreeMap;
 
 /// How a test case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +56,23 @@ pub fn document(input: &ReportInput<'_>) -> String {
         count(Ended::Invalid),
         count(Ended::Open),
     );
+    let declared: Vec<String> = declared::all(input.plan()).iter().flat_map(properties).collect();
+    if !declared.is_empty() {
+        out.push_str(&format!("  <properties>\n{}  </properties>\n", declared.concat()));
+    }
     for case in &cases {
         out.push_str(&element(case));
     }
     out + "</testsuite>\n"
+}
+
+/// What is declared and was not measured.
+fn properties((of, facts): (&String, &BTreeMap<String, String>)) -> Vec<String> {
+    let property = |(name, value): (&String, &String)| {
+        let name = escaped(&format!("declared.{of}.{name}"));
+        format!("    <property name=\"{name}\" value=\"{}\"/>\n", escaped(value))
+    };
+    facts.iter().map(property).collect()
 }
 
 /// What the name of the suite says of a run on a null broker: caveats have no other place here.

@@ -3,6 +3,7 @@
 use crate::answer::{Answer, TextTable, answers, health};
 use crate::case_table::{CaseTable, case_table, ratio_text};
 use crate::caveats;
+use crate::declared;
 use crate::figures::Figures;
 use crate::grid::clean;
 use crate::input::ReportInput;
@@ -116,8 +117,9 @@ fn origin(input: &ReportInput<'_>) -> String {
         1 => String::new(),
         count => format!(", {count} sessions"),
     };
+    let declared = declared::line(input.plan()).map_or_else(String::new, |line| escaped(&line) + "\n\n");
     format!(
-        "Host: {}; kdyno {}; run {:016x}{sessions}, seed {}.\n\nRepeat it: `{}`\n",
+        "{declared}Host: {}; kdyno {}; run {:016x}{sessions}, seed {}.\n\nRepeat it: `{}`\n",
         hosts.join("; then "),
         escaped(&last.kdyno_version),
         input.header.run_id,

@@ -20,11 +20,13 @@ use super::keys;
 use super::question;
 pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, settings};
+use crate::facts::facts;
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
 use kafka::kafka;
 use listeners::listeners;
 use phases::phases;
+use std::collections::BTreeMap;
 use transactions::transactions;
 
 /// A row of param values, as typed.
@@ -84,6 +86,7 @@ pub struct ScenarioFile {
     pub isolation: Typed,
     pub budget: Option<Typed>,
     pub flame: Option<Typed>,
+    pub environment: BTreeMap<String, String>,
     pub compare: Option<CompareFile>,
     pub find: Option<FindFile>,
     pub expect: Vec<ExpectFile>,
@@ -230,6 +233,7 @@ impl ScenarioFile {
             isolation: fields.required("isolation")?,
             budget: fields.scalar("budget")?,
             flame: fields.scalar("flame")?,
+            environment: opt(&fields, "environment", |node| facts(node, "environment"))?.unwrap_or_default(),
             compare: opt(&fields, "compare", question::compare)?,
             find: opt(&fields, "find", question::find)?,
             expect: list_of(&fields, "expect", question::expect)?,

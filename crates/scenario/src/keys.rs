@@ -135,6 +135,12 @@ pub static SCENARIO: Section = Section {
             "load items, all started together unless `at` or `after` says otherwise; their names are addresses",
         ),
         needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
+        key(
+            "environment",
+            Kind::Settings("facts"),
+            "what is known of where it runs, e.g. `{instance: m7g.2xlarge, disk: {limit: 250MiB/s}}`; printed as \"declared\"; \
+             `disk.limit` and `network.limit`, per broker, are limits that health is held against",
+        ),
         or("repeat", COUNT, "1", "trials per case"),
         or(
             "isolation",

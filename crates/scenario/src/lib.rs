@@ -9,6 +9,7 @@
 mod check;
 pub mod client;
 pub mod expr;
+mod facts;
 pub mod file;
 pub mod input;
 pub mod judged;

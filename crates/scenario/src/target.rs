@@ -3,12 +3,13 @@
 mod price;
 mod secrets;
 
+use crate::facts::facts;
 use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
 use crate::security::{self, ClientProperties, PropertiesFile};
 use crate::units::{self, Dimension};
-use crate::walk::{Fields, entries, list, scalar, scalars, settings};
+use crate::walk::{Fields, list, scalar, scalars, settings};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
 use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
@@ -22,8 +23,6 @@ const BOOTSTRAP_MAX: usize = 100;
 const TOPIC_CHARS_MAX: usize = 249;
 /// Permission for load on topics that are there.
 const EXISTING_TOPICS: &str = "existing-topics";
-/// Most facts, nested ones counted singly.
-const FACTS_MAX: usize = 200;
 
 /// A target file as typed: everything but what stands in a properties file.
 #[derive(Debug, Clone)]
@@ -83,10 +82,7 @@ impl TargetFile {
         word(&name, "a target's name")?;
         let cluster_id = fields.required("cluster_id")?;
         word(&cluster_id, "a cluster id")?;
-        let mut facts = BTreeMap::new();
-        if let Some(node) = fields.get("facts") {
-            flatten(node, "", &mut facts)?;
-        }
+        let facts = fields.get("facts").map(|node| facts(node, "facts")).transpose()?.unwrap_or_default();
         let guard = guard(fields.get("guard"), &fields)?;
         let topics = fields.get("topics").map(|node| topics(node, &guard)).transpose()?.unwrap_or_default();
         let client = fields.get("client").map(|node| client(node, Path::new(file_name))).transpose()?;
@@ -222,27 +218,6 @@ fn topics(node: &Node, guard: &GuardFile) -> Result<BTreeMap<String, String>, In
             .hint(format!("name `{EXISTING_TOPICS}` under `guard.allow`")));
     }
     Ok(found)
-}
-
-/// Nested facts under dotted names.
-fn flatten(node: &Node, under: &str, facts: &mut BTreeMap<String, String>) -> Result<(), InputError> {
-    for (key, value) in entries(node, "facts")? {
-        let name = if under.is_empty() { key.text.clone() } else { format!("{under}.{}", key.text) };
-        if facts.len() >= FACTS_MAX {
-            return Err(InputError::at(key.place, format!("there are more than {FACTS_MAX} facts")));
-        }
-        match value {
-            Node::Map(..) => flatten(value, &name, facts)?,
-            Node::Scalar(typed) => {
-                facts.insert(name, typed.text.clone());
-            }
-            Node::List(_, items) => {
-                let texts = items.iter().map(|item| scalar(item, &name).map(|typed| typed.text));
-                facts.insert(name.clone(), texts.collect::<Result<Vec<_>, _>>()?.join(", "));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn guard(node: Option<&Node>, root: &Fields<'_>) -> Result<GuardFile, InputError> {

@@ -14,6 +14,7 @@ mod columns;
 mod error;
 mod evidence;
 mod fold;
+mod import;
 mod list;
 mod opening;
 mod pack;
@@ -26,6 +27,7 @@ mod writer;
 mod writing;
 
 pub use error::StoreError;
+pub use import::{ImportedTrial, import};
 pub use list::{RunList, RunSummary, list};
 pub use reader::RunFile;
 pub use writer::RunWriter;

@@ -287,7 +287,7 @@ pub(crate) fn judgement(connection: &Connection, judgement: &Judgement) -> Resul
     Ok(())
 }
 
-fn finding(connection: &Connection, finding: &Finding) -> Result {
+pub(crate) fn finding(connection: &Connection, finding: &Finding) -> Result {
     let (kind, id, pair) = columns::scope_columns(finding.scope)?;
     let (estimate, at_least) = columns::value_columns(finding.estimate);
     let range = finding.range.map(|(low, high)| (columns::finite(low), columns::finite(high)));

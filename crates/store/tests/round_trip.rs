@@ -335,3 +335,45 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
     assert!(matches!(found.unreadable[0].1, StoreError::NotARunFile { .. }));
     assert!(kdyno_store::list(&folder.path().join("none")).unwrap().runs.is_empty());
 }
+
+#[test]
+fn what_is_imported_joins_a_finished_run_and_replaces_what_was_before() {
+    use kdyno_model::event::Subject;
+    use kdyno_model::sample::ProbeReading;
+    use kdyno_store::{ImportedTrial, import};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    common::write_run(&path).unwrap();
+    let before = RunFile::open(&path).unwrap();
+    let (own, judged) = (before.evidence(TRIAL).unwrap().probes, before.judgement().unwrap());
+    drop(before);
+    let subject = Subject::Imported("cloudwatch".to_owned());
+    let imported = |values: &[f64]| {
+        let reading = |(at_s, value): (i64, &f64)| ProbeReading {
+            at_ns: at_s * 1_000_000_000,
+            subject: subject.clone(),
+            series: "ratio:CPU".to_owned(),
+            value: *value,
+        };
+        let mut finding = judged.findings[0].clone();
+        finding.scope = Scope::Trial(TRIAL);
+        finding.of.subject = subject.to_string();
+        vec![ImportedTrial {
+            trial: TRIAL,
+            readings: (0..).zip(values).map(reading).collect(),
+            findings: vec![finding],
+        }]
+    };
+    for (values, replaced) in [(&[0.1, 0.2, 0.3][..], false), (&[0.4][..], true)] {
+        let trials = imported(values);
+        assert_eq!(import(&path, &subject, &trials).unwrap(), replaced);
+        assert_eq!(names(folder.path()), ["run.kdyno"], "one file, as before");
+        let file = RunFile::open(&path).unwrap();
+        let probes = file.evidence(TRIAL).unwrap().probes;
+        let (theirs, ours): (Vec<_>, Vec<_>) = probes.into_iter().partition(|one| one.subject == subject);
+        assert_eq!((theirs, ours), (trials[0].readings.clone(), own.clone()));
+        let findings = file.judgement().unwrap().findings;
+        assert_eq!(findings.len(), judged.findings.len() + 1);
+    }
+    assert!(import(&folder.path().join("no"), &subject, &[]).is_err());
+}

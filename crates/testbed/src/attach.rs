@@ -144,7 +144,7 @@ impl Attached {
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts: BTreeMap<String, String> =
-            self.declared.iter().map(|(key, value)| (format!("declared.{key}"), value.clone())).collect();
+            self.declared.iter().map(|(key, value)| (cluster_fact::declared(key), value.clone())).collect();
         facts.insert("target".to_string(), self.target.clone());
         facts.insert("cluster_id".to_string(), self.cluster.cluster_id.clone().unwrap_or_default());
         facts.insert("brokers".to_string(), self.cluster.brokers.len().to_string());

@@ -11,6 +11,7 @@ use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::{ProducePlan, SystemPlan};
+use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Timing, series};
 use kdyno_model::units;
 
@@ -298,12 +299,15 @@ impl Asked<'_> {
         evidence(LimitKind::Network, Some(per_broker / limit), detail)
     }
 
-    /// A limit that the target's file declares for each broker, bytes/s, and the number of brokers.
+    /// A limit that the target's file or the scenario declares for each broker, bytes/s, and the number of brokers.
     fn declared(&self, fact: &str) -> Option<(f64, f64)> {
-        let SystemPlan::Attached(target) = &self.trial.evidence.start.trial.effective.system else {
-            return None;
+        let start = &self.trial.evidence.start;
+        let of_target = || match &start.trial.effective.system {
+            SystemPlan::Attached(target) => target.facts.get(fact),
+            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
         };
-        Some((declared::bytes_per_s(target.facts.get(fact)?)?, f64::from(self.brokers()?)))
+        let text = start.cluster.get(&cluster_fact::declared(fact)).or_else(of_target)?;
+        Some((declared::bytes_per_s(text)?, f64::from(self.brokers()?)))
     }
 
     /// How many brokers there are, at least 1.

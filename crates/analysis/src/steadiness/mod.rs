@@ -12,7 +12,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Mark, Value};
-use kdyno_model::metric::{Address, COST_PER_GB};
+use kdyno_model::metric::{Address, is_cost};
 
 /// Rates of a load item.
 const RATES: &[&str] =
@@ -61,7 +61,7 @@ pub(crate) fn judge(
             let concerns = |metric: &str| short_term::concerns(&short_term, is_open_loop, RATES, metric);
             put(Mark::ShortTerm, findings, |of| match of.metric.as_str() {
                 // A price divided by the rate of what is written: of a consumer nothing is short.
-                COST_PER_GB => concerns("acked_per_s"),
+                metric if is_cost(metric) => concerns("acked_per_s"),
                 metric => of.subject == item.name && concerns(metric),
             });
         }
@@ -176,7 +176,7 @@ fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
                 true => own && (is_latency || !is_open_loop),
                 false if own => !is_latency && RATES.contains(&metric),
                 // A price divided by the rate.
-                false if metric == COST_PER_GB => !is_latency && item.plan.role.as_produce().is_some(),
+                false if is_cost(metric) => !is_latency && item.plan.role.as_produce().is_some(),
                 false => moves && EFFICIENCIES.contains(&metric),
             }
         });

@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, ShortTerm};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::metric::{COST_PER_GB, Unit};
+use kdyno_model::metric::{COST_PER_GB, Unit, is_cost};
 use kdyno_model::plan::{AttachedPlan, Caps, Price, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
@@ -103,7 +103,7 @@ fn elsewhere_what_uses_the_host_is_not_the_cluster() {
 /// What a trial at 1,000 records/s of 128 bytes says of the cost of written data.
 fn costs(trial: &Trial) -> Vec<(String, Unit, Value)> {
     let findings = kdyno_analysis::trial::judge(trial).unwrap().findings;
-    let costs = findings.into_iter().filter(|finding| finding.of.metric == COST_PER_GB);
+    let costs = findings.into_iter().filter(|finding| is_cost(&finding.of.metric));
     costs.map(|finding| (finding.of.subject, finding.unit, finding.estimate)).collect()
 }
 
@@ -116,12 +116,16 @@ fn what_is_written_costs_the_price_of_its_time() {
     assert_eq!(costs(&trial), [], "none is declared");
     trial.start.trial.effective.system = priced();
     // 1,000 records of 128 bytes a second are 0.4608 GB an hour.
-    let [(subject, Unit::CostPerGb, Value::Is(cost))] = &costs(&trial)[..] else {
+    let [(subject, Unit::CostPerGb, Value::Is(cost)), (_, Unit::CostPerMillion, Value::Is(of_records))] =
+        &costs(&trial)[..]
+    else {
         panic!("{:?}", costs(&trial))
     };
     assert!(subject == "brokers" && (cost - 10.0).abs() < 1e-9, "{cost}");
+    // And 3.6 million records.
+    assert!((of_records - 1.28).abs() < 1e-9, "{of_records}");
     for row in &mut trial.samples {
-        row.counts.acknowledged_bytes = 0;
+        (row.counts.acknowledged_bytes, row.counts.acknowledged) = (0, 0);
     }
     assert_eq!(costs(&trial), [], "nothing was written");
 }

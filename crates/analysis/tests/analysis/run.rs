@@ -42,6 +42,7 @@ impl Run {
             claims: Vec::new(),
             budget_ns: None,
             contrasts: Vec::new(),
+            environment: Default::default(),
             show: Show::default(),
             published: None,
         };

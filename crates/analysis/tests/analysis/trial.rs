@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
-use kdyno_model::metric::{COST_PER_GB, SubjectKind, may_be_left_out, names};
+use kdyno_model::metric::{SubjectKind, is_cost, may_be_left_out, names};
 use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, Role, SystemPlan, TransactionsPlan, ValuesPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
@@ -50,7 +50,7 @@ fn the_figures_of_transactions() {
         let findings = trial.findings().into_iter();
         let own =
             findings.filter(|finding| may_be_left_out(&finding.of.metric)).map(|finding| finding.of.metric);
-        own.filter(|metric| metric != COST_PER_GB).collect::<Vec<_>>()
+        own.filter(|metric| !is_cost(metric)).collect::<Vec<_>>()
     };
     assert_eq!(told(&trial), Vec::<String>::new());
     trial.writers().transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.1 });

@@ -65,6 +65,7 @@ pub fn plan(cases: usize, columns: &[&str]) -> Plan {
         claims: Vec::new(),
         budget_ns: None,
         contrasts: Vec::new(),
+        environment: Default::default(),
         show: Show { rows: Vec::new(), columns: columns.iter().map(|name| address(name)).collect() },
         published: None,
     }

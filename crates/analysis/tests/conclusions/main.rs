@@ -7,6 +7,7 @@ mod claims;
 mod columns;
 mod comparison;
 mod fixture;
+mod in_force;
 mod judged_by;
 mod out_of_time;
 mod pace;

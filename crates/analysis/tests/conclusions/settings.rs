@@ -4,7 +4,7 @@ use crate::fixture::{Run, comparing, settings as compared};
 use kdyno_analysis::comparison::settings;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
+use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers, WhyDiffers};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
@@ -12,19 +12,19 @@ use kdyno_model::plan::{
     AttachedPlan, Caps, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, OnClusters, Partitioner, Payload,
     Plan, ProducePlan, ProducerSettings, Protocol, Rate, Role, SystemPlan, TransactionsPlan,
 };
-use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
+use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart};
 use std::collections::BTreeMap;
 
 /// A trial whose broker told these settings, and not where they come from.
 fn start(outcome: &kdyno_model::outcome::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
-    let unknown = |value: &&str| SettingInForce::Unknown((*value).to_owned());
+    let unknown = |value: &&str| SettingInForce::new(SettingOrigin::Unknown, *value);
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), unknown(value))).collect();
     with_brokers(outcome, BTreeMap::from([(Subject::Broker(1), settings)]))
 }
 
 fn with_brokers(
     outcome: &kdyno_model::outcome::TrialOutcome,
-    settings: BTreeMap<Subject, BrokerSettings>,
+    settings: BTreeMap<Subject, SettingsInForce>,
 ) -> TrialStart {
     TrialStart {
         trial: outcome.trial.clone(),
@@ -49,11 +49,13 @@ fn differences(plan: &mut Plan, a: &[(&str, &str)], b: &[(&str, &str)]) -> Judge
 
 fn told(found: &Judgement) -> Vec<(String, String, bool)> {
     let told = found.conclusions.iter().map(|conclusion| {
-        let Conclusion::SettingDiffers(SettingDiffers { whose, setting, a, b, declared, scope }) = conclusion
+        let Conclusion::SettingDiffers(SettingDiffers { whose, setting, a, b, declared, scope, why }) =
+            conclusion
         else {
             panic!("{conclusion:?}")
         };
         assert_eq!(*scope, Scope::Comparison { case: 0 });
+        assert_eq!(*declared, *why != Some(WhyDiffers::NotAsked));
         (format!("{whose} {setting}"), format!("{a} → {b}"), *declared)
     });
     told.collect()
@@ -207,9 +209,9 @@ fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -
 
 #[test]
 fn defaults_of_another_version_are_expected_and_what_somebody_set_is_not() {
-    use SettingInForce::{Default, Dynamic, Static, Unknown};
-    let eight = |of: fn(String) -> SettingInForce| of("8".to_owned());
-    let four = |of: fn(String) -> SettingInForce| of("4".to_owned());
+    use SettingOrigin::{Default, Dynamic, Static, Unknown};
+    let eight = |of| SettingInForce::new(of, "8");
+    let four = |of| SettingInForce::new(of, "4");
     let severities = |versions, a, b| {
         let found = of_targets(versions, &[a], &[b]);
         assert_eq!(found.conclusions.len(), 1);
@@ -229,7 +231,7 @@ fn defaults_of_another_version_are_expected_and_what_somebody_set_is_not() {
 
 #[test]
 fn brokers_of_one_cluster_should_agree() {
-    let of = |value: &str| SettingInForce::Default(value.to_owned());
+    let of = |value: &str| SettingInForce::new(SettingOrigin::Default, value);
     let found = of_targets(["4.1.1"; 2], &[of("8")], &[of("8"), of("4"), of("2")]);
     assert_eq!(found.conclusions, []);
     let first = "num.io.threads is 8 on broker-1 and 4 on broker-2 of b".to_owned();

@@ -9,6 +9,7 @@ mod access;
 mod address;
 mod asking;
 mod broker;
+mod configs;
 mod error;
 mod sample;
 mod types;
@@ -18,13 +19,13 @@ pub use crate::consumer::OffsetAt;
 pub use access::Access;
 pub use error::{AdminError, Result};
 pub use sample::SampleBounds;
-pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, SettingSource, TopicInfo};
+pub use types::{
+    BrokerInfo, ClusterInfo, ConfigOf, FeatureInfo, PartitionInfo, SettingInfo, SettingSource, TopicInfo,
+};
 pub use users::{Acl, Operation, Resource};
 
 use crate::errors::ErrorCode;
-use crate::messages::{
-    self, Api, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
-};
+use crate::messages::{Api, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics};
 use crate::security::Security;
 use crate::wire::WireError;
 use crate::words;
@@ -33,7 +34,7 @@ use broker::Broker;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
-use types::{cluster_info, setting_info, topic_info};
+use types::{cluster_info, topic_info};
 
 /// Pause between two tries: short against an election (some 100 ms), long against a request (some ms).
 const BACKOFF: Duration = Duration::from_millis(50);
@@ -265,30 +266,6 @@ impl Admin {
             Some(left_out) => Err(AdminError::NoOffset { topic: topic.to_owned(), partition: *left_out }),
             None => Ok(offsets),
         }
-    }
-
-    /// Settings of a topic or broker by name: those in force, and those that a broker was given but does not know.
-    ///
-    /// # Errors
-    /// When there is no such topic or broker, or no answer in time.
-    pub fn describe_configs(&mut self, of: ConfigOf<'_>) -> Result<BTreeMap<String, SettingInfo>> {
-        let (resource_type, node, name) = match of {
-            ConfigOf::Topic(name) => (messages::RESOURCE_TYPE_TOPIC, None, name.to_owned()),
-            ConfigOf::Broker(id) => (messages::RESOURCE_TYPE_BROKER, Some(id), id.to_string()),
-        };
-        checked_text("topic name", &name)?;
-        self.retry(|admin, deadline| {
-            let request = m32_describe_configs::Request::of_resource(resource_type, &name);
-            let broker = admin.broker(node, deadline)?;
-            let reply = broker.call(&request, deadline)?;
-            let mut settings = BTreeMap::new();
-            for result in reply.results {
-                let (subject, message) = (format!(" of {name:?}"), result.error_message.as_deref());
-                broker.check(&m32_describe_configs::API, &subject, result.error_code, message)?;
-                settings.extend(result.configs.into_iter().map(setting_info));
-            }
-            Ok(settings)
-        })
     }
 }
 

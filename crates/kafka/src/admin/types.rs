@@ -1,7 +1,7 @@
 //! What the admin client is asked for and tells.
 
 use crate::errors::ErrorCode;
-use crate::messages::{self, m03_metadata, m32_describe_configs};
+use crate::messages::{self, m03_metadata, m18_api_versions, m32_describe_configs};
 
 /// A cluster as one of its brokers knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct SettingInfo {
     pub known: bool,
     /// Where its value comes from.
     pub source: SettingSource,
+    /// The default of the broker's version; nothing when it has none or does not tell.
+    pub default: Option<String>,
 }
 
 /// Where the value of a setting in force comes from.
@@ -74,10 +76,23 @@ pub enum SettingSource {
     Default,
     /// What the broker was started with, its `server.properties`.
     Static,
-    /// Somebody set it while the cluster ran, for one broker, for all of them or for a topic.
+    /// Somebody set it while the cluster ran, for one broker or for all of them.
     Dynamic,
+    /// It was set for the topic itself.
+    Topic,
     /// The broker did not tell, or something that came after this was written.
     Unknown,
+}
+
+/// A feature of a broker (KIP-584), such as `metadata.version`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureInfo {
+    /// Name.
+    pub name: String,
+    /// The highest level that the broker's software speaks; `None`: it does not know the feature.
+    pub supported_max: Option<i16>,
+    /// The level that the whole cluster works with; `None`: none was finalized.
+    pub finalized: Option<i16>,
 }
 
 /// What has settings.
@@ -115,17 +130,38 @@ pub(super) fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInf
     TopicInfo { name, error: topic.error_code, internal: topic.is_internal, partitions }
 }
 
+/// The features that a broker tells with its versions, by name; brokers before Kafka 2.7 tell none.
+pub(super) fn features(reply: &m18_api_versions::Response) -> Vec<FeatureInfo> {
+    let supported = reply.supported_features.iter().map(|of| (&of.name, Some(of.max_version), None));
+    let finalized = reply.finalized_features.iter().map(|of| (&of.name, None, Some(of.max_version_level)));
+    let mut found: Vec<FeatureInfo> = Vec::new();
+    for (name, supported_max, finalized) in supported.chain(finalized) {
+        match found.iter_mut().find(|feature| feature.name == *name) {
+            Some(feature) => {
+                feature.supported_max = feature.supported_max.or(supported_max);
+                feature.finalized = feature.finalized.or(finalized);
+            }
+            None => found.push(FeatureInfo { name: name.clone(), supported_max, finalized }),
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
 pub(super) fn setting_info(
     setting: m32_describe_configs::DescribeConfigsResourceResult,
 ) -> (String, SettingInfo) {
     let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
     let source = match setting.config_source {
-        messages::CONFIG_SOURCE_TOPIC
-        | messages::CONFIG_SOURCE_DYNAMIC_BROKER
-        | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => SettingSource::Dynamic,
+        messages::CONFIG_SOURCE_TOPIC => SettingSource::Topic,
+        messages::CONFIG_SOURCE_DYNAMIC_BROKER | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => {
+            SettingSource::Dynamic
+        }
         messages::CONFIG_SOURCE_STATIC_BROKER => SettingSource::Static,
         messages::CONFIG_SOURCE_DEFAULT => SettingSource::Default,
         _ => SettingSource::Unknown,
     };
-    (setting.name, SettingInfo { value: setting.value, known, source })
+    let default = setting.synonyms.into_iter().find(|of| of.source == messages::CONFIG_SOURCE_DEFAULT);
+    let default = default.and_then(|of| of.value);
+    (setting.name, SettingInfo { value: setting.value, known, source, default })
 }

@@ -105,6 +105,7 @@ impl m32_describe_configs::Request {
             resource_name: name.to_owned(),
             configuration_keys: None,
         };
-        Self { resources: vec![resource], ..Self::default() }
+        // Among the synonyms is the default of the broker's version.
+        Self { resources: vec![resource], include_synonyms: true, ..Self::default() }
     }
 }

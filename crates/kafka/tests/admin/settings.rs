@@ -46,9 +46,9 @@ fn where_a_setting_comes_from_is_told() {
         },
     );
     let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Topic("t")).unwrap();
-    use SettingSource::{Default, Dynamic, Static, Unknown};
+    use SettingSource::{Default, Dynamic, Static, Topic, Unknown};
     let told: Vec<SettingSource> = settings.values().map(|setting| setting.source).collect();
-    assert_eq!(told, [Unknown, Dynamic, Dynamic, Dynamic, Static, Default, Unknown, Unknown]);
+    assert_eq!(told, [Unknown, Topic, Dynamic, Dynamic, Static, Default, Unknown, Unknown]);
 }
 
 #[test]
@@ -62,4 +62,59 @@ fn a_broker_too_old_to_tell_is_not_taken_to_know_nothing() {
     });
     let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
     assert!(admin.describe_configs(ConfigOf::Broker(0)).unwrap()["num.io.thread"].known);
+}
+
+#[test]
+fn the_default_is_told_where_a_setting_has_another_value() {
+    use theirs::describe_configs_response as reply;
+    let broker = single(
+        |_| (0, vec![0]),
+        |_, version| {
+            let synonym = |source: i8, value: &str| {
+                let synonym = reply::DescribeConfigsSynonym::default().with_name(text("num.io.threads"));
+                synonym.with_value(Some(text(value))).with_source(source)
+            };
+            let setting = reply::DescribeConfigsResourceResult::default().with_name(text("num.io.threads"));
+            let setting = setting.with_value(Some(text("4"))).with_config_source(4);
+            let setting = setting.with_synonyms(vec![synonym(4, "4"), synonym(5, "8")]);
+            let none = reply::DescribeConfigsResourceResult::default().with_name(text("log.dir"));
+            let result = reply::DescribeConfigsResult::default().with_configs(vec![setting, none]);
+            let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
+            Answer::Body(encoded(&answer, version))
+        },
+    );
+    let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Broker(0)).unwrap();
+    let told = |name: &str| (settings[name].value.as_deref(), settings[name].default.as_deref());
+    assert_eq!((told("num.io.threads"), told("log.dir")), ((Some("4"), Some("8")), (None, None)));
+}
+
+#[test]
+fn features_are_told_with_what_a_broker_supports_and_what_its_cluster_works_with() {
+    use theirs::api_versions_response as reply;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    serve(listener, move |api_key, version| match api_key {
+        m18_api_versions::API_KEY => {
+            let ranges = [(3, 0, 9), (18, 0, 3)].map(|(key, min, max)| {
+                reply::ApiVersion::default().with_api_key(key).with_min_version(min).with_max_version(max)
+            });
+            let supported = |name: &str, max: i16| {
+                reply::SupportedFeatureKey::default().with_name(text(name)).with_max_version(max)
+            };
+            let finalized = reply::FinalizedFeatureKey::default().with_name(text("metadata.version"));
+            let answer = theirs::ApiVersionsResponse::default().with_api_keys(ranges.to_vec());
+            let answer = answer
+                .with_supported_features(vec![
+                    supported("metadata.version", 27),
+                    supported("kraft.version", 1),
+                ])
+                .with_finalized_features(vec![finalized.with_max_version_level(25)]);
+            Answer::Body(encoded(&answer, version))
+        }
+        _ => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
+    });
+    let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
+    let told = admin.features(0).unwrap();
+    let told: Vec<_> = told.iter().map(|of| (of.name.as_str(), of.supported_max, of.finalized)).collect();
+    assert_eq!(told, [("kraft.version", Some(1), None), ("metadata.version", Some(27), Some(25))]);
 }

@@ -8,6 +8,8 @@ const AFTER: &str = "\
 Examples:
   kdyno doctor                                this host
   kdyno doctor --data /var/lib/kafka          and the disk that this folder lies on
+  kdyno doctor --measure --data /var/lib/kafka
+                                              and how fast it takes what is written to it
   kdyno doctor --target staging.yaml          a running cluster: its brokers and topics too
   kdyno doctor intel-sla                      a scenario: its brokers, topics and clients too
   kdyno doctor --script > changes.sh          then read it, and `sh changes.sh apply` or `undo`
@@ -34,6 +36,10 @@ pub(crate) struct DoctorArgs {
     /// A folder of this host in which brokers keep their logs: its disk is looked at; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Vec<PathBuf>,
+    /// Measure, for some seconds, how fast the disk under each --data (else under the current folder) takes writes of up to 1 GiB
+    /// and small writes that are waited for; what is written is gone afterwards
+    #[arg(long, conflicts_with = "script")]
+    pub(crate) measure: bool,
     /// Print everything as JSON (fields: `kdyno schema doctor`)
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,28 +6,69 @@ use crate::cli::DoctorArgs;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
+use crate::signals;
 use crate::target_source::read_target;
-use kdyno_doctor::{Advice, Document, Observed, Severity, Verdict, examine, script, text};
+use kdyno_doctor::{
+    Advice, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_text, script, text,
+};
 use kdyno_model::plan::CasePlan;
+use kdyno_model::units;
 use kdyno_plan::Choices;
+use kdyno_testbed::disk_speed;
 use kdyno_testbed::inspect::inspect;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// Prints what is recommended and not followed. Changes nothing.
 pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
     let advice = look(args)?;
+    let measured = if args.measure { measure(&args.data)? } else { Vec::new() };
     if args.script {
         out::data(&script(&advice))?;
         return Ok(Exit::Done);
     }
     if args.json {
-        out::json(&serde_json::to_value(Document::new(&advice)).map_err(Failure::tool)?)?;
+        let document = Document::new(&advice, &measured);
+        out::json(&serde_json::to_value(document).map_err(Failure::tool)?)?;
     } else {
+        out::data(&measured_text(&measured))?;
         out::data(&text(&advice))?;
     }
     let is_grave = advice
         .iter()
         .any(|advice| advice.severity == Severity::High && advice.verdict == Verdict::NotFollowed);
     Ok(if is_grave { Exit::NotMet } else { Exit::Done })
+}
+
+/// Measures the disks under the folders, having said what that writes.
+fn measure(folders: &[PathBuf]) -> Result<Vec<MeasuredDisk>, Failure> {
+    let here = [PathBuf::from(".")];
+    let stop = signals::stop_flag()?;
+    let mut found = Vec::new();
+    for folder in if folders.is_empty() { &here } else { folders } {
+        let bytes = disk_speed::bytes_to_write(folder)?;
+        let seconds = (disk_speed::WRITE_TIME_MAX + disk_speed::SYNC_TIME_MAX).as_secs();
+        out::note(&format!(
+            "writes up to {} into {} for up to {seconds} s; nothing of it stays",
+            units::size(bytes),
+            folder.display()
+        ));
+        let Some(speed) = disk_speed::measure(folder, &stop)? else {
+            let message = "interrupted: nothing was measured, and nothing stays".to_owned();
+            return Err(Failure { exit: Exit::Interrupted, message, hint: None });
+        };
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        found.push(MeasuredDisk {
+            folder: folder.display().to_string(),
+            write_bytes: speed.bytes,
+            write_bytes_per_s: speed.bytes as f64 / speed.took.as_secs_f64(),
+            syncs: speed.syncs as u64,
+            sync_ns_p50: ns(speed.sync_p50),
+            sync_ns_p99: ns(speed.sync_p99),
+            sync_ns_max: ns(speed.sync_max),
+        });
+    }
+    Ok(found)
 }
 
 /// Looks at all that was named, at this host always, and holds it against the rules.

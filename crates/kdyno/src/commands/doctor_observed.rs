@@ -84,7 +84,8 @@ fn shared(brokers: usize) -> u32 {
 
 fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, Setting> {
     let setting = |info: SettingInfo| {
-        Some(Setting { is_dynamic: info.source == SettingSource::Dynamic, value: info.value? })
+        let is_dynamic = matches!(info.source, SettingSource::Dynamic | SettingSource::Topic);
+        Some(Setting { is_dynamic, value: info.value? })
     };
     told.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
 }

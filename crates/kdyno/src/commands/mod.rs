@@ -17,6 +17,7 @@ mod export;
 mod export_stacks;
 mod fake_broker;
 mod find;
+mod import;
 mod inner;
 mod null_broker;
 mod producer_perf_test;
@@ -54,6 +55,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),
         Command::Show(args) => show::show(&args),
+        Command::Import(args) => import::import(&args),
         Command::Export(args) => export::export(&args),
         Command::Report(args) => report::report(&args),
         Command::Up(args) => up::up(&args),

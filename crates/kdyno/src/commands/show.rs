@@ -10,14 +10,17 @@ use kdyno_store::RunFile;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Prints the table, or the JSON document, or what was in force.
+/// Prints the table, or the JSON document, or what was asked for, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
-    let path = find_run(&args.run.run, args.run.dir.as_deref())?;
+    let path = find_run(&args.run, args.dir.as_deref())?;
     if args.logs {
         return logs(&path);
     }
     if args.plan {
         return plan(&path);
+    }
+    if args.config {
+        return config(&path, args.json);
     }
     let evidence = if args.json { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
     let input = evidence.input();
@@ -39,7 +42,19 @@ pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> 
     })
 }
 
-/// What was in force.
+/// What was really in force.
+fn config(path: &Path, is_json: bool) -> Outcome {
+    let evidence = Evidence::read_judged(path)?;
+    if is_json {
+        out::json(&kdyno_report::json::config(&evidence.input()))?;
+    } else {
+        let options = text_options(std::io::stdout().is_terminal());
+        out::data(&kdyno_report::terminal::config_text(&evidence.input(), &options))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What was asked for.
 fn plan(path: &Path) -> Outcome {
     let options = text_options(std::io::stdout().is_terminal());
     let header = RunFile::open(path)?.header()?;

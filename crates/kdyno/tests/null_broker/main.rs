@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod denied;
+mod import;
 mod java;
 mod many_clients;
 mod metrics;

@@ -15,6 +15,7 @@ mod faults;
 mod fixture;
 mod flame;
 mod groups;
+mod in_force;
 mod logins;
 mod producer_perf_test;
 mod secured;

@@ -4,12 +4,14 @@
 use super::{Execution, TrialContext};
 use crate::error::LabError;
 use crate::inbox::Renewed;
+use crate::settings::{self, Settings};
 use crate::task;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{LoadPlan, WorkerPlan};
+use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret};
-use kdyno_model::worker::{ClientReading, JAVA_CONNECTION};
+use kdyno_model::worker::{ClientReading, ClientSettings, JAVA_CONNECTION};
 use kdyno_testbed::cluster::{TokenFrom, client_properties};
 use std::collections::BTreeMap;
 
@@ -57,7 +59,28 @@ impl Execution<'_> {
     pub(super) fn facts(&self) -> BTreeMap<String, String> {
         let context = self.context;
         let clients = context.java_clients.facts(&context.trial.effective);
-        context.system.facts().into_iter().chain(context.generator_facts.clone()).chain(clients).collect()
+        let declared =
+            context.declared.iter().map(|(name, value)| (cluster_fact::declared(name), value.clone()));
+        // What a target declares of itself is nearer to it than what a scenario does.
+        let system = context.system.facts().into_iter().chain(context.in_force.facts.clone());
+        declared.chain(system).chain(context.generator_facts.clone()).chain(clients).collect()
+    }
+
+    /// Keeps what a Java client told of its settings, of each load item the first that does.
+    pub(super) fn keep_settings(&mut self, worker: u16, told: ClientSettings) {
+        if let Some(item) = task::item_of(self.context.trial, worker, told.stream) {
+            let kept = || settings::of_client(told.settings, self.context.private);
+            self.clients_in_force.entry(Subject::Item(item.to_owned())).or_insert_with(kept);
+        }
+    }
+
+    /// All settings in force: of brokers, topics and clients; kdyno's own run with what is planned.
+    pub(super) fn settings(&self) -> Settings {
+        let in_force = self.context.in_force;
+        let own = kdyno_plan::clients_in_force(&self.context.trial.effective);
+        let own = own.into_iter().map(|(item, settings)| (Subject::Item(item), settings));
+        let brokers = in_force.brokers.clone().into_iter().chain(in_force.topics.clone());
+        brokers.chain(own).chain(self.clients_in_force.clone()).collect()
     }
 
     /// Keeps what the Java processes of a worker cost.

@@ -15,6 +15,7 @@ mod live;
 mod meeting;
 mod sampler;
 mod stacks;
+mod tasks;
 mod warmup;
 
 pub(crate) use conduct::run;
@@ -31,7 +32,7 @@ use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::Progress;
 use crate::private::Private;
 use crate::secrets::Secrets;
-use crate::settings::Settings;
+use crate::settings::{InForce, Settings};
 use crate::stack_sampling::StackSampling;
 use crate::system::System;
 use crate::task;
@@ -49,6 +50,7 @@ use sampler::Sampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tasks::{watched, worker_task};
 use warmup::{Begin, Warmup};
 
 /// How long all clients together may take to connect and to learn their leaders.
@@ -69,8 +71,10 @@ pub(crate) struct TrialContext<'a> {
     /// Wall clock minus monotonic clock, ns: one reading for all workers.
     pub(crate) wall_offset_ns: i64,
     pub(crate) system: &'a System,
-    /// Settings in force on its brokers.
-    pub(crate) settings: &'a Settings,
+    /// Settings in force on it.
+    pub(crate) in_force: &'a InForce,
+    /// What the scenario declares of where it runs.
+    pub(crate) declared: &'a BTreeMap<String, String>,
     /// What the load generator can do, as facts.
     pub(crate) generator_facts: BTreeMap<String, String>,
     /// Topic address to real name.
@@ -108,6 +112,8 @@ struct Execution<'a> {
     /// The warm-up, while it goes on and ends by evidence.
     warmup: Option<Warmup>,
     live: LiveTally,
+    /// What Java clients told of their settings, of each load item the first.
+    clients_in_force: Settings,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
@@ -146,6 +152,7 @@ impl<'a> Execution<'a> {
             phases: phase_spans(&context.trial.effective.phases, None),
             warmup: Warmup::of(&context.trial.effective.phases, seat),
             live: LiveTally::default(),
+            clients_in_force: Settings::new(),
             done: BTreeSet::new(),
             producing: task::producing(context.trial),
             drain_ns: None,
@@ -205,6 +212,9 @@ impl<'a> Execution<'a> {
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(told)))) => {
                     self.sampler.hear(worker, &told);
                 }
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(told)))) => {
+                    self.keep_settings(worker, told);
+                }
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
@@ -238,7 +248,7 @@ impl<'a> Execution<'a> {
             streams: task::stream_infos(context.trial, context.topics),
             cluster: self.facts(),
             command_lines: context.system.command_lines(),
-            settings: context.settings.clone(),
+            settings: self.settings(),
         })?;
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
@@ -364,6 +374,8 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
                 self.keep_metrics(worker, stream, client, &text)?;
             }
+            // Of clients that come when the trial's head is stored already.
+            WorkerNews::Message(FromWorker::ClientSettings(_)) => {}
             WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
             WorkerNews::Message(FromWorker::Done(totals)) => {
                 store.totals(trial, totals)?;

@@ -6,19 +6,15 @@
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::str;
-use thiserror::Error;
+pub(super) use super::body::FrameError;
+use super::body::{Body, be};
+use super::settings::{self, Setting};
 
 /// Largest frame that is read, behind its length.
 pub(super) const FRAME_BYTES_MAX: usize = 4 << 20;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
-
-/// What the process said makes no sense; holds what.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub(super) struct FrameError(pub &'static str);
 
 /// What all clients of a process are told.
 #[derive(Debug)]
@@ -202,6 +198,8 @@ pub(super) enum FromJava<'a> {
     Assignment { client: u32, at_ns: u64, change: Change, generation: i32, partitions: Vec<i32> },
     /// A consumer has what there was.
     CaughtUp { client: u32 },
+    /// With which settings the clients run.
+    Settings(Vec<Setting<'a>>),
 }
 
 /// What a Java process has cost.
@@ -269,12 +267,6 @@ pub(super) struct ConsumedRecord {
     pub intended_ns: Option<i64>,
 }
 
-fn be<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut found = [0; N];
-    found.copy_from_slice(&bytes[at..at + N]);
-    found
-}
-
 items!(
     /// Records that a client took, in order.
     Taken,
@@ -310,52 +302,6 @@ items!(
         intended_ns: Some(i64::from_be_bytes(be(item, 16))).filter(|ns| *ns != i64::MIN),
     }
 );
-
-/// Reads a body.
-struct Body<'a>(&'a [u8]);
-
-impl<'a> Body<'a> {
-    fn take(&mut self, bytes: usize) -> Result<&'a [u8], FrameError> {
-        let (taken, rest) = self.0.split_at_checked(bytes).ok_or(FrameError("a frame that ends too soon"))?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn u8(&mut self) -> Result<u8, FrameError> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn u16(&mut self) -> Result<u16, FrameError> {
-        Ok(u16::from_be_bytes(be(self.take(2)?, 0)))
-    }
-
-    fn u32(&mut self) -> Result<u32, FrameError> {
-        Ok(u32::from_be_bytes(be(self.take(4)?, 0)))
-    }
-
-    fn i32(&mut self) -> Result<i32, FrameError> {
-        Ok(i32::from_be_bytes(be(self.take(4)?, 0)))
-    }
-
-    fn u64(&mut self) -> Result<u64, FrameError> {
-        Ok(u64::from_be_bytes(be(self.take(8)?, 0)))
-    }
-
-    /// A number that is −1 where it is not known.
-    fn known(&mut self) -> Result<Option<u64>, FrameError> {
-        Ok(u64::try_from(i64::from_be_bytes(be(self.take(8)?, 0))).ok())
-    }
-
-    fn string(&mut self) -> Result<&'a str, FrameError> {
-        let length = self.u32()? as usize;
-        str::from_utf8(self.take(length)?).map_err(|_| FrameError("text that is no UTF-8"))
-    }
-
-    fn items(&mut self, bytes: usize) -> Result<&'a [u8], FrameError> {
-        let count = self.u32()? as usize;
-        self.take(count.checked_mul(bytes).ok_or(FrameError("a frame that ends too soon"))?)
-    }
-}
 
 /// Reads one frame, its length left out.
 pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
@@ -417,6 +363,7 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
                 .collect(),
         },
         13 => FromJava::CaughtUp { client: body.u32()? },
+        14 => FromJava::Settings(settings::read(&mut body)?),
         _ => return Err(FrameError("a frame of an unknown kind")),
     };
     if body.0.is_empty() { Ok(found) } else { Err(FrameError("a frame that goes on behind its end")) }

@@ -2,13 +2,14 @@
 
 use super::frames::{self, Decoder, FrameError, FromJava, Readings, Task, TaskRole};
 use super::process::{self, Process, Started};
+use super::settings::in_force;
 use crate::net::{ConnectionId, Net};
 use crate::stream::{StreamContext, StreamError};
 use kdyno_kafka::security::Hidden;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{ConsumePlan, JavaTask};
 use kdyno_model::sample::series;
-use kdyno_model::worker::{ClientReading, FromWorker, StreamRole};
+use kdyno_model::worker::{ClientReading, ClientSettings, FromWorker, StreamRole};
 use std::fmt::Write as _;
 use std::io::{self, IoSlice};
 
@@ -321,6 +322,10 @@ impl Link {
                     };
                     context.events.push(at_ns, kind, shortened(text));
                 }
+                FromJava::Settings(told) => self.messages.push(FromWorker::ClientSettings(ClientSettings {
+                    stream: context.task.stream,
+                    settings: told.into_iter().map(in_force).collect(),
+                })),
                 FromJava::Metrics { client, text } => self.messages.push(FromWorker::ClientMetrics {
                     stream: context.task.stream,
                     client: context.task.client_first + client,

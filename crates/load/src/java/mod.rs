@@ -3,6 +3,7 @@
 //! What is measured stays here: schedule, records, recorder. The process is handed records, or polls, and says when; its
 //! [frames](frames) come over a socket pair that the event loop waits for like for any socket.
 
+mod body;
 mod consume;
 mod consumer;
 mod frames;
@@ -12,6 +13,7 @@ mod process;
 mod produce;
 mod producer;
 mod readiness;
+mod settings;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,13 @@ use crate::sample::Timing;
 
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
+/// The same of records.
+pub const COST_PER_MILLION: &str = "cost_per_million_records";
+
+/// Whether a metric is what something costs: a price divided by a rate.
+pub fn is_cost(name: &str) -> bool {
+    matches!(name, COST_PER_GB | COST_PER_MILLION)
+}
 
 /// Heap that brokers allocate per record; left out where their allocation was not sampled.
 pub const BROKER_ALLOCATED: &str = "allocated_bytes_per_record";
@@ -40,6 +47,7 @@ pub fn may_be_left_out(name: &str) -> bool {
     };
     let names = [
         COST_PER_GB,
+        COST_PER_MILLION,
         BROKER_ALLOCATED,
         "committed",
         "aborted",

@@ -8,6 +8,7 @@ mod driver;
 mod group;
 mod listeners;
 mod load;
+mod named;
 mod question;
 mod records;
 mod security;
@@ -87,6 +88,9 @@ pub struct Plan {
     /// What the stacks of the system's Java processes, and of clients in Java, are sampled for; `None`: they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flame: Option<FlameKind>,
+    /// What the scenario declares of where it runs, printed as "declared".
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Plan {

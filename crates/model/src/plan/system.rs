@@ -245,3 +245,10 @@ pub struct TopicPlan {
     /// Topic settings in Kafka's names and units.
     pub config: BTreeMap<String, String>,
 }
+
+impl TopicPlan {
+    /// How the number of partitions is called among the settings of a topic in force.
+    pub const PARTITIONS: &str = "partitions";
+    /// How the number of replicas is called there.
+    pub const REPLICATION_FACTOR: &str = "replication.factor";
+}

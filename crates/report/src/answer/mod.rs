@@ -7,10 +7,12 @@ pub mod claims;
 pub mod curve;
 mod form;
 pub mod health;
+mod imported;
 pub mod members;
 pub mod notes;
 mod prices;
 pub mod search;
+mod settings;
 pub mod steadiness;
 mod table;
 pub mod verdict;
@@ -21,7 +23,9 @@ use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
 pub use form::Answer;
+use form::Sentence;
 use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::Scope;
 pub use table::TextTable;
 
 /// Every answer of a run, in the order in which they are told.
@@ -30,7 +34,16 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     all.extend(search::answers(input));
     all.extend(claims::answer(input));
     all.extend(claims::contrasts(input));
+    all.extend(imported::answer(input));
     all
+}
+
+/// In which settings the sides of each comparison differ.
+pub(crate) fn compared_settings(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let labels = verdict::labels(input);
+    let cases = input.plan().case_numbers();
+    let of_case = |case| settings::difference(input.conclusions, Scope::Comparison { case }, &labels);
+    cases.filter_map(of_case).collect()
 }
 
 /// A conclusion in one sentence, for documents.
@@ -46,7 +59,7 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
             let table = case_table(input, &figures);
             notes::told_apart(of, &|case| table.row_of(case))
         }
-        Conclusion::SettingDiffers(of) => verdict::setting(of),
+        Conclusion::SettingDiffers(of) => settings::sentence(of),
         Conclusion::Members(of) => members::sentence(of),
         Conclusion::Health(of) => health::trial_sentence(of),
     }

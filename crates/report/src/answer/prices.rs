@@ -1,13 +1,20 @@
 //! In which currency costs are told, and from which prices they come.
 
 use super::words;
-use kdyno_model::metric::COST_PER_GB;
+use kdyno_model::metric::{COST_PER_GB, is_cost};
 use kdyno_model::plan::{AttachedPlan, Plan, Price};
 
 /// One sentence where a column tells costs.
 pub(super) fn note(plan: &Plan) -> Option<String> {
-    let mut columns = plan.show.columns.iter();
-    let cost = columns.find(|of| of.metric == COST_PER_GB)?;
+    let of_costs = plan.show.columns.iter().filter(|of| is_cost(&of.metric));
+    let units = of_costs.map(|of| {
+        let unit = if of.metric == COST_PER_GB { "10^9 bytes of values" } else { "million records" };
+        format!("{of} per {unit}")
+    });
+    let units: Vec<String> = units.collect();
+    if units.is_empty() {
+        return None;
+    }
     let priced: Vec<(&AttachedPlan, &Price)> =
         plan.every_case().filter_map(|case| case.system.priced()).collect();
     let currency = &priced.first()?.1.currency;
@@ -19,7 +26,8 @@ pub(super) fn note(plan: &Plan) -> Option<String> {
         }
     }
     Some(format!(
-        "{cost} is in {currency} per 10^9 bytes of values, by the prices that the targets declare: {}.",
-        words::list(&prices)
+        "In {currency}, by the prices that the targets declare, {}: {}.",
+        words::list(&prices),
+        words::list(&units)
     ))
 }

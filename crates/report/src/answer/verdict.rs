@@ -2,19 +2,16 @@
 
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::{waited, words};
+use super::{settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Cell};
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SettingDiffers, Verdict};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
-
-/// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
-const SETTINGS_MAX: usize = 20;
 
 /// Evidence that would take longer than a night is called out of reach, ns,
 const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
@@ -29,6 +26,8 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let answer = |case: u32| {
         let scope = Scope::Comparison { case };
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
+        // What differs comes first: it is what the verdict is about, or what it may be about instead.
+        answer.sentences.splice(0..0, settings::difference(input.conclusions, scope, &labels));
         answer.sentences.extend(waited::sentence(input, case, &labels));
         answer.notes.extend(changes(compared(input)));
         answer.notes.extend(at_once(compared(input)));
@@ -77,7 +76,6 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     }
     notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
     notes.extend(two_levels(&of_scope));
-    notes.extend(settings(conclusions, scope));
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
 }
 
@@ -316,29 +314,4 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
         },
         word(verdict).into(),
     ]
-}
-
-/// Settings that differ: those that were not asked to one by one, of the others how many.
-fn settings(conclusions: &[Conclusion], scope: Scope) -> Vec<String> {
-    let all = conclusions.iter().filter_map(|one| match one {
-        Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
-        _ => None,
-    });
-    let (declared, open): (Vec<_>, Vec<_>) = all.partition(|one| one.declared);
-    let name = |one: &&SettingDiffers| format!("{} of {} ({} → {})", one.setting, one.whose, one.a, one.b);
-    let told = |what: &str, settings: &[&SettingDiffers]| {
-        let shown: Vec<String> = settings.iter().take(SETTINGS_MAX).map(name).collect();
-        let more = settings.len().saturating_sub(SETTINGS_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!settings.is_empty()).then(|| format!("{what}: {}{more}.", shown.join("; ")))
-    };
-    let not_asked = told("Settings that differ and were not asked to", &open);
-    not_asked.into_iter().chain(told("Settings that differ as they may", &declared)).collect()
-}
-
-/// One setting that differs.
-pub fn setting(one: &SettingDiffers) -> String {
-    let SettingDiffers { whose, setting, a, b, declared, .. } = one;
-    let asked = if *declared { "as it may" } else { "and was not asked to" };
-    format!("{setting} of {whose} differs {asked}: {a} on side A, {b} on side B")
 }

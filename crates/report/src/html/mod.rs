@@ -12,6 +12,7 @@ mod trial;
 use crate::answer::{answers, health};
 use crate::case_table::case_table;
 use crate::caveats;
+use crate::declared;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words, trial_name};
@@ -121,6 +122,10 @@ fn environment(input: &ReportInput<'_>) -> Markup {
                     "."
                 }
             }
+            @for (of, facts) in declared::all(input.plan()) {
+                h3 { "Declared, not measured: " (of) }
+                (tables::facts(&facts))
+            }
             (tables::noise(input))
             @for (concerns, start) in systems(input) {
                 h3 { "System under test: " (concerns) }
@@ -135,8 +140,9 @@ fn environment(input: &ReportInput<'_>) -> Markup {
                     }
                 }
             }
+            (tables::config(input))
             details {
-                summary { "What was in force: systems, security, topics, load, settings of clients" }
+                summary { "What was asked for: systems, security, topics, load, settings of clients" }
                 pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
             }
             details {

@@ -5,6 +5,7 @@ use crate::case_table::{CaseTable, Cell, Column, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::grid::Tone;
+use crate::in_force;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
 use crate::terminal::{ours_text, range_text, table_notes};
@@ -85,6 +86,28 @@ pub fn answer(name: &str, answer: &Answer) -> Markup {
                 }
             }
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
+        }
+    }
+}
+
+/// What was really in force, each once: settings that are not the defaults.
+pub fn config(input: &ReportInput<'_>) -> Markup {
+    let groups = in_force::all(input);
+    html! {
+        @for (index, group) in groups.iter().enumerate().filter(|(_, group)| !group.settings.is_empty()) {
+            details {
+                summary { "Really in force in " (group.concerns) ": settings of brokers, topics and clients" }
+                @if let Some(kafka) = &group.kafka { p { "Kafka: " (kafka) } }
+                @for java in &group.javas { p { "Java of " (java.whose) ": " (java.version) " " (java.options) } }
+                @if let Some((lines, more)) = in_force::differences(&groups, index) {
+                    p { "Differs from the first in: " (lines.join("; ")) @if more > 0 { " and " (more) " more" } }
+                }
+                @for (subject, settings) in group.settings {
+                    p { b { (in_force::whose(subject)) } ": " (in_force::count(settings)) }
+                    @let table = in_force::table(settings);
+                    @if !table.rows.is_empty() { (scroll(&in_force::whose(subject), &texts(&table, None))) }
+                }
+            }
         }
     }
 }

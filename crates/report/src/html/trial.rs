@@ -4,11 +4,13 @@ use super::chart::{Band, Chart, Drawn, Horizontal, Line, Point, Vertical, figure
 use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::Phase;
-use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, ImportedSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use maud::{Markup, html};
 
 /// Seconds without a row break a line: rows come once a second.
 const SECOND_GAP: f64 = 1.5;
+/// Imported readings further apart than so many of their usual steps are not joined: one is missing.
+const STEPS_GAP: f64 = 1.5;
 /// Readings further apart than this are not joined; they come about once a second.
 const CPU_GAP: f64 = 5.0;
 
@@ -34,6 +36,9 @@ pub fn charts(series: &TrialSeries) -> Markup {
                 (figure(&percentiles(series, &END_TO_END, id("end-to-end-percentiles"))))
             }
             (figure(&cpu(series, id("cpu"))))
+            @for (index, one) in series.imported.iter().enumerate() {
+                (figure(&imported(series, one, id(&format!("imported-{index}")))))
+            }
         }
     }
 }
@@ -224,6 +229,31 @@ fn percentiles(series: &TrialSeries, of: &Latency, id: String) -> Chart {
             .map(line)
             .collect(),
         bands: Vec::new(),
+    }
+}
+
+/// What somebody else measured. A line is broken where readings are missing.
+fn imported(series: &TrialSeries, one: &ImportedSeries, id: String) -> Chart {
+    let points =
+        one.points.iter().map(|point| Point { x: point.at_s, y: Some(point.value), at_least: false });
+    let mut steps: Vec<f64> = one.points.windows(2).map(|pair| pair[1].at_s - pair[0].at_s).collect();
+    steps.sort_by(f64::total_cmp);
+    let step = steps.get(steps.len() / 2).copied();
+    let line = Line {
+        name: one.name.clone(),
+        drawn: Drawn::Joined,
+        points: points.collect(),
+        gap: step.map(|step| step * STEPS_GAP),
+    };
+    Chart {
+        id,
+        title: format!("{} of {}, not measured by kdyno", one.name, one.subject),
+        x_label: "seconds from the start of the load",
+        y_label: one.unit.described(),
+        x: Horizontal::Seconds,
+        y: Vertical::FromZero,
+        lines: vec![line],
+        bands: bands(series),
     }
 }
 

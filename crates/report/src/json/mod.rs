@@ -4,14 +4,17 @@
 //! Units stand in the names of fields, or in `unit` beside a value. Fields are added under the same version; a field
 //! that is removed or changes its meaning makes a new one.
 
+mod config;
 mod findings;
 mod series;
 mod trials;
 
 use crate::case_table::case_table;
+use crate::declared;
 use crate::figures::Figures;
 use crate::input::ReportInput;
 use crate::names::{name_of, printed};
+use config::ConfigDocument;
 use findings::{CaveatDocument, ConclusionDocument, FindingDocument};
 use kdyno_model::plan::Published;
 use schemars::JsonSchema;
@@ -68,6 +71,11 @@ struct RunDocument {
     findings: Vec<FindingDocument>,
     /// The table that the scenario asks for.
     table: TableDocument,
+    /// What was really in force, each once with the trials that ran with it: versions, Java, settings of brokers, topics and
+    /// clients.
+    config: Vec<ConfigDocument>,
+    /// Facts that nobody measured, by who declares them: `environment` (the scenario), or a target.
+    declared: BTreeMap<String, BTreeMap<String, String>>,
     /// What happened, in the order of time: disconnects, a process that ended, why a trial was cut short.
     events: Vec<EventDocument>,
     /// Each trial second by second, and its response times by percentile: what the charts draw.
@@ -132,6 +140,11 @@ pub fn run(input: &ReportInput<'_>) -> serde_json::Value {
     serde_json::to_value(document(input)).unwrap_or_default()
 }
 
+/// What was really in force, as the field `config` of [`run`]'s document has it.
+pub fn config(input: &ReportInput<'_>) -> serde_json::Value {
+    serde_json::to_value(config::all(input)).unwrap_or_default()
+}
+
 /// The JSON Schema of [`run`]'s document, as committed in `docs/reference/run.schema.json`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(RunDocument).to_value()
@@ -165,6 +178,8 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
             params: table.params,
             columns: table.columns.iter().map(|column| column.of.to_string()).collect(),
         },
+        config: config::all(input),
+        declared: declared::all(plan),
         events: input.events.iter().map(trials::event).collect(),
         series: input.series.iter().map(series::trial).collect(),
         published: plan.published.as_ref().map(published),

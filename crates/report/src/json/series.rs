@@ -1,8 +1,8 @@
 //! Each trial over time, a column per figure: the points of the page's charts.
 
-use crate::names::{bounded, finite};
+use crate::names::{bounded, finite, name_of};
 use kdyno_model::finding::Value;
-use kdyno_model::series::{CpuSeries, SecondPoint, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, ImportedSeries, SecondPoint, StreamSeries, TrialSeries};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +17,23 @@ pub(super) struct SeriesDocument {
     items: Vec<ItemDocument>,
     /// Processor time of every process that was probed, and of the host.
     cpu: Vec<CpuDocument>,
+    /// What somebody else measured meanwhile and was imported (`kdyno import`).
+    imported: Vec<ImportedDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ImportedDocument {
+    /// Under which name, which begins with `imported-`.
+    subject: String,
+    /// What the file calls it.
+    series: String,
+    /// Unit of the values, as of findings.
+    unit: String,
+    /// When, seconds from T0 (negative: before it).
+    at_s: Vec<Option<f64>>,
+    /// What was read.
+    value: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -122,6 +139,17 @@ pub(super) fn trial(series: &TrialSeries) -> SeriesDocument {
         phases: phases.collect(),
         items: series.streams.iter().map(item).collect(),
         cpu: series.cpu.iter().map(cpu).collect(),
+        imported: series.imported.iter().map(imported).collect(),
+    }
+}
+
+fn imported(series: &ImportedSeries) -> ImportedDocument {
+    ImportedDocument {
+        subject: series.subject.to_string(),
+        series: series.name.clone(),
+        unit: name_of(&series.unit),
+        at_s: series.points.iter().map(|point| finite(point.at_s)).collect(),
+        value: series.points.iter().map(|point| finite(point.value)).collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reports as text: before a run, during it, after a trial, at the end.
 
 mod answer_text;
+mod config_text;
 mod live;
 mod load_text;
 mod plan_text;
@@ -10,6 +11,7 @@ mod security_text;
 
 pub use crate::grid::TextOptions;
 pub use answer_text::look_text;
+pub use config_text::config_text;
 pub use live::{LiveState, live_line, live_line_of_pair};
 pub use plan_text::{PlanDetail, plan_text, settings_text};
 pub use run_table::{run_table, trial_summary, trial_warnings};

@@ -37,6 +37,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
         out.line(0, &disk_text(plan, estimate));
     }
     out.line(0, &order_text(plan));
+    for (name, value) in &plan.environment {
+        out.line(0, &format!("declared: {name} = {value}"));
+    }
     for line in question_lines(plan) {
         out.line(0, &line);
     }

@@ -19,12 +19,12 @@ fn text(run: &Run) -> String {
     run_table(&run.input(), &WIDE)
 }
 
-/// The first sentence of a comparison's answer, its lines joined.
+/// The first sentence of a comparison's answer behind in what settings the sides differ, its lines joined.
 fn first_sentence(run: &Run) -> String {
     let text = text(run).replace("\n  ", " ");
     let mut lines =
         text.lines().skip_while(|line| !line.starts_with("Verdict") && !line.starts_with("Quick"));
-    lines.nth(1).expect("a sentence").to_owned()
+    lines.nth(2).expect("a sentence").to_owned()
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod flame;
 mod health;
 mod hlog;
 mod html;
+mod in_force;
 mod invalid;
 mod java;
 mod live;

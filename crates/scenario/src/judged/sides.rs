@@ -50,10 +50,10 @@ impl Expr {
 }
 
 /// What figures are of: how often each kind of unit is a factor. A ratio has none.
-pub(super) type Units = [i8; 8];
+pub(super) type Units = [i8; 9];
 
 /// The kinds of units, with their names for messages.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "bytes",
     "a duration",
     "records/s",
@@ -62,6 +62,7 @@ const KINDS: [&str; 8] = [
     "CPU-µs per record",
     "a count",
     "cost per GB",
+    "cost per million records",
 ];
 
 pub(super) fn units_of(unit: Unit) -> Units {
@@ -75,6 +76,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
         Unit::CpuUsPerRecord => 5,
         Unit::Count => 6,
         Unit::CostPerGb => 7,
+        Unit::CostPerMillion => 8,
         Unit::Ratio | Unit::YesNo => return units,
     };
     units[kind] = 1;

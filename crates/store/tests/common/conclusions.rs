@@ -71,6 +71,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             a: "8".into(),
             b: "16".into(),
             declared: false,
+            why: Some(WhyDiffers::NotAsked),
         }),
     ]
 }

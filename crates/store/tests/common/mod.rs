@@ -17,7 +17,7 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::run::{
-    BrokerSettings, RunStatus, Session, SessionEnd, SettingInForce, StreamInfo, TrialStart,
+    RunStatus, Session, SessionEnd, SettingInForce, SettingOrigin, SettingsInForce, StreamInfo, TrialStart,
 };
 use kdyno_model::sample::{
     ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
@@ -87,10 +87,13 @@ pub fn trial_start() -> TrialStart {
     }
 }
 
-fn broker_settings() -> BrokerSettings {
-    use SettingInForce::{Default, Dynamic, Static, Unknown};
-    let all = [Default("8".into()), Static("9".into()), Dynamic(String::new()), Unknown("10".into())];
-    all.into_iter().zip(1..).map(|(setting, number)| (format!("setting.{number}"), setting)).collect()
+fn broker_settings() -> SettingsInForce {
+    use SettingOrigin::{Default, Dynamic, Static, Topic, Unknown};
+    let set = SettingInForce::new(Static, "9").beside(Some("3".into()));
+    let others = [(Default, "8"), (Dynamic, ""), (Topic, "7"), (Unknown, "10")];
+    let others = others.map(|(origin, value)| SettingInForce::new(origin, value));
+    let all = [set].into_iter().chain(others);
+    all.zip(1..).map(|(setting, number)| (format!("setting.{number}"), setting)).collect()
 }
 
 pub fn later_trial() -> TrialStart {

@@ -30,6 +30,7 @@ pub fn header() -> RunHeader {
             claims: Vec::new(),
             budget_ns: None,
             contrasts: Vec::new(),
+            environment: Default::default(),
             show: Show {
                 rows: vec!["brokers".into()],
                 columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],

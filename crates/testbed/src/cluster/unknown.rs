@@ -75,7 +75,7 @@ mod tests {
     use kdyno_kafka::admin::SettingSource;
 
     fn told(settings: &[(&str, bool)]) -> BTreeMap<String, SettingInfo> {
-        let info = |known| SettingInfo { value: None, known, source: SettingSource::Static };
+        let info = |known| SettingInfo { value: None, known, source: SettingSource::Static, default: None };
         settings.iter().map(|(name, known)| (name.to_string(), info(*known))).collect()
     }
 

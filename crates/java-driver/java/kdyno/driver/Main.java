@@ -120,6 +120,7 @@ public final class Main {
             task.settings.putIfAbsent("sasl.jaas.config", LOGIN_MODULE);
         }
         warnOfUnknown(task);
+        Settings.tell(link, task);
         List<Client> clients = new ArrayList<>();
         List<Sender> sending = new ArrayList<>();
         List<Fetcher> fetching = new ArrayList<>();

@@ -55,6 +55,15 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     assert!(said.stderr.contains("both sides at once, under the same arrivals"), "{}", said.stderr);
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
+    // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
+    let difference = "As asked: num.io.threads of brokers (4 → 5).";
+    let words = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(difference) && !words.contains("Not asked for"), "{}", said.stdout);
+    let config = place.kdyno(&["show", "latest", "--config"]);
+    ended(&config, 0);
+    let words = config.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(difference) && words.contains("num.io.threads of broker-0 (4 → 5)"), "{words}");
+
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let trials = file.trials().expect("trials");
     // Both are conditioned, and three pairs follow; on a busy host the budget ends after two.

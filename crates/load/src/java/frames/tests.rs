@@ -1,6 +1,7 @@
 //! Frames as the process writes and reads them, written down once more, and what any bytes come to.
 
 use super::*;
+use crate::java::settings::Origin;
 use proptest::prelude::*;
 
 /// Perhaps known, as frames have it.
@@ -78,6 +79,15 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
             });
         }
         FromJava::CaughtUp { client } => super::frame(&mut out, 13, |out| out.extend(client.to_be_bytes())),
+        FromJava::Settings(settings) => super::frame(&mut out, 14, |out| {
+            out.extend((settings.len() as u32).to_be_bytes());
+            for setting in settings {
+                put_string(out, setting.name);
+                out.push(setting.origin as u8);
+                put_string(out, setting.value);
+                put_string(out, setting.default);
+            }
+        }),
     }
     out
 }
@@ -236,6 +246,11 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
                 said(&FromJava::Assignment { client, at_ns, change, generation, partitions })
             }),
         any::<u32>().prop_map(|client| said(&FromJava::CaughtUp { client })),
+        (proptest::collection::vec(text, 0..5), 0..3usize).prop_map(|(texts, origin)| {
+            let origin = [Origin::Default, Origin::Given, Origin::Derived][origin];
+            let settings = texts.iter().map(|text| Setting { name: text, origin, value: text, default: "8" });
+            said(&FromJava::Settings(settings.collect()))
+        }),
     ]
 }
 
@@ -315,4 +330,18 @@ fn a_frame_above_the_limit_is_refused_before_it_is_read() {
     decoder.room()[..4].copy_from_slice(&(FRAME_BYTES_MAX as u32 + 1).to_be_bytes());
     decoder.filled(4);
     assert_eq!(decoder.take(), Err(FrameError("a frame that is too long")));
+}
+
+#[test]
+fn settings_that_no_client_has_are_refused() {
+    let setting = Setting { name: "acks", origin: Origin::Given, value: "1", default: "all" };
+    let whole = said(&FromJava::Settings(vec![setting]));
+    let frame = &whole[4..];
+    assert_eq!(super::read(frame).expect("one"), FromJava::Settings(vec![setting]));
+    let mut many = frame.to_vec();
+    many[1..5].copy_from_slice(&u32::MAX.to_be_bytes());
+    assert!(super::read(&many).is_err(), "a count alone reserves nothing");
+    let mut other = frame.to_vec();
+    other[1 + 4 + 4 + 4] = 9;
+    assert!(super::read(&other).is_err());
 }

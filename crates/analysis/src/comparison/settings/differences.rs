@@ -1,0 +1,71 @@
+//! Two lists of settings, and what differs between them.
+
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
+use kdyno_model::finding::Scope;
+use kdyno_model::identity::says_who;
+use kdyno_model::run::{SettingInForce, SettingsInForce};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) type Settings = BTreeMap<String, String>;
+
+/// Stands where a side has no such setting.
+const NOTHING: &str = "-";
+
+/// Every name with two values, or one on one side only; as what was asked for.
+pub(super) fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<SettingDiffers> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let value = |of: &Settings, name: &String| of.get(name).map_or(NOTHING, String::as_str).to_owned();
+    let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let told = differ.map(|name| SettingDiffers {
+        scope,
+        whose: whose.to_owned(),
+        setting: name.clone(),
+        a: value(a, name),
+        b: value(b, name),
+        declared: true,
+        why: Some(WhyDiffers::Asked),
+    });
+    told.collect()
+}
+
+/// The same of settings in force, but for those that say who and where somebody is; each with its two sides.
+pub(super) fn in_force<'s>(
+    scope: Scope,
+    whose: &str,
+    a: &'s SettingsInForce,
+    b: &'s SettingsInForce,
+) -> Vec<(SettingDiffers, [Option<&'s SettingInForce>; 2])> {
+    let values = |of: &SettingsInForce| -> Settings {
+        let told = of.iter().filter(|(name, _)| !says_who(name));
+        told.map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
+    };
+    let found = differences(scope, whose, &values(a), &values(b)).into_iter();
+    found
+        .map(|one| (a.get(&one.setting), b.get(&one.setting), one))
+        .map(|(a, b, one)| (one, [a, b]))
+        .collect()
+}
+
+/// The difference with why it is there.
+pub(super) fn because(setting: SettingDiffers, why: WhyDiffers) -> SettingDiffers {
+    SettingDiffers { declared: why != WhyDiffers::NotAsked, why: Some(why), ..setting }
+}
+
+/// A caveat of a difference that nobody asked for.
+pub(super) fn undeclared(setting: &SettingDiffers, severity: Severity) -> ScopedCaveat {
+    let SettingDiffers { scope, whose, setting, a, b, .. } = setting.clone();
+    let caveat = Caveat::UndeclaredDifference { whose, setting, a, b };
+    ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat }
+}
+
+/// Whether an entry of `may_differ` names a setting, by its own name or by a path that it lies at or under.
+pub(super) fn may_differ(entries: &[String], setting: &str, path: &str) -> bool {
+    let names = |entry: &String| {
+        let entry = entry.trim_end_matches(".*");
+        entry == setting
+            || path == entry
+            || path.strip_prefix(entry).is_some_and(|rest| rest.starts_with('.'))
+    };
+    entries.iter().any(names)
+}

@@ -1,0 +1,59 @@
+//! The Java that brokers ran on: its version and what it was started with.
+
+use super::brokers::BROKERS;
+use super::clusters::Clusters;
+use super::differences::{Settings, because, differences as between};
+use kdyno_model::caveat::Severity;
+use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::SystemPlan;
+use kdyno_model::run::TrialStart;
+use kdyno_model::settings::jvm_flags;
+
+/// How the version of Java is called.
+const JAVA: &str = "Java version";
+/// How options of its machine are called.
+const FLAGS: &str = "JVM options";
+
+/// What differs between the brokers' Java of both sides, and how bad that is where nobody asked for it.
+pub(super) fn differences(
+    scope: Scope,
+    clusters: &[Clusters<'_>],
+) -> Vec<(SettingDiffers, Option<Severity>)> {
+    let mut found: Vec<(SettingDiffers, Option<Severity>)> = Vec::new();
+    for on in clusters {
+        let Some(trials) = on.trials() else { continue };
+        let [a, b] = trials.map(told);
+        for setting in between(scope, BROKERS, &a, &b) {
+            // Of brokers that somebody else started, or of an older file, nothing is known of one side.
+            let is_known = a.contains_key(&setting.setting) && b.contains_key(&setting.setting);
+            let why = why(&setting.setting, on);
+            let severity = (why == WhyDiffers::NotAsked).then_some(Severity::Warning);
+            let setting = because(setting, why);
+            if is_known && !found.iter().any(|(told, _)| *told == setting) {
+                found.push((setting, severity));
+            }
+        }
+    }
+    found
+}
+
+fn told(start: &TrialStart) -> Settings {
+    let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
+    let mut brokers = start.command_lines.iter().filter(|(of, _)| matches!(of, Subject::Broker(_)));
+    let flags = brokers.next().map(|(_, line)| (FLAGS.to_owned(), jvm_flags(line).join(" ")));
+    java.into_iter().chain(flags).collect()
+}
+
+fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
+    match on.systems {
+        [SystemPlan::Local(a), SystemPlan::Local(b)]
+            if setting == FLAGS && (a.jvm_options != b.jvm_options || a.heap_bytes != b.heap_bytes) =>
+        {
+            WhyDiffers::Asked
+        }
+        _ if on.are_other() => WhyDiffers::ComesWith,
+        _ => WhyDiffers::NotAsked,
+    }
+}

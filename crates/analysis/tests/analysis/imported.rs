@@ -1,0 +1,79 @@
+//! Series that somebody else measured, on a trial's time line.
+
+use crate::fixture::{S, Trial};
+use kdyno_analysis::imported::{self, Column, Reading};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::Value;
+use kdyno_model::metric::Unit;
+use std::collections::BTreeMap;
+
+const T0_S: i64 = 1_772_874_300;
+
+fn subject() -> Subject {
+    Subject::Imported("cloudwatch".to_owned())
+}
+
+/// A trial whose load began then.
+fn trial() -> Trial {
+    let mut trial = Trial::clean();
+    trial.start.t0_unix_ns = T0_S as u64 * S;
+    trial
+}
+
+fn columns(text: &str) -> Vec<Column> {
+    let how = Reading {
+        time: "time".to_owned(),
+        zone: None,
+        unit: "percent".to_owned(),
+        units: BTreeMap::new(),
+        columns: Vec::new(),
+    };
+    imported::read(text.as_bytes(), &how).expect("columns")
+}
+
+#[test]
+fn what_lies_in_the_window_has_a_mean_and_what_lies_in_the_trial_is_drawn() {
+    // The window is from 2 to 12 s; at 7 s nothing was read.
+    let rows = [(-100, "9"), (1, "80"), (2, "10"), (7, ""), (8, "30"), (12, "90"), (200, "9")];
+    let text: String = rows.iter().map(|(s, value)| format!("{},{value}\n", T0_S + s)).collect();
+    let mut trial = trial();
+    trial.probes = imported::readings(&trial, &subject(), &columns(&format!("time,CPU\n{text}")));
+    let at: Vec<i64> = trial.probes.iter().map(|reading| reading.at_ns / S as i64).collect();
+    assert_eq!(at, [1, 2, 8, 12], "what lies elsewhere is left out, a gap is no reading");
+    let findings = imported::findings(&trial);
+    let [cpu] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!(cpu.of.to_string(), "imported-cloudwatch.CPU");
+    assert_eq!((cpu.unit, cpu.n, cpu.range), (Unit::Ratio, 2, Some((Value::Is(0.1), Value::Is(0.3)))));
+    assert!(matches!(cpu.estimate, Value::Is(mean) if (mean - 0.2).abs() < 1e-12), "{cpu:?}");
+    let series = kdyno_analysis::series::trial(&trial).expect("series");
+    let [drawn] = &series.imported[..] else { panic!("{:?}", series.imported) };
+    assert_eq!((drawn.name.as_str(), drawn.points.len(), drawn.points[0].at_s), ("CPU", 4, 1.0));
+    // They are among what is said of a trial that is judged anew.
+    let judged = kdyno_analysis::trial::judge(&trial).expect("judged");
+    assert!(judged.findings.iter().any(|one| one.of == cpu.of));
+}
+
+#[test]
+fn a_series_without_a_reading_in_the_window_has_no_mean() {
+    let mut trial = trial();
+    trial.probes = imported::readings(&trial, &subject(), &columns(&format!("time,CPU\n{T0_S},5\n")));
+    assert_eq!((trial.probes.len(), imported::findings(&trial)), (1, Vec::new()));
+}
+
+#[test]
+fn what_a_scenario_declares_is_a_limit_of_a_cluster_of_our_own() {
+    use kdyno_model::conclusion::{Conclusion, LimitKind};
+    let share = |fact: Option<&str>| {
+        let mut trial = Trial::clean();
+        let facts = fact.map(|limit| ("declared.disk.limit".to_owned(), limit.to_owned()));
+        trial.start.cluster.extend(facts);
+        let judged = kdyno_analysis::trial::judge(&trial).expect("judged");
+        let disk = judged.conclusions.iter().find_map(|one| match one {
+            Conclusion::Limit(limit) => limit.evidence.iter().find(|of| of.kind == LimitKind::Disk),
+            _ => None,
+        });
+        disk.expect("it is always told").used
+    };
+    assert_eq!(share(None), None);
+    assert!(share(Some("1MiB/s")).is_some_and(|used| used > 0.0));
+}

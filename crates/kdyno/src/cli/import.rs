@@ -1,0 +1,43 @@
+//! `kdyno import`.
+
+use super::values::name_and_value;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+const IMPORT_HELP: &str = "\
+Times: 2026-03-07T09:05:04Z and other ISO 8601, seconds or milliseconds since 1970; a time without an offset needs --zone.
+An empty cell is a gap. Importing again under the same name replaces what was imported before.
+Units: count, percent, ratio, cores, percent-of-core, bytes, KiB, MiB, GiB, kB, MB, GB, bytes/s, KiB/s, MiB/s, kB/s, MB/s,
+records/s, s, ms, us, ns";
+
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub(crate) struct ImportArgs {
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
+    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub(crate) run: String,
+    /// Comma-separated values; the first line names the columns
+    #[arg(value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The column with the times
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: String,
+    /// Unit of the values
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: String,
+    /// Another unit of one column; may be repeated
+    #[arg(long, value_name = "COLUMN=UNIT", value_parser = name_and_value)]
+    pub(crate) unit_of: Vec<(String, String)>,
+    /// Take this column; may be repeated [default: all but the times]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) column: Vec<String>,
+    /// Time zone of times without an offset: UTC, +02:00, America/New_York
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
+    /// Under which name it is kept: imported-NAME [default: that of the file]
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Folder in which names are looked up [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}

@@ -1,0 +1,127 @@
+//! `kdyno import`: what somebody else measured joins the time line of a stored run.
+
+use crate::cli::ImportArgs;
+use crate::evidence::find_run;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+use kdyno_analysis::imported::{self, Column, FILE_BYTES_MAX, Reading};
+use kdyno_model::event::Subject;
+use kdyno_store::{ImportedTrial, RunFile};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Characters of a name at most.
+const NAME_CHARACTERS_MAX: usize = 50;
+
+/// Reads the file, and adds what of it lies within trials of the run.
+pub(crate) fn import(args: &ImportArgs) -> Outcome {
+    let path = find_run(&args.run, args.dir.as_deref())?;
+    let subject = Subject::Imported(name(args)?);
+    let how = Reading {
+        time: args.time.clone(),
+        zone: args.zone.as_deref().map(zone).transpose()?,
+        unit: args.unit.clone(),
+        units: args.unit_of.iter().cloned().collect(),
+        columns: args.column.clone(),
+    };
+    let shown = args.file.display();
+    let columns = imported::read(&bytes(&args.file)?, &how)
+        .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
+    let file = RunFile::open(&path)?;
+    let mut trials = Vec::new();
+    for start in file.trials()? {
+        let mut evidence = file.evidence(start.trial.id)?;
+        let readings = imported::readings(&evidence, &subject, &columns);
+        // What was imported before under this name is replaced; under other names it stays as it is.
+        evidence.probes.clone_from(&readings);
+        let findings = imported::findings(&evidence);
+        if !readings.is_empty() {
+            trials.push(ImportedTrial { trial: start.trial.id, readings, findings });
+        }
+    }
+    if trials.is_empty() {
+        return Err(outside(&file, &columns)?);
+    }
+    drop(file);
+    let replaced = kdyno_store::import(&path, &subject, &trials)?;
+    told(&subject, &trials, &columns, replaced);
+    Ok(Exit::Done)
+}
+
+/// How much was taken, and of how many trials it tells nothing in their window.
+fn told(subject: &Subject, trials: &[ImportedTrial], columns: &[Column], replaced: bool) {
+    let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
+    let all: usize = columns.iter().map(|column| column.points.len()).sum();
+    let again = if replaced { "; what was imported under this name before is replaced" } else { "" };
+    let count = trials.len();
+    out::note(&format!("{taken} of {all} values lie within {count} trials and are kept as {subject}{again}"));
+    let without = trials.iter().filter(|trial| trial.findings.is_empty()).count();
+    if without > 0 {
+        out::note(&format!(
+            "no value lies in the measured window of {without} of them: values come less often than a window lasts"
+        ));
+    }
+}
+
+/// The name as it is kept: that of the file, but for characters that a name cannot have.
+fn name(args: &ImportArgs) -> Result<String, Failure> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if let Some(name) = &args.name {
+        let fits = (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.chars().all(is_plain);
+        let message =
+            format!("--as takes a name of letters, digits, `-` and `_`, up to {NAME_CHARACTERS_MAX}");
+        return if fits { Ok(name.clone()) } else { Err(Failure::usage(message)) };
+    }
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let plain = stem.chars().map(|c| if is_plain(c) { c } else { '-' });
+    let name: String = plain.take(NAME_CHARACTERS_MAX).collect();
+    if name.is_empty() { Err(Failure::usage("the file has no name; give one with --as")) } else { Ok(name) }
+}
+
+/// `UTC`, an offset, or a name of the time zone database.
+fn zone(text: &str) -> Result<TimeZone, Failure> {
+    let zone = offset(text).map(TimeZone::fixed).or_else(|| TimeZone::get(text).ok());
+    zone.ok_or_else(|| {
+        let message = format!("--zone {text} is no time zone that this host knows");
+        Failure::usage(message).hint("UTC, an offset such as +02:00, or a name such as Europe/Berlin")
+    })
+}
+
+/// `+02:00`: midnight with it is so much earlier in UTC.
+fn offset(text: &str) -> Option<Offset> {
+    let midnight: Timestamp = format!("1970-01-01T00:00:00{text}").parse().ok()?;
+    Offset::from_seconds(i32::try_from(-midnight.as_second()).ok()?).ok()
+}
+
+/// The file, as far as one may be read.
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        // One more than is taken, so that it shows.
+        File::open(path)?.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// That no value lies within a trial, and where both lie.
+fn outside(file: &RunFile, columns: &[Column]) -> Result<Failure, Failure> {
+    let starts = file.trials()?;
+    let at = |ns: Option<i64>| {
+        let at = ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());
+        at.map_or_else(|| "?".to_owned(), |at| at.to_string())
+    };
+    let t0 = || starts.iter().map(|start| start.t0_unix_ns.cast_signed());
+    let points = || columns.iter().flat_map(|column| column.points.iter().map(|(at_ns, _)| *at_ns));
+    let message = format!(
+        "no value lies within a trial of the run: its trials began from {} to {}, the file tells of {} to {}",
+        at(t0().min()),
+        at(t0().max()),
+        at(points().min()),
+        at(points().max())
+    );
+    Ok(Failure::usage(message).hint("is --zone the zone of the file's times?"))
+}

@@ -1,0 +1,67 @@
+//! Series of others on the time line of a stored run.
+
+use crate::common::{Place, RUN_DEADLINE, Said, ran};
+use crate::{CLUSTER_ID, NullBroker, files, run};
+use serde_json::Value;
+
+fn import(place: &Place, more: &[&str]) -> Said {
+    let fixed = ["import", "latest", "rds.csv", "--time", "Timestamp", "--unit", "percent"];
+    place.kdyno(&[&fixed[..], more].concat())
+}
+
+/// Rows of ten seconds around the beginning of the run's only trial, in a form without an offset, and what a cell holds.
+fn csv(t0_unix_s: i64, cell: &str) -> String {
+    let row = |s: i64| {
+        let at = jiff::Timestamp::from_second(t0_unix_s + s).expect("an instant");
+        format!("{},{cell}\n", at.strftime("%Y-%m-%d %H:%M:%S"))
+    };
+    let rows: String = (-5..10).map(row).collect();
+    format!("Timestamp,CPUUtilization\n{rows}")
+}
+
+#[test]
+fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    ran(&run(&place, &files, &[]).wait(RUN_DEADLINE));
+    broker.stop();
+    let document = place.show();
+    let t0_ns: i64 = document["trials"][0]["t0_unix_ns"].as_str().expect("T0").parse().expect("a number");
+    let t0_s = t0_ns / 1_000_000_000;
+
+    place.file("rds.csv", &csv(t0_s, "42"));
+    let said = import(&place, &[]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.stderr.contains("line 2, column `Timestamp`") && said.stderr.contains("--zone UTC"),
+        "{said:?}"
+    );
+    let said = import(&place, &["--zone", "Pacific/Nowhere"]);
+    assert!(said.code == Some(2) && said.stderr.contains("is no time zone"), "{said:?}");
+    // Five hours off: nothing of it lies in the run.
+    let said = import(&place, &["--zone", "-05:00"]);
+    assert!(said.code == Some(2) && said.stderr.contains("no value lies within a trial"), "{said:?}");
+
+    for (cell, again, share) in [("42", false, 0.42), ("7", true, 0.07)] {
+        place.file("rds.csv", &csv(t0_s, cell));
+        let said = import(&place, &["--zone", "UTC"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(
+            said.stderr.contains("15 of 15 values lie within 1 trials and are kept as imported-rds"),
+            "{said:?}"
+        );
+        assert_eq!(said.stderr.contains("is replaced"), again, "{said:?}");
+        let document = place.show();
+        let findings = document["findings"].as_array().expect("findings");
+        let of: Vec<&Value> = findings.iter().filter(|one| one["subject"] == "imported-rds").collect();
+        assert_eq!(of.len(), 1, "{of:?}");
+        assert!((of[0]["value"].as_f64().expect("a mean") - share).abs() < 1e-9, "{of:?}");
+        assert_eq!(document["series"][0]["imported"][0]["at_s"].as_array().map(Vec::len), Some(15));
+    }
+    place.file("rds.csv", &csv(t0_s, "n/a"));
+    let said = import(&place, &["--zone", "UTC"]);
+    assert!(said.code == Some(2) && said.stderr.contains("`n/a` is not a number"), "{said:?}");
+    let table = place.kdyno(&["show"]);
+    assert!(table.stdout.contains("imported-rds.CPUUtilization"), "{table:?}");
+}

@@ -1,0 +1,47 @@
+//! With which settings kdyno's own clients run: what is planned, beside the defaults of the client whose defaults they take.
+
+use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, ProducerSettings, Role};
+use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
+use kdyno_model::version::Version;
+use kdyno_scenario::client::{consumer_defaults, producer_defaults};
+use std::collections::BTreeMap;
+
+/// Of each load item that kdyno's own client carries, by its address. A Java client tells its settings by itself.
+pub fn clients_in_force(case: &CasePlan) -> BTreeMap<String, SettingsInForce> {
+    let native = case.load.iter().filter(|(_, item)| item.driver.is_native());
+    native.map(|(name, item)| (name.clone(), of_item(item))).collect()
+}
+
+fn of_item(item: &LoadPlan) -> SettingsInForce {
+    match &item.role {
+        Role::Produce(produce) => of_producer(&produce.client),
+        Role::Consume(consume) => of_consumer(consume),
+        // It fetches with the same settings always.
+        Role::EndToEnd(probe) => of_producer(&probe.produce.client),
+    }
+}
+
+fn of_producer(settings: &ProducerSettings) -> SettingsInForce {
+    let version = Version::of_client(&settings.defaults).unwrap_or_else(|_| Version::newest());
+    beside(settings.named(), producer_defaults(&version).named())
+}
+
+fn of_consumer(settings: &ConsumePlan) -> SettingsInForce {
+    beside(settings.named(), consumer_defaults(settings.from, settings.read).named())
+}
+
+/// What has the default's value is one: what else would have been typed has the same effect. Of settings without a default
+/// here, those of groups and of levels of compression, it is not said whether they were.
+fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, String)>) -> SettingsInForce {
+    let defaults: BTreeMap<&str, String> = defaults.into_iter().collect();
+    let in_force = |(name, value): (&str, String)| {
+        let default = defaults.get(name);
+        let origin = match default {
+            None => SettingOrigin::Unknown,
+            Some(default) if *default == value => SettingOrigin::Default,
+            Some(_) => SettingOrigin::Client,
+        };
+        (name.to_owned(), SettingInForce::new(origin, value).beside(default.cloned()))
+    };
+    named.into_iter().map(in_force).collect()
+}

@@ -1,0 +1,74 @@
+//! In which settings the sides of a comparison differ, and which of these nobody asked for.
+
+use super::form::Sentence;
+use crate::grid::Tone;
+use crate::units::plural;
+use kdyno_model::conclusion::{Conclusion, SettingDiffers, WhyDiffers};
+use kdyno_model::finding::Scope;
+
+/// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
+const SETTINGS_MAX: usize = 20;
+
+/// Most defaults of another version that are named: whoever wants all asks for the configuration.
+const DEFAULTS_MAX: usize = 5;
+
+/// Why settings differ, in the order in which they are told.
+const TOLD: [(Option<WhyDiffers>, &str, usize); 5] = [
+    (Some(WhyDiffers::NotAsked), "Not asked for", SETTINGS_MAX),
+    (Some(WhyDiffers::Asked), "As asked", SETTINGS_MAX),
+    (None, "As they may", SETTINGS_MAX),
+    (
+        Some(WhyDiffers::ComesWith),
+        "With another version, mode, number of brokers, listeners or client",
+        DEFAULTS_MAX,
+    ),
+    (Some(WhyDiffers::OtherDefault), "Defaults of another version", DEFAULTS_MAX),
+];
+
+/// In what B differs from A; `None`: no difference is known.
+pub(super) fn difference(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Option<Sentence> {
+    let all: Vec<&SettingDiffers> = conclusions
+        .iter()
+        .filter_map(|one| match one {
+            Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
+            _ => None,
+        })
+        .collect();
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let [a, b] = labels;
+    let mut text = format!("{b} differs from {a} in {}", plural(count, "setting"));
+    for (why, words, shown_max) in TOLD {
+        let of_kind: Vec<&&SettingDiffers> = all.iter().filter(|one| reason(one) == why).collect();
+        if !of_kind.is_empty() {
+            text.push_str(&format!(". {words}: {}", named(&of_kind, shown_max)));
+        }
+    }
+    let is_open = all.iter().any(|one| !one.declared);
+    (!all.is_empty()).then(|| Sentence::new(if is_open { Tone::Warn } else { Tone::Plain }, text + "."))
+}
+
+/// Why it differs, as far as the run file says.
+fn reason(one: &SettingDiffers) -> Option<WhyDiffers> {
+    one.why.or((!one.declared).then_some(WhyDiffers::NotAsked))
+}
+
+fn named(settings: &[&&SettingDiffers], shown_max: usize) -> String {
+    let name = |one: &&&SettingDiffers| format!("{} of {} ({} → {})", one.setting, one.whose, one.a, one.b);
+    let shown: Vec<String> = settings.iter().take(shown_max).map(name).collect();
+    let more = settings.len().saturating_sub(shown_max);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join("; "))
+}
+
+/// One setting that differs.
+pub(super) fn sentence(one: &SettingDiffers) -> String {
+    let SettingDiffers { whose, setting, a, b, .. } = one;
+    let asked = match reason(one) {
+        Some(WhyDiffers::Asked) => "as asked",
+        Some(WhyDiffers::OtherDefault) => "by its default",
+        Some(WhyDiffers::ComesWith) => "with what was asked to differ",
+        Some(WhyDiffers::NotAsked) => "and was not asked to",
+        None => "as it may",
+    };
+    format!("{setting} of {whose} differs {asked}: {a} on side A, {b} on side B")
+}

@@ -1,0 +1,70 @@
+//! What is declared of a target (`facts`) or of where a scenario runs (`environment`).
+
+use crate::input::InputError;
+use crate::walk::{entries, scalar};
+use crate::yaml::Node;
+use std::collections::BTreeMap;
+
+/// Most facts, nested ones counted singly.
+const FACTS_MAX: usize = 200;
+
+/// Facts under their names, nested ones under dotted names. `key` is what they stand under.
+pub(crate) fn facts(node: &Node, key: &str) -> Result<BTreeMap<String, String>, InputError> {
+    let mut found = BTreeMap::new();
+    flatten((node, ""), key, &mut found)?;
+    Ok(found)
+}
+
+fn flatten(
+    (node, under): (&Node, &str),
+    of: &str,
+    facts: &mut BTreeMap<String, String>,
+) -> Result<(), InputError> {
+    for (key, value) in entries(node, of)? {
+        let name = if under.is_empty() { key.text.clone() } else { format!("{under}.{}", key.text) };
+        if facts.len() >= FACTS_MAX {
+            return Err(InputError::at(key.place, format!("there are more than {FACTS_MAX} facts")));
+        }
+        match value {
+            Node::Map(..) => flatten((value, &name), of, facts)?,
+            Node::Scalar(typed) => {
+                facts.insert(name, typed.text.clone());
+            }
+            Node::List(_, items) => {
+                let texts = items.iter().map(|item| scalar(item, &name).map(|typed| typed.text));
+                facts.insert(name.clone(), texts.collect::<Result<Vec<_>, _>>()?.join(", "));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    fn environment(text: &str) -> Result<Vec<(String, String)>, String> {
+        let scenario = format!(
+            "kdyno: 1\nid: small\nquestion: How?\n{text}\ntopics: {{t: {{partitions: 1}}}}\n\
+             load: {{w: {{produce: t, rate: 1/s, value: 1B}}}}\nphases: {{measure: 1s}}\n"
+        );
+        let read = Scenario::parse(&scenario, "s.yaml").map_err(|error| error.to_string())?;
+        Ok(read.typed().environment.clone().into_iter().collect())
+    }
+
+    #[test]
+    fn what_is_declared_may_be_nested_and_listed() {
+        let told = environment("environment: {storage class: gp3, disk: {limit: 250MiB/s}, zones: [a, b]}");
+        let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            told,
+            Ok(vec![of("disk.limit", "250MiB/s"), of("storage class", "gp3"), of("zones", "a, b")])
+        );
+        assert_eq!(environment(""), Ok(Vec::new()));
+        let wrong = environment("environment: gp3").expect_err("no map");
+        assert!(wrong.starts_with("s.yaml:4:"), "{wrong}");
+        let many: Vec<String> = (0..201).map(|n| format!("f{n}: 1")).collect();
+        let wrong = environment(&format!("environment: {{{}}}", many.join(", "))).expect_err("too many");
+        assert!(wrong.contains("more than 200 facts"), "{wrong}");
+    }
+}

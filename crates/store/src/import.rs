@@ -1,0 +1,94 @@
+//! Adds to a finished run what somebody else measured meanwhile.
+
+use crate::columns;
+use crate::error::StoreError;
+use crate::opening;
+use crate::pack;
+use crate::reader::RunFile;
+use crate::rows::{self, RowError};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::sample::ProbeReading;
+use kdyno_model::trial::TrialId;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use std::path::Path;
+
+/// Readings in one row: about what a few minutes of probes of our own take.
+const READINGS_PER_ROW: usize = 1000;
+
+/// What is imported into a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedTrial {
+    /// Which trial.
+    pub trial: TrialId,
+    /// Its readings, in order of time.
+    pub readings: Vec<ProbeReading>,
+    /// What they came to.
+    pub findings: Vec<Finding>,
+}
+
+/// Stores them under a subject; what was imported under it before is replaced, in all trials. Whether there was any.
+///
+/// # Errors
+/// The file cannot be read or written, or is in use. It is left as it was then.
+pub fn import(path: &Path, subject: &Subject, trials: &[ImportedTrial]) -> Result<bool, StoreError> {
+    let file = RunFile::open(path)?;
+    if file.is_live() {
+        return Err(StoreError::InUse { path: path.to_path_buf() });
+    }
+    let all: Vec<TrialId> = file.trials()?.iter().map(|start| start.trial.id).collect();
+    drop(file);
+    let connection = opening::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let replaced = write(&connection, subject, &all, trials);
+    replaced.map_err(|error| match error {
+        RowError::Sql(error) => StoreError::write(path, &error),
+        other => StoreError::Write { path: path.to_path_buf(), reason: other.to_string() },
+    })
+}
+
+fn write(
+    connection: &Connection,
+    subject: &Subject,
+    all: &[TrialId],
+    trials: &[ImportedTrial],
+) -> Result<bool, RowError> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let mut replaced = false;
+    for trial in all {
+        replaced |= forget(&transaction, subject, *trial)?;
+    }
+    for ImportedTrial { trial, readings, findings } in trials {
+        for round in readings.chunks(READINGS_PER_ROW) {
+            rows::probe(&transaction, *trial, round)?;
+        }
+        findings.iter().try_for_each(|finding| rows::finding(&transaction, finding))?;
+    }
+    transaction.commit()?;
+    Ok(replaced)
+}
+
+/// Takes out of a trial what was imported under a subject; whether there was any.
+fn forget(connection: &Connection, subject: &Subject, trial: TrialId) -> Result<bool, RowError> {
+    let mut found = Vec::new();
+    {
+        let mut statement = connection.prepare("SELECT rowid, packed FROM probe WHERE trial = ?1")?;
+        let mut rows = statement.query([trial.0])?;
+        while let Some(row) = rows.next()? {
+            let packed: Vec<u8> = row.get(1)?;
+            // What cannot be read is none of ours.
+            let readings = pack::unpack_readings(&packed).unwrap_or_default();
+            if readings.first().is_some_and(|reading| reading.subject == *subject) {
+                found.push(row.get::<_, i64>(0)?);
+            }
+        }
+    }
+    for rowid in &found {
+        connection.execute("DELETE FROM probe WHERE rowid = ?1", [rowid])?;
+    }
+    let (kind, id, _) = columns::scope_columns(Scope::Trial(trial))?;
+    connection.execute(
+        "DELETE FROM finding WHERE scope = ?1 AND scope_id IS ?2 AND subject = ?3",
+        params![kind, id, subject.to_string()],
+    )?;
+    Ok(!found.is_empty())
+}
