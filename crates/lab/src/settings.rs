@@ -41,7 +41,9 @@ fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> BrokerSet
         let in_force = match setting.source {
             SettingSource::Default => SettingInForce::Default(value),
             SettingSource::Static => SettingInForce::Static(value),
-            SettingSource::Dynamic => SettingInForce::Dynamic(value),
+            SettingSource::DynamicTopic
+            | SettingSource::DynamicBroker
+            | SettingSource::DynamicDefaultBroker => SettingInForce::Dynamic(value),
             SettingSource::Unknown => SettingInForce::Unknown(value),
         };
         Some((name, in_force))
