@@ -247,7 +247,7 @@ fn answers_that_were_held_back_are_a_quotas() {
 }
 
 /// The same on a cluster elsewhere of two brokers, with what its target file declares.
-fn elsewhere(facts: &[(&str, &str)]) -> Trial {
+pub fn elsewhere(facts: &[(&str, &str)]) -> Trial {
     let mut trial = at_maximum();
     let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let no_caps = Caps {
