@@ -7,6 +7,7 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::health::HealthRule;
+use kdyno_model::sample::{ProbeReading, series};
 use kdyno_store::RunFile;
 use std::path::PathBuf;
 
@@ -68,7 +69,8 @@ fn read(runs: &str) -> (f64, Limit, bool) {
         std::fs::read_dir(runs).expect("a folder of runs").map(|entry| entry.expect("entry").path());
     let path =
         files.find(|path| path.extension().is_some_and(|ending| ending == "kdyno")).expect("a run file");
-    let judgement = RunFile::open(&path).expect("the run file").judgement().expect("what was concluded");
+    let file = RunFile::open(&path).expect("the run file");
+    let judgement = file.judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
     // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
     let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
@@ -76,6 +78,8 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
     let Some(Value::Is(per_s)) = rate.map(|finding| finding.estimate) else { panic!("no rate: {rate:?}") };
     assert_probed(&judgement.conclusions);
+    let trial = file.trials().expect("its trials")[0].trial.id;
+    assert_gc_log_was_read(&file.evidence(trial).expect("evidence").probes);
     let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),
         _ => None,
@@ -95,5 +99,17 @@ fn assert_probed(conclusions: &[Conclusion]) {
     let checks: Vec<_> = healths.flatten().collect();
     for rule in [HealthRule::GcPause, HealthRule::Stopped, HealthRule::DriveBusy, HealthRule::ProbesBusy] {
         assert!(checks.iter().any(|check| check.rule == rule), "{rule} in {checks:?}");
+    }
+}
+
+/// Pauses and safepoints of a real broker's log were understood, and told from the first reading on.
+fn assert_gc_log_was_read(readings: &[ProbeReading]) {
+    for name in [series::GC_PAUSES_TOTAL, series::GC_PAUSE_S_TOTAL, series::SAFEPOINT_S_TOTAL] {
+        let told: Vec<f64> =
+            readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect();
+        assert!(
+            told.first() == Some(&0.0) && told.last().is_some_and(|last| *last > 0.0),
+            "{name}: {told:?}"
+        );
     }
 }
