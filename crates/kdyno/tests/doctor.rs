@@ -68,9 +68,10 @@ fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
 #[test]
 fn no_name_or_value_adds_a_command_to_the_script() {
     let place = Place::new();
+    let cases = r#"cases: [{note: "a\necho INJECTED #", replicas: 1}, {note: b, replicas: 3}]"#;
     let scenario = SCENARIO
         .replace("params: {replicas: 3}", "params: {replicas: 3, note: plain}")
-        .replace("vary: {replicas: [1, 3]}", r#"vary: {note: ["a\necho INJECTED #", b], replicas: [1, 3]}"#);
+        .replace("vary: {replicas: [1, 3]}", cases);
     let path = place.file("hostile.yaml", &scenario);
     let path = path.to_str().expect("plain path");
     for form in [&[][..], &["--script"]] {
@@ -100,7 +101,7 @@ fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
 fn of_a_null_broker_nothing_is_said_of_replicas() {
     let place = Place::new();
     let null = "kdyno: 1\nid: null\nquestion: How much?\nsystem: {kafka: null-broker}\ntopics: {perf: {partitions: 4, \
-                replicas: 1}}\nload: {writers: {produce: perf, rate: 10/s}}\nphases: {measure: 2s}\n";
+                replicas: 1}}\nload: {writers: {produce: perf, rate: 10/s, value: 100B}}\nphases: {measure: 2s}\n";
     let path = place.file("null.yaml", null);
     let all = advice(&place, &[path.to_str().expect("plain path")]);
     assert!(all.iter().any(|advice| advice["of"] == "load writers"));
