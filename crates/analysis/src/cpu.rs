@@ -173,15 +173,24 @@ pub(crate) fn largest(
     values(probes, subject, series, window).reduce(f64::max)
 }
 
-/// Largest value of a series that tells the time since the reading before: the first one in the window reaches back before
-/// it and is left out.
+/// Largest value of a series that tells something of the time since the reading before, of those whose time lies in the window
+/// for more than half: readings come just after the instants that they are meant for, the window's ends too.
 pub(crate) fn largest_span(
     probes: &[ProbeReading],
     subject: &Subject,
     series: &str,
     window: Window,
 ) -> Option<f64> {
-    values(probes, subject, series, window).skip(1).reduce(f64::max)
+    let (start_ns, end_ns) = window.ends_ns();
+    let mut of_it: Vec<&ProbeReading> =
+        probes.iter().filter(|reading| reading.series == series && reading.subject == *subject).collect();
+    of_it.sort_by_key(|reading| reading.at_ns);
+    let is_inside = |before_ns: i64, at_ns: i64| {
+        let inside_ns = at_ns.min(end_ns) - before_ns.max(start_ns);
+        2 * inside_ns > at_ns - before_ns
+    };
+    let pairs = of_it.windows(2).filter(|pair| is_inside(pair[0].at_ns, pair[1].at_ns));
+    pairs.map(|pair| pair[1].value).reduce(f64::max)
 }
 
 /// Smallest value of a series of a subject read in the window.

@@ -132,7 +132,8 @@ impl Host<'_> {
     fn network(&self) -> Vec<HealthCheck> {
         let sent = self.grown(series::TCP_SEGMENTS_SENT_TOTAL).filter(|sent| *sent >= SEGMENTS_MIN);
         let again = self.grown(series::TCP_SEGMENTS_RETRANSMITTED_TOTAL);
-        let share = sent.zip(again).map(|(sent, again)| again / sent);
+        // The kernel counts those sent again apart (RFC 4022: tcpOutSegs excludes them).
+        let share = sent.zip(again).map(|(sent, again)| again / (sent + again));
         let dropped = self.grown(series::NET_RECEIVE_DROPPED_TOTAL);
         let per_s = dropped.map(|dropped| dropped / self.window.seconds());
         let checks = [

@@ -1,6 +1,7 @@
 //! One recommendation and what became of it.
 
 use crate::measured::MeasuredDisk;
+use crate::quote::plain;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,6 +86,14 @@ pub struct Advice {
     /// How it is changed; `None` where it is followed or not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+}
+
+impl Advice {
+    /// What it is of, the setting, its value now and the recommended one, as a terminal or a script's comment may have them.
+    pub(crate) fn plain_words(&self) -> [String; 4] {
+        let now = self.current.as_deref().unwrap_or("unknown");
+        [&self.of, &self.setting, now, &self.recommended].map(plain)
+    }
 }
 
 /// What `kdyno doctor --json` prints.

@@ -32,7 +32,16 @@ impl Expect {
         }
     }
 
-    /// The value to set.
+    /// The value to set; of a list of numbers none becomes smaller than it is.
+    pub(crate) fn value_for(self, current: &str) -> String {
+        let Self::LastAtLeast(three) = self else { return self.value() };
+        let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+        let pairs = three.split_ascii_whitespace().zip(current.split_ascii_whitespace());
+        let larger = pairs.map(|(wanted, now)| if number(now) > number(wanted) { now } else { wanted });
+        larger.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The value to set, whatever it is now.
     pub(crate) fn value(self) -> String {
         match self {
             Self::Is(word) | Self::LastAtLeast(word) => word.to_owned(),
@@ -51,7 +60,9 @@ impl Expect {
             Self::AtMost(0) => "0".to_owned(),
             Self::AtMost(most) => format!("at most {most}"),
             Self::UpTo(most) => format!("1 to {most}"),
-            Self::LastAtLeast(three) => format!("{three}, or more as the last"),
+            Self::LastAtLeast(three) => {
+                format!("at least {} as the last", three.rsplit(' ').next().unwrap_or(three))
+            }
         }
     }
 }
@@ -87,5 +98,13 @@ mod tests {
         for (expect, current, followed) in cases {
             assert_eq!(expect.is_followed(current), followed, "{expect:?} of {current:?}");
         }
+    }
+
+    #[test]
+    fn of_three_numbers_none_is_lowered() {
+        let of = |current| Expect::LastAtLeast("4096 87380 16777216").value_for(current);
+        assert_eq!(of("4096\t131072\t6291456"), "4096 131072 16777216");
+        assert_eq!(of("1024 1 2"), "4096 87380 16777216");
+        assert_eq!(Expect::AtMost(1).value_for("60"), "1");
     }
 }

@@ -8,6 +8,7 @@
 
 mod advice;
 mod expect;
+mod kafka_tool;
 mod measured;
 pub mod observed;
 mod quote;
@@ -30,12 +31,9 @@ pub fn examine(observed: &Observed) -> Vec<Advice> {
         all.extend(rules::host::examine(host));
     }
     all.extend(rules::disks::examine(&observed.disks));
-    all.extend(rules::brokers::examine(&observed.brokers, observed.bootstrap.as_deref()));
-    all.extend(rules::topics::examine(
-        &observed.topics,
-        observed.brokers.len(),
-        observed.bootstrap.as_deref(),
-    ));
-    all.extend(rules::clients::examine(&observed.clients, &observed.topics));
+    let cluster = observed.cluster.as_ref();
+    all.extend(rules::brokers::examine(&observed.brokers, cluster));
+    all.extend(rules::topics::examine(&observed.topics, observed.brokers.len(), cluster));
+    all.extend(rules::clients::examine(&observed.clients, &observed.topics, observed.client_processors));
     all
 }

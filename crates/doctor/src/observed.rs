@@ -12,12 +12,23 @@ pub struct Observed {
     pub disks: Vec<Disk>,
     /// Brokers, by id.
     pub brokers: Vec<Broker>,
-    /// Address of a broker to say in commands; `None`: the cluster is not there yet.
-    pub bootstrap: Option<String>,
+    /// The cluster as commands reach it; `None`: it is not there yet.
+    pub cluster: Option<Cluster>,
     /// Topics.
     pub topics: Vec<Topic>,
     /// Load items by their address, as planned.
     pub clients: BTreeMap<String, LoadPlan>,
+    /// Processors of the host that these clients run on; `None`: not known.
+    pub client_processors: Option<u32>,
+}
+
+/// A running cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// `host:port` of a broker.
+    pub bootstrap: String,
+    /// Whether a client needs more than that address to speak to it: TLS, a user.
+    pub is_secured: bool,
 }
 
 /// A host.
@@ -25,6 +36,10 @@ pub struct Observed {
 pub struct Host {
     /// What each of [`LOOKED_UP`](crate::LOOKED_UP) said there, by the setting's name; one that is missing was not told.
     pub settings: BTreeMap<&'static str, String>,
+    /// The same of those that each processor has for itself: path of the file and its value.
+    pub files: BTreeMap<&'static str, Vec<(String, String)>>,
+    /// Memory, bytes; `None`: the kernel does not say.
+    pub memory_bytes: Option<u64>,
     /// Groups of processors with memory of their own; `None`: the kernel does not say.
     pub numa_nodes: Option<u32>,
 }
@@ -73,8 +88,22 @@ pub struct Broker {
 pub struct Setting {
     /// Its value.
     pub value: String,
-    /// Whether somebody set it while the cluster ran, so that the way back is to set it again.
-    pub is_dynamic: bool,
+    /// Where it was set.
+    pub level: Level,
+}
+
+/// Where the value of a setting was set; those of a later level hide those of earlier ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Level {
+    /// In the file that a broker starts with, or nowhere.
+    #[default]
+    Start,
+    /// While the cluster ran, for all its brokers.
+    AllBrokers,
+    /// While the cluster ran, for this broker.
+    Broker,
+    /// For this topic.
+    Topic,
 }
 
 /// A broker's JVM.

@@ -9,7 +9,8 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// One line without characters that a terminal or a script's comment would act on.
+/// One line without characters that a terminal or a script's comment would act on: names come from elsewhere, and in a
+/// script a line more would be a command.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -9,8 +9,10 @@ const HEAD: &str = "\
 # What `kdyno doctor` recommends to change, and the way back. Read it before you run it; kdyno does not.
 #   sh FILE apply   makes the changes
 #   sh FILE undo    sets back what was found when this was written
-# What is set here lasts until the next start of the host, but for settings of brokers and topics, which stay.
-set -eu
+# What is set here lasts until the next start of the host, but for settings of brokers and topics and the profile of
+# tuned, which stay. A command that fails is counted, and those after it run.
+failed=0
+fail() { failed=$((failed + 1)); echo \"failed: $1\" >&2; }
 ";
 
 const TAIL: &str = "\
@@ -19,6 +21,10 @@ case \"${1:-}\" in
     undo) undo ;;
     *) echo \"usage: sh FILE apply|undo\" >&2; exit 2 ;;
 esac
+if [ \"$failed\" -gt 0 ]; then
+    echo \"commands that failed: $failed\" >&2
+    exit 1
+fi
 ";
 
 /// The script of all recommendations that are not followed. What no command does stands in it as a comment.
@@ -37,30 +43,35 @@ pub fn script(all: &[Advice]) -> String {
         if place == 0 {
             text.push_str("\n# By hand:\n");
         }
-        // A line more would be a command.
-        let _ = writeln!(text, "#   {}: {}: {}", advice.of, advice.setting, plain(&change.apply));
+        let [of, setting, ..] = advice.plain_words();
+        let _ = writeln!(text, "#   {of}: {setting}: {}", plain(&change.apply));
     }
     let commands: Vec<_> = changes.iter().filter(|(_, change)| !change.by_hand).collect();
     text.push_str("\napply() {\n");
     for (advice, change) in &commands {
-        let now = advice.current.as_deref().unwrap_or("unknown");
-        let _ = writeln!(text, "    # {}: {}: {now} -> {}", advice.of, advice.setting, advice.recommended);
-        let _ = writeln!(text, "    {}", change.apply);
+        let [of, setting, now, recommended] = advice.plain_words();
+        let _ = writeln!(text, "    # {of}: {setting}: {now} -> {recommended}");
+        run(&mut text, advice, &change.apply);
     }
     text.push_str("    :\n}\n\nundo() {\n");
-    // The last change is the first to go.
-    for (advice, change) in commands.iter().rev() {
+    // In the same order: tuned, which sets some of the others, is the first both ways.
+    for (advice, change) in &commands {
         match &change.undo {
-            Some(undo) => {
-                let _ = writeln!(text, "    {undo}");
-            }
+            Some(undo) => run(&mut text, advice, undo),
             None => {
-                let what = format!("{}: {}: nothing to set back", advice.of, advice.setting);
-                let _ = writeln!(text, "    echo {}", quoted(&what));
+                let [of, setting, ..] = advice.plain_words();
+                let _ =
+                    writeln!(text, "    echo {}", quoted(&format!("{of}: {setting}: nothing to set back")));
             }
         }
     }
     text.push_str("    :\n}\n\n");
     text.push_str(TAIL);
     text
+}
+
+/// A command that is counted where it fails.
+fn run(text: &mut String, advice: &Advice, command: &str) {
+    let [of, setting, ..] = advice.plain_words();
+    let _ = writeln!(text, "    ( {command} ) || fail {}", quoted(&format!("{of}: {setting}")));
 }

@@ -36,8 +36,8 @@ fn of(all: &[Advice], verdict: Verdict) -> impl Iterator<Item = &Advice> {
 }
 
 fn open_one(text: &mut String, advice: &Advice) {
-    let Advice { of, setting, recommended, severity, why, source, .. } = advice;
-    let now = advice.current.as_deref().unwrap_or("unknown");
+    let Advice { severity, why, source, .. } = advice;
+    let [of, setting, now, recommended] = advice.plain_words();
     let _ = writeln!(text, "{:<6}  {of}: {setting} is {now}; recommended: {recommended}", severity.word());
     let _ = writeln!(text, "        why: {why} ({source})");
     if let Some(change) = &advice.change {
@@ -61,7 +61,7 @@ fn list(text: &mut String, title: &str, all: &[Advice], verdict: Verdict) {
     }
     let _ = writeln!(text, "{title}:");
     for (of, settings) in names {
-        let _ = writeln!(text, "  {of}: {}", settings.join(", "));
+        let _ = writeln!(text, "  {}: {}", plain(of), plain(&settings.join(", ")));
     }
     text.push('\n');
 }
@@ -75,7 +75,7 @@ mod tests {
         let settings =
             [("vm.swappiness", "60"), ("vm.zone_reclaim_mode", "0"), ("open files (ulimit -n)", "1024")];
         let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        let host = observed::Host { settings, numa_nodes: None };
+        let host = observed::Host { settings, ..observed::Host::default() };
         observed::Observed { host: Some(host), ..observed::Observed::default() }
     }
 
@@ -103,15 +103,18 @@ mod tests {
     #[test]
     fn a_script_has_commands_both_ways_and_the_rest_as_comments() {
         let script = script(&examine(&host()));
-        assert!(script.contains("\n    sysctl -w vm.swappiness=1\n"), "{script}");
-        assert!(script.contains("\n    sysctl -w vm.swappiness=60\n"), "{script}");
+        for value in [1, 60] {
+            let command =
+                format!("\n    ( sysctl -w vm.swappiness={value} ) || fail 'host: vm.swappiness'\n");
+            assert!(script.contains(&command), "{script}");
+        }
         assert!(script.contains("\n#   host: open files (ulimit -n): in /etc/security/limits.d"), "{script}");
         assert!(!script.contains("zone_reclaim_mode"));
     }
 
     #[test]
     fn names_from_elsewhere_add_no_line_and_no_command() {
-        let in_sync = observed::Setting { value: "1".to_owned(), is_dynamic: true };
+        let in_sync = observed::Setting { value: "1".to_owned(), level: observed::Level::Topic };
         let topic = observed::Topic {
             name: "a\nreboot\n'$(reboot)".to_owned(),
             replicas: 3,
@@ -119,15 +122,22 @@ mod tests {
             settings: [("min.insync.replicas".to_owned(), in_sync)].into(),
             ..observed::Topic::default()
         };
-        let observed =
-            observed::Observed { topics: vec![topic], bootstrap: Some("h:1".to_owned()), ..host() };
-        let all = examine(&observed);
+        let cluster = observed::Cluster { bootstrap: "h:1".to_owned(), is_secured: false };
+        let brokers = vec![observed::Broker::default()];
+        let observed = observed::Observed { topics: vec![topic], brokers, cluster: Some(cluster), ..host() };
+        let mut all = examine(&observed);
+        // Labels of cases come before `of` only later.
+        for advice in &mut all {
+            advice.of = format!("note=a\nreboot: {}", advice.of);
+        }
         assert!(!text(&all).lines().any(|line| line.starts_with("reboot")));
         let script = script(&all);
         // Within quotes a line may end, and a quote ends and begins them anew.
         assert!(script.contains("--entity-name 'a\nreboot\n'\\''$(reboot)' --add-config"), "{script}");
-        let comment = "# topic a\u{fffd}reboot\u{fffd}'$(reboot): min.insync.replicas: 1 -> 2\n";
+        let comment =
+            "# note=a\u{fffd}reboot: topic a\u{fffd}reboot\u{fffd}'$(reboot): min.insync.replicas: 1 -> 2\n";
         assert!(script.contains(comment), "{script}");
+        assert!(!script.contains("note=a\n"), "{script}");
     }
 
     #[test]
@@ -135,7 +145,7 @@ mod tests {
         let mut advice = examine(&host()).into_iter().find(|advice| advice.change.is_some()).expect("one");
         advice.change = Some(Change { apply: "elect".to_owned(), undo: None, by_hand: false });
         let script = script(&[advice.clone(), advice]);
-        assert_eq!(script.matches("\n    elect\n").count(), 1, "{script}");
+        assert_eq!(script.matches("\n    ( elect ) || fail ").count(), 1, "{script}");
         assert!(script.contains("nothing to set back"), "{script}");
     }
 }

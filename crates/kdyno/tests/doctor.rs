@@ -22,11 +22,11 @@ fn find<'a>(all: &'a [Value], of: &str, setting: &str) -> &'a Value {
 #[test]
 fn this_host_is_held_against_what_the_kernel_says() {
     let all = advice(&Place::new(), &[]);
-    let swappiness = find(&all, "host", "vm.swappiness");
-    let now = std::fs::read_to_string("/proc/sys/vm/swappiness").expect("/proc");
-    assert_eq!(swappiness["current"], now.trim());
-    let is_followed = now.trim().parse::<u32>().expect("a number") <= 1;
-    assert_eq!(swappiness["verdict"], if is_followed { "followed" } else { "not_followed" });
+    let map_count = find(&all, "host", "vm.max_map_count");
+    let now = std::fs::read_to_string("/proc/sys/vm/max_map_count").expect("/proc");
+    assert_eq!(map_count["current"], now.trim());
+    let is_followed = now.trim().parse::<u32>().expect("a number") >= 262_144;
+    assert_eq!(map_count["verdict"], if is_followed { "followed" } else { "not_followed" });
 }
 
 #[test]
@@ -63,6 +63,49 @@ fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
     let unasked = run(&[path]);
     assert_eq!(unasked.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unasked.stderr).contains("apply|undo"));
+}
+
+#[test]
+fn no_name_or_value_adds_a_command_to_the_script() {
+    let place = Place::new();
+    let cases = r#"cases: [{note: "a\necho INJECTED #", replicas: 1}, {note: b, replicas: 3}]"#;
+    let scenario = SCENARIO
+        .replace("params: {replicas: 3}", "params: {replicas: 3, note: plain}")
+        .replace("vary: {replicas: [1, 3]}", cases);
+    let path = place.file("hostile.yaml", &scenario);
+    let path = path.to_str().expect("plain path");
+    for form in [&[][..], &["--script"]] {
+        let said = place.kdyno(&[&["doctor", path], form].concat());
+        assert!(said.stdout.contains("INJECTED"), "the label is there: {said:?}");
+        assert!(!said.stdout.lines().any(|line| line.starts_with("echo INJECTED")), "{}", said.stdout);
+        if !form.is_empty() {
+            let script = place.file("changes.sh", &said.stdout);
+            let ran = std::process::Command::new("sh").arg(script).output().expect("sh");
+            let told = String::from_utf8_lossy(&ran.stdout);
+            assert!(ran.status.code() == Some(2) && !told.contains("INJECTED"), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
+    let place = Place::new();
+    let with = SCENARIO.replace("config: {", "config: {min.insync.replicas: 2, ");
+    let path = place.file("careful.yaml", &with);
+    let all = advice(&place, &[path.to_str().expect("plain path")]);
+    let in_sync = find(&all, "replicas=3: topic perf", "min.insync.replicas");
+    assert_eq!((&in_sync["current"], &in_sync["verdict"]), (&"2".into(), &"followed".into()));
+}
+
+#[test]
+fn of_a_null_broker_nothing_is_said_of_replicas() {
+    let place = Place::new();
+    let null = "kdyno: 1\nid: null\nquestion: How much?\nsystem: {kafka: null-broker}\ntopics: {perf: {partitions: 4, \
+                replicas: 1}}\nload: {writers: {produce: perf, rate: 10/s, value: 100B}}\nphases: {measure: 2s}\n";
+    let path = place.file("null.yaml", null);
+    let all = advice(&place, &[path.to_str().expect("plain path")]);
+    assert!(all.iter().any(|advice| advice["of"] == "load writers"));
+    assert!(!all.iter().any(|advice| advice["of"] == "topic perf"), "{all:#?}");
 }
 
 /// A scenario with a mistake of each kind.

@@ -128,8 +128,8 @@ fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> SettingsI
         let origin = match setting.source {
             SettingSource::Default => SettingOrigin::Default,
             SettingSource::Static => SettingOrigin::Static,
-            SettingSource::Dynamic => SettingOrigin::Dynamic,
-            SettingSource::Topic => SettingOrigin::Topic,
+            SettingSource::DynamicBroker | SettingSource::DynamicDefaultBroker => SettingOrigin::Dynamic,
+            SettingSource::DynamicTopic => SettingOrigin::Topic,
             SettingSource::Unknown => SettingOrigin::Unknown,
         };
         let default = setting.default.map(|default| shown(&default, private));

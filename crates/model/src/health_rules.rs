@@ -64,6 +64,11 @@ impl HealthRule {
         Self::iter()
     }
 
+    /// Whether it is asked of each of several things in a trial; every other is asked once, of all together or of the worst.
+    pub fn is_of_each(self) -> bool {
+        matches!(self, Self::DriveBusy | Self::DriveWriteTime | Self::DriveReadTime)
+    }
+
     /// Its row of the table of rules.
     pub fn text(self) -> RuleText {
         RULES[self as usize].1
@@ -240,7 +245,7 @@ const RULES: [(HealthRule, RuleText); 16] = [
     (
         HealthRule::Retransmits,
         RuleText {
-            figure: "TCP segments sent again, of all that were sent",
+            figure: "TCP segments sent again, of all that were sent, loopback included",
             threshold: Above(0.01),
             unit: Unit::Ratio,
             consequence: "each of them may hold up its connection for 200 ms, the least that Linux waits",
@@ -251,11 +256,12 @@ const RULES: [(HealthRule, RuleText); 16] = [
     (
         HealthRule::PacketsDropped,
         RuleText {
-            figure: "packets dropped on receipt, per second",
+            figure: "packets that the kernel dropped on receipt, per second",
             threshold: Above(1.0),
             unit: Unit::Count,
-            consequence: "they come again as retransmissions, with their delay",
-            next_step: "enlarge the interface's rings and the socket buffers",
+            consequence: "of TCP they come again as retransmissions, with their delay; others may be of protocols that nobody \
+                          here listens to",
+            next_step: "look at `ip -s -s link`; enlarge the interface's rings (`ethtool -G`) and net.core.netdev_max_backlog",
             source: USE_METHOD,
         },
     ),

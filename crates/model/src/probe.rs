@@ -67,7 +67,7 @@ pub mod series {
     pub const NET_TRANSMIT_BYTES_TOTAL: &str = "net_transmit_bytes_total";
     /// Host only: packets that an interface dropped on receipt.
     pub const NET_RECEIVE_DROPPED_TOTAL: &str = "net_receive_dropped_total";
-    /// Host only: TCP segments sent, over loopback too, those sent again included.
+    /// Host only: TCP segments sent, over loopback too, without those sent again.
     pub const TCP_SEGMENTS_SENT_TOTAL: &str = "tcp_segments_sent_total";
     /// Host only: TCP segments sent again.
     pub const TCP_SEGMENTS_RETRANSMITTED_TOTAL: &str = "tcp_segments_retransmitted_total";
@@ -118,7 +118,7 @@ pub mod series {
     pub const GC_PAUSE_S_LONGEST: &str = "gc_pause_s_longest";
     /// The same: heap in use after the last collection, of the heap, 0 to 1.
     pub const HEAP_AFTER_GC_SHARE: &str = "heap_after_gc_share";
-    /// The same, from Java 14 on: time for which all threads were stopped at safepoints, collections included.
+    /// The same, where safepoints are logged: time for which all threads were stopped at safepoints, collections included.
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";

@@ -24,6 +24,22 @@ pub fn value(path: &str) -> Option<String> {
     Some(chosen.unwrap_or(text).to_owned())
 }
 
+/// The same of each file of a pattern, with its path, in the order of their numbers: `*` is a number, and stands once or
+/// not at all.
+#[must_use]
+pub fn values(pattern: &str) -> Vec<(String, String)> {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return value(pattern).map(|value| (pattern.to_owned(), value)).into_iter().collect();
+    };
+    let Some((folder, prefix)) = before.rsplit_once('/') else { return Vec::new() };
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok();
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut numbers: Vec<u32> = entries.filter_map(|entry| number(entry.ok()?)).collect();
+    numbers.sort_unstable();
+    let paths = numbers.into_iter().map(|number| format!("{before}{number}{after}"));
+    paths.filter_map(|path| Some((path.clone(), value(&path)?))).collect()
+}
+
 /// How many files a process started from here may have open once it raised its own limit; `unlimited` as a shell says it.
 #[must_use]
 pub fn open_files() -> String {
@@ -149,6 +165,21 @@ mod tests {
         };
         assert_eq!(read("always [madvise] never\n").as_deref(), Some("madvise"));
         assert_eq!(read("60\n").as_deref(), Some("60"));
+    }
+
+    #[test]
+    fn files_of_a_pattern_are_read_in_the_order_of_their_numbers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in [("cpu10", "b"), ("cpu2", "a"), ("cpufreq", "x"), ("other", "x")] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+            std::fs::write(folder.path().join(name).join("governor"), text).expect("written");
+        }
+        std::fs::create_dir(folder.path().join("cpu3")).expect("one without the file");
+        let path = |name: &str| format!("{}/{name}/governor", folder.path().display());
+        let of = |path: String, value: &str| (path, value.to_owned());
+        assert_eq!(values(&path("cpu*")), [of(path("cpu2"), "a"), of(path("cpu10"), "b")]);
+        assert_eq!(values(&path("other")), [of(path("other"), "x")]);
+        assert_eq!((values(&path("none")), values(&path("none*")), values("*")), (vec![], vec![], vec![]));
     }
 
     #[test]

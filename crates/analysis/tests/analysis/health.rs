@@ -1,6 +1,7 @@
 //! Rules of health, each provoked once by readings, and what they say when nothing is wrong.
 
 use crate::fixture::{S, Trial};
+use crate::limit::elsewhere;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
@@ -71,6 +72,26 @@ fn shares_of_limits_are_those_of_what_was_the_limit() {
 }
 
 #[test]
+fn the_generator_and_declared_limits_break_their_rules() {
+    let broken = |trial: &Trial, rule: HealthRule| {
+        let checks = health(trial).checks;
+        let found =
+            checks.into_iter().find(|check| check.rule == rule).unwrap_or_else(|| panic!("no {rule}"));
+        (found.is_broken, (found.value * 1e4).round() / 1e4)
+    };
+    let mut trial = Trial::clean();
+    trial.threads([("writers", 0.85)]);
+    assert_eq!(broken(&trial, HealthRule::GeneratorBusy), (true, 0.85));
+    for (fact, rule, near, far) in [
+        ("disk.limit", HealthRule::DiskBandwidth, "160kB/s", "1MB/s"),
+        ("network.limit", HealthRule::NetworkBandwidth, "1.25Mbit/s", "1Gbit/s"),
+    ] {
+        assert!(broken(&elsewhere(&[(fact, near)]), rule).0, "{near}");
+        assert!(!broken(&elsewhere(&[(fact, far)]), rule).0, "{far}");
+    }
+}
+
+#[test]
 fn one_full_processor_stands_out_while_others_are_idle() {
     let of = |number: u32| format!("{}{number}", series::CPU_BUSY_S_TOTAL_OF);
     let (first, second) = (of(0), of(1));
@@ -100,6 +121,9 @@ fn a_drive_is_judged_by_its_use_and_by_the_time_of_enough_operations() {
     };
     assert_eq!(value(HealthRule::DriveWriteTime, &slow(100.0)), (30e6, true));
     assert_eq!(value(HealthRule::DriveReadTime, &slow(100.0)), (1e6, false));
+    let slow_reads =
+        [("disk_busy_s_total.vda", 0.9), ("disk_reads_total.vda", 100.0), ("disk_read_s_total.vda", 2.5)];
+    assert_eq!(value(HealthRule::DriveReadTime, &slow_reads), (25e6, true));
     assert_eq!(check(HealthRule::DriveWriteTime, &slow(0.1)), None, "a mean of so few says nothing");
 }
 
@@ -108,7 +132,7 @@ fn retransmissions_drops_and_pressure_are_shares_of_what_they_are_of() {
     let sent = |again: f64| {
         [(series::TCP_SEGMENTS_SENT_TOTAL, 5000.0), (series::TCP_SEGMENTS_RETRANSMITTED_TOTAL, again)]
     };
-    assert_eq!(value(HealthRule::Retransmits, &sent(100.0)), (0.02, true));
+    assert_eq!(value(HealthRule::Retransmits, &sent(5000.0)), (0.5, true));
     assert_eq!(value(HealthRule::Retransmits, &sent(1.0)), (0.0002, false));
     assert_eq!(value(HealthRule::PacketsDropped, &[(series::NET_RECEIVE_DROPPED_TOTAL, 3.0)]), (3.0, true));
     assert_eq!(value(HealthRule::MemoryPressure, &[(series::MEMORY_PRESSURE_S_TOTAL, 0.05)]), (0.05, true));
@@ -148,19 +172,20 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         trial.counter(broker.clone(), series::SAFEPOINT_S_TOTAL, stopped);
         for second in 0..14 {
             for (name, value) in [
-                // What is told at the window's first instant was before it.
+                // The window goes from second 2 to 12, and what a reading tells was in the second before it.
                 (
                     series::GC_PAUSE_S_LONGEST,
                     match second {
-                        2 => 9.0,
-                        7 => pause_s,
+                        2 | 13 => 9.0,
+                        12 => pause_s,
                         _ => 0.001,
                     },
                 ),
                 (series::HEAP_AFTER_GC_SHARE, if second == 7 { heap } else { 0.95 }),
             ] {
                 trial.probes.push(ProbeReading {
-                    at_ns: (second * S).cast_signed(),
+                    // Just after the instant that was meant.
+                    at_ns: (second * S).cast_signed() + 200_000,
                     subject: broker.clone(),
                     series: name.to_owned(),
                     value,

@@ -259,7 +259,7 @@ fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
 }
 
 /// The same on a cluster elsewhere of two brokers, with what its target file declares.
-fn elsewhere(facts: &[(&str, &str)]) -> Trial {
+pub fn elsewhere(facts: &[(&str, &str)]) -> Trial {
     let mut trial = at_maximum();
     let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let no_caps = Caps {

@@ -4,8 +4,8 @@ use super::{Reason, advice, source};
 use crate::advice::Severity::{High, Low, Medium};
 use crate::advice::{Advice, Change};
 use crate::expect::Expect;
-use crate::observed::{Broker, Jvm, Setting};
-use crate::quote::quoted;
+use crate::kafka_tool::{self, Entity};
+use crate::observed::{Broker, Cluster, Jvm, Level, Setting};
 
 /// A broker's setting whose recommended value is the same everywhere.
 struct Rule {
@@ -28,8 +28,8 @@ const fn rule(
     Rule { setting, default, expect, reason: Reason { severity, why, source }, is_dynamic }
 }
 
-const SOCKETS: &str =
-    "keeps a fast or distant network busy; the kernel's net.core.rmem_max and wmem_max must allow it";
+const SOCKETS: &str = "keeps a fast or distant network busy; the kernel grants no more than its net.core.rmem_max and \
+     wmem_max, so of these 100 MB only what they allow";
 
 const RULES: &[Rule] = &[
     rule(
@@ -95,47 +95,67 @@ const REPLICATED: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// Where a change is made: of a running cluster by Kafka's tool, for one broker or for all; of a plan in the scenario.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    cluster: Option<&'a Cluster>,
+    entity: Entity<'a>,
+}
+
 /// Holds brokers against the tables. What all of them have in common is told once.
-pub(crate) fn examine(brokers: &[Broker], bootstrap: Option<&str>) -> Vec<Advice> {
-    let mut all: Vec<Advice> = Vec::new();
-    for broker in brokers {
-        let of = format!("broker {}", broker.id);
-        all.extend(RULES.iter().map(|rule| fixed(&of, broker, rule, bootstrap)));
-        all.extend(threads(&of, broker, bootstrap));
-        if brokers.len() >= 3 {
-            all.extend(REPLICATED.iter().map(|row| replicated(&of, broker, row, bootstrap)));
-            all.extend(broker.has_controller.map(|has| controller(&of, has)));
-        }
-        all.extend(broker.jvm.iter().flat_map(|jvm| of_jvm(&of, jvm)));
-    }
-    merged(all, brokers.len())
-}
-
-/// Advice that every broker gets in the same words becomes one of `brokers`; its change is then for all of them.
-fn merged(all: Vec<Advice>, brokers: usize) -> Vec<Advice> {
-    if brokers < 2 {
-        return all;
-    }
-    let mut merged: Vec<Advice> = Vec::new();
-    for advice in &all {
-        let is_alike = |other: &&Advice| other.setting == advice.setting && other.current == advice.current;
-        let together = Advice { of: "brokers".to_owned(), ..advice.clone() };
-        if all.iter().filter(is_alike).count() < brokers {
-            merged.push(advice.clone());
-        } else if !merged.iter().any(|other| other.of == together.of && other.setting == together.setting) {
-            merged.push(together);
+pub(crate) fn examine(brokers: &[Broker], cluster: Option<&Cluster>) -> Vec<Advice> {
+    let in_common = in_common(brokers, cluster);
+    let is_common = |setting: &str| in_common.iter().any(|advice| advice.setting == setting);
+    let mut all = Vec::new();
+    for (index, broker) in brokers.iter().enumerate() {
+        let place = Place { cluster, entity: Entity::Broker(broker.id) };
+        for advice in of_broker(&format!("broker {}", broker.id), broker, brokers.len(), place) {
+            if !is_common(&advice.setting) {
+                all.push(advice);
+            } else if index == 0 {
+                all.extend(in_common.iter().find(|common| common.setting == advice.setting).cloned());
+            }
         }
     }
-    merged
+    all
 }
 
-fn fixed(of: &str, broker: &Broker, rule: &Rule, bootstrap: Option<&str>) -> Advice {
+/// Advice that every one of several brokers gets in the same words; its change is then for all of them.
+fn in_common(brokers: &[Broker], cluster: Option<&Cluster>) -> Vec<Advice> {
+    let place = Place { cluster, entity: Entity::AllBrokers };
+    let of_each: Vec<Vec<Advice>> =
+        brokers.iter().map(|broker| of_broker("brokers", broker, brokers.len(), place)).collect();
+    let Some((first, others)) = of_each.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    // What a broker has for itself hides what is set for all.
+    let has_own = |broker: &Broker, name: &str| {
+        broker.settings.get(name).is_some_and(|setting| setting.level == Level::Broker)
+    };
+    let is_common = |advice: &&Advice| {
+        others.iter().all(|other| other.contains(advice))
+            && !brokers.iter().any(|broker| has_own(broker, &advice.setting))
+    };
+    first.iter().filter(is_common).cloned().collect()
+}
+
+fn of_broker(of: &str, broker: &Broker, brokers: usize, place: Place<'_>) -> Vec<Advice> {
+    let mut all: Vec<Advice> = RULES.iter().map(|rule| fixed(of, broker, rule, place)).collect();
+    all.extend(threads(of, broker, place));
+    if brokers >= 3 {
+        all.extend(REPLICATED.iter().map(|row| replicated(of, broker, row, place)));
+        all.extend(broker.has_controller.map(|has| controller(of, has)));
+    }
+    all.extend(broker.jvm.iter().flat_map(|jvm| of_jvm(of, jvm)));
+    all
+}
+
+fn fixed(of: &str, broker: &Broker, rule: &Rule, place: Place<'_>) -> Advice {
     let setting = in_force(broker, rule.setting, rule.default);
     let value = setting.as_ref().map(|setting| setting.value.clone());
     let is_followed = value.as_deref().and_then(|value| rule.expect.is_followed(value));
-    let change = |_: &str| {
-        Some(change(rule.setting, &rule.expect.value(), setting.as_ref(), rule.is_dynamic, bootstrap))
-    };
+    let change =
+        |_: &str| Some(change(rule.setting, &rule.expect.value(), setting.as_ref(), rule.is_dynamic, place));
     advice(of, rule.setting, (value, is_followed), rule.expect.words(), rule.reason, change)
 }
 
@@ -143,11 +163,11 @@ fn replicated(
     of: &str,
     broker: &Broker,
     &(setting, default, why, source): &(&'static str, &'static str, &'static str, &'static str),
-    bootstrap: Option<&str>,
+    place: Place<'_>,
 ) -> Advice {
     let reason = Reason { severity: Medium, why, source };
     let rule = Rule { setting, default, expect: Expect::AtLeast(3), reason, is_dynamic: false };
-    fixed(of, broker, &rule, bootstrap)
+    fixed(of, broker, &rule, place)
 }
 
 fn controller(of: &str, has_controller: bool) -> Advice {
@@ -165,12 +185,12 @@ fn controller(of: &str, has_controller: bool) -> Advice {
 }
 
 fn in_force(broker: &Broker, name: &str, default: &str) -> Option<Setting> {
-    let default = || Setting { value: default.to_owned(), is_dynamic: false };
+    let default = || Setting { value: default.to_owned(), level: Level::Start };
     broker.settings.get(name).cloned().or_else(|| broker.is_planned.then(default))
 }
 
 /// Threads, by the processors that a broker has: of 16, 6 for the network (at most half) and 8 for requests.
-fn threads(of: &str, broker: &Broker, bootstrap: Option<&str>) -> [Advice; 2] {
+fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
     let network = Reason {
         severity: Medium,
         why: "network threads carry TLS and copies; of 16 processors 6, and at most half of them, so that requests find one",
@@ -200,41 +220,20 @@ fn threads(of: &str, broker: &Broker, bootstrap: Option<&str>) -> [Advice; 2] {
             };
             let best =
                 range.as_ref().map_or(0, |range| number.unwrap_or(0).clamp(*range.start(), *range.end()));
-            let change = |_: &str| Some(change(name, &best.to_string(), setting.as_ref(), true, bootstrap));
+            let change = |_: &str| Some(change(name, &best.to_string(), setting.as_ref(), true, place));
             advice(of, name, (value, is_followed), recommended, reason, change)
         },
     )
 }
 
-/// Of a running cluster by Kafka's tool, of a plan in the scenario.
-fn change(
-    name: &str,
-    value: &str,
-    now: Option<&Setting>,
-    is_dynamic: bool,
-    bootstrap: Option<&str>,
-) -> Change {
-    let Some(bootstrap) = bootstrap else {
-        return Change::by_hand(format!("in the scenario: system.config: {{{name}: {value}}}"));
-    };
-    if !is_dynamic {
-        return Change::by_hand(format!(
+fn change(name: &str, value: &str, now: Option<&Setting>, is_dynamic: bool, place: Place<'_>) -> Change {
+    match place.cluster {
+        Some(cluster) if is_dynamic => kafka_tool::set(cluster, place.entity, name, value, now),
+        Some(_) => Change::by_hand(format!(
             "in each broker's server.properties: {name}={value}; then restart one after the other"
-        ));
+        )),
+        None => Change::by_hand(format!("in the scenario: system.config: {{{name}: {value}}}")),
     }
-    let tool = |what: &str| {
-        format!(
-            "kafka-configs.sh --bootstrap-server {} --alter --entity-type brokers --entity-default {what}",
-            quoted(bootstrap)
-        )
-    };
-    let set = |value: &str| tool(&format!("--add-config {}", quoted(&format!("{name}={value}"))));
-    // What nobody had set while the cluster ran comes back by itself once this is taken away.
-    let undo = match now.filter(|now| now.is_dynamic) {
-        Some(now) => set(&now.value),
-        None => tool(&format!("--delete-config {}", quoted(name))),
-    };
-    Change::commands(set(value), undo)
 }
 
 fn of_jvm(of: &str, jvm: &Jvm) -> [Advice; 2] {
@@ -305,23 +304,81 @@ mod tests {
         assert_eq!(of(&all, "offsets.topic.replication.factor").verdict, Verdict::Followed);
     }
 
+    fn running(id: i32, settings: &[(&str, &str, Level)]) -> Broker {
+        let setting = |&(name, value, level): &(&str, &str, Level)| {
+            (name.to_owned(), Setting { value: value.to_owned(), level })
+        };
+        Broker { id, settings: settings.iter().map(setting).collect(), ..Broker::default() }
+    }
+
+    fn cluster() -> Cluster {
+        Cluster { bootstrap: "host:9092".to_owned(), is_secured: false }
+    }
+
+    /// The change and the way back of one setting, without what every command begins with.
+    fn commands(brokers: &[Broker], of: &str, setting: &str) -> (String, String) {
+        let all = examine(brokers, Some(&cluster()));
+        let advice = all.iter().find(|advice| advice.of == of && advice.setting == setting);
+        let change = advice.and_then(|advice| advice.change.clone()).unwrap_or_else(|| panic!("{all:#?}"));
+        let start = "kafka-configs.sh --bootstrap-server host:9092 --alter --entity-type brokers ";
+        (change.apply.replace(start, ""), change.undo.expect("a way back").replace(start, ""))
+    }
+
     #[test]
-    fn a_running_broker_is_changed_by_kafkas_tool_and_back() {
-        let setting = |value: &str, is_dynamic| Setting { value: value.to_owned(), is_dynamic };
-        let mut broker = Broker { id: 1, ..Broker::default() };
-        broker.settings.insert("num.replica.fetchers".to_owned(), setting("1", false));
-        broker.settings.insert("unclean.leader.election.enable".to_owned(), setting("true", true));
-        let all = examine(&[broker], Some("host:9092"));
-        let change = of(&all, "num.replica.fetchers").change.expect("a change");
-        assert!(change.apply.ends_with("--entity-default --add-config num.replica.fetchers=2"), "{change:?}");
-        assert!(change.undo.is_some_and(|undo| undo.ends_with("--delete-config num.replica.fetchers")));
-        let change = of(&all, "unclean.leader.election.enable").change.expect("a change");
-        assert!(
-            change
-                .undo
-                .is_some_and(|undo| undo.ends_with("--add-config unclean.leader.election.enable=true"))
+    fn a_setting_goes_back_to_where_it_was_set() {
+        const NAME: &str = "unclean.leader.election.enable";
+        let on = |id, level| running(id, &[(NAME, "true", level)]);
+        let pair = |apply: String, undo: String| (apply, undo);
+        let add = |entity: &str, value: &str| format!("{entity} --add-config {NAME}={value}");
+        let delete = |entity: &str| format!("{entity} --delete-config {NAME}");
+        // What is in the file or set for all comes back once the value of the one broker is gone.
+        let one = "--entity-name 7";
+        for level in [Level::Start, Level::AllBrokers] {
+            assert_eq!(commands(&[on(7, level)], "broker 7", NAME), pair(add(one, "false"), delete(one)));
+        }
+        let own = pair(add(one, "false"), add(one, "true"));
+        assert_eq!(commands(&[on(7, Level::Broker)], "broker 7", NAME), own);
+        // Of several brokers.
+        let all = "--entity-default";
+        let several = |level| [on(7, level), on(8, level)];
+        assert_eq!(commands(&several(Level::Start), "brokers", NAME), pair(add(all, "false"), delete(all)));
+        let of_all = pair(add(all, "false"), add(all, "true"));
+        assert_eq!(commands(&several(Level::AllBrokers), "brokers", NAME), of_all);
+        assert_eq!(commands(&several(Level::Broker), "broker 7", NAME), own);
+        // One that has its own does not hear what is set for all, and what is set for it must not be for the others.
+        let mixed = [on(7, Level::Broker), on(8, Level::Start)];
+        assert_eq!(commands(&mixed, "broker 7", NAME), own);
+        let other = "--entity-name 8";
+        assert_eq!(commands(&mixed, "broker 8", NAME), pair(add(other, "false"), delete(other)));
+    }
+
+    #[test]
+    fn threads_go_by_half_or_double_both_ways() {
+        let broker = Broker { processors: Some(1), ..running(0, &[("num.io.threads", "8", Level::Start)]) };
+        let add = |value: u32| format!("--entity-name 0 --add-config num.io.threads={value}");
+        assert_eq!(
+            commands(&[broker], "broker 0", "num.io.threads"),
+            (
+                [add(4), add(2), add(1)].join(" && "),
+                [add(2), add(4), "--entity-name 0 --delete-config num.io.threads".to_owned()].join(" && ")
+            )
         );
-        // Of a running broker, what it did not tell is not known.
+    }
+
+    #[test]
+    fn brokers_of_which_different_values_are_recommended_are_told_apart() {
+        let all = examine(&[planned(0, Some(4)), planned(1, Some(8))], None);
+        let recommended = |of: &str| {
+            let advice = all.iter().find(|advice| advice.of == of && advice.setting == "num.network.threads");
+            advice.map(|advice| advice.recommended.as_str())
+        };
+        assert_eq!(recommended("brokers"), None);
+        assert_eq!([recommended("broker 0"), recommended("broker 1")], [Some("2"), Some("3 to 4")]);
+    }
+
+    #[test]
+    fn of_a_running_broker_what_it_did_not_tell_is_not_known() {
+        let all = examine(&[running(1, &[])], Some(&cluster()));
         assert_eq!(of(&all, "socket.send.buffer.bytes").verdict, Verdict::Unknown);
     }
 }

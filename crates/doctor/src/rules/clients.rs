@@ -9,13 +9,19 @@ use std::collections::BTreeMap;
 
 const MS_NS: u64 = 1_000_000;
 
-/// Holds load items against what is recommended; `topics` are those of the same plan.
-pub(crate) fn examine(clients: &BTreeMap<String, LoadPlan>, topics: &[Topic]) -> Vec<Advice> {
+/// Holds load items against what is recommended; `topics` are those of the same plan, `processors` those that clients run on.
+pub(crate) fn examine(
+    clients: &BTreeMap<String, LoadPlan>,
+    topics: &[Topic],
+    processors: Option<u32>,
+) -> Vec<Advice> {
     let mut all = Vec::new();
     for (name, item) in clients {
         let of = format!("load {name}");
         if let Some(produce) = item.role.as_produce() {
             all.extend(producers(&of, name, item, produce));
+            let java = item.driver.as_java();
+            all.extend(java.into_iter().flat_map(|java| jvm(&of, name, &java.jvm, processors)));
         }
         let topic = topics.iter().find(|topic| topic.name == item.topic);
         if let Some(topic) = topic.filter(|_| item.role.as_consume().is_some()) {
@@ -81,28 +87,59 @@ fn producers(of: &str, name: &str, item: &LoadPlan, produce: &ProducePlan) -> Ve
         ),
     ];
     all.extend(produce.rate.peak_per_s().map(|per_s| idle(of, item, per_s)));
-    all.extend(item.driver.as_java().into_iter().flat_map(|java| jvm(of, name, &java.jvm)));
     all
 }
 
 /// Options of a Java client's process.
-fn jvm(of: &str, name: &str, options: &[String]) -> [Advice; 2] {
-    let option = |prefix: &str, recommended: &str, why: &'static str| {
-        let now = options.iter().rev().find(|option| option.starts_with(prefix));
-        let words = now.map_or("the JVM's default", String::as_str).to_owned();
-        let current = (Some(words), Some(now.is_some_and(|now| now == recommended)));
-        let reason = Reason { severity: Low, why, source: source::INTEL };
-        let change = format!("in the scenario: load.{name}.client: {{jvm: [{recommended}]}}");
-        advice(of, prefix, current, recommended.to_owned(), reason, |_| Some(Change::by_hand(change)))
+fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Advice; 2] {
+    const HEAP: &str = "-Xmx";
+    const THREADS: &str = "-XX:ParallelGCThreads=";
+    const HEAP_BYTES: u64 = 1 << 30;
+    let given = |prefix: &str| options.iter().rev().find_map(|option| option.strip_prefix(prefix));
+    let in_scenario = |option: &str| {
+        Some(Change::by_hand(format!("in the scenario: load.{name}.client: {{jvm: [{option}]}}")))
     };
+    let words = |value: Option<&str>| Some(value.unwrap_or("the JVM's default").to_owned());
+    let reason = |why| Reason { severity: Low, why, source: source::INTEL };
+    let heap = given(HEAP);
+    // What the JVM takes by itself depends on the host's memory: it is not what was asked for.
+    let is_enough = heap.map_or(Some(false), |heap| Some(java_bytes(heap)? >= HEAP_BYTES));
+    // Of up to eight processors a JVM takes as many threads, of more five eighths of those beyond.
+    let default = processors.map(|all| if all <= 8 { all } else { 8 + (all - 8) * 5 / 8 });
+    let threads = given(THREADS).map_or(default, |count| count.parse().ok());
+    let most = processors.map_or(5, |all| all.clamp(1, 5));
     [
-        option("-Xmx", "-Xmx1g", "room for the buffer of a producer at high rates"),
-        option(
-            "-XX:ParallelGCThreads=",
-            "-XX:ParallelGCThreads=5",
-            "collections leave processors to the client's threads",
+        advice(
+            of,
+            HEAP,
+            (words(heap), is_enough),
+            "at least 1g".to_owned(),
+            reason("room for what the producer keeps until it is acknowledged, at high rates"),
+            |_| in_scenario("-Xmx1g"),
+        ),
+        advice(
+            of,
+            THREADS,
+            (words(given(THREADS)), threads.map(|threads| threads <= most)),
+            format!("at most {most}"),
+            reason("collections leave processors to the client's own threads and to the brokers beside it"),
+            |_| in_scenario(&format!("{THREADS}{most}")),
         ),
     ]
+}
+
+/// A size as Java's options have it: `1g`, `512M`, `1073741824`.
+fn java_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        "t" | "T" => 1 << 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Producers that hardly send: their connections and memory are there, their batches hold one record.
@@ -130,4 +167,25 @@ fn consumers(of: &str, item: &LoadPlan, topic: &Topic) -> Advice {
     let how = |_: &str| Some(Change::by_hand("fewer consumers, or more partitions"));
     let recommended = format!("at most {} (the partitions of {})", topic.partitions, topic.name);
     advice(of, "consumers", (Some(clients.to_string()), Some(fits)), recommended, reason, how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict::{self, Followed, NotFollowed};
+
+    fn verdicts(options: &[&str], processors: u32) -> [Verdict; 2] {
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        jvm("load writers", "writers", &options, Some(processors)).map(|advice| advice.verdict)
+    }
+
+    #[test]
+    fn a_larger_heap_is_enough_and_few_processors_need_few_collectors() {
+        assert_eq!(verdicts(&["-Xmx1g"], 2), [Followed, Followed]);
+        assert_eq!(verdicts(&["-Xmx4096M", "-XX:ParallelGCThreads=5"], 16), [Followed, Followed]);
+        assert_eq!(verdicts(&["-Xmx512m", "-XX:ParallelGCThreads=5"], 2), [NotFollowed, NotFollowed]);
+        assert_eq!(verdicts(&["-Xmx1g"], 16), [Followed, NotFollowed], "a JVM takes 13 of 16");
+        assert_eq!(verdicts(&["-Xmx512m", "-Xmx2G"], 4), [Followed, Followed], "the last one counts");
+        assert_eq!(verdicts(&["-Xmxmuch"], 4)[0], Verdict::Unknown);
+    }
 }

@@ -13,6 +13,16 @@ struct QueueRule {
     read: fn(&Disk) -> Option<&String>,
     expect: Expect,
     reason: Reason,
+    how: How,
+}
+
+/// How a file of a queue is changed.
+#[derive(PartialEq)]
+enum How {
+    /// By a command, of drives that do not rotate; of others it is not asked.
+    OfSolidState,
+    /// By hand, as these words have it.
+    ByHand(&'static str),
 }
 
 const QUEUE_RULES: &[QueueRule] = &[
@@ -25,6 +35,7 @@ const QUEUE_RULES: &[QueueRule] = &[
             why: "a solid-state drive orders requests itself; a scheduler before it costs time",
             source: source::INTEL,
         },
+        how: How::OfSolidState,
     },
     QueueRule {
         file: "rotational",
@@ -35,6 +46,7 @@ const QUEUE_RULES: &[QueueRule] = &[
             why: "the kernel must not plan for a moving head where there is none; of a drive that rotates leave it",
             source: source::INTEL,
         },
+        how: How::ByHand("if the drive is a solid-state or virtual one"),
     },
     QueueRule {
         file: "read_ahead_kb",
@@ -43,9 +55,10 @@ const QUEUE_RULES: &[QueueRule] = &[
         reason: Reason {
             severity: Low,
             why: "taken over from a database with small random reads: consumers that lag read logs in order, and a small \
-                  read-ahead may slow them; measure a drain with both before you change it",
+                  read-ahead may slow them",
             source: source::INTEL,
         },
+        how: How::ByHand("once a drain was measured with both"),
     },
 ];
 
@@ -70,12 +83,21 @@ pub(crate) fn examine(disks: &[Disk]) -> Vec<Advice> {
 
 fn queue(of: &str, disk: &Disk, rule: &QueueRule) -> Option<Advice> {
     let device = disk.device.as_ref()?;
+    let rotates = disk.rotational.as_deref().is_none_or(|text| text.trim() != "0");
+    if rotates && rule.how == How::OfSolidState {
+        return None;
+    }
     let current = (rule.read)(disk).map(|text| text.trim().to_owned());
     let is_followed = current.as_deref().and_then(|current| rule.expect.is_followed(current));
-    let set = |value: &str| {
-        format!("echo {} > {}", quoted(value), quoted(&format!("/sys/block/{device}/queue/{}", rule.file)))
+    let file = quoted(&format!("/sys/block/{device}/queue/{}", rule.file));
+    let set = |value: &str| format!("echo {} | tee {file} > /dev/null", quoted(value));
+    let apply = set(&rule.expect.value());
+    let change = |current: &str| {
+        Some(match rule.how {
+            How::OfSolidState => Change::commands(apply, set(current)),
+            How::ByHand(when) => Change::by_hand(format!("{when}: {apply}")),
+        })
     };
-    let change = |current: &str| Some(Change::commands(set(&rule.expect.value()), set(current)));
     Some(advice(of, rule.file, (current, is_followed), rule.expect.words(), rule.reason, change))
 }
 
@@ -101,9 +123,12 @@ fn access_times(of: &str, disk: &Disk) -> Advice {
     // `noatime` includes directories (mount(8)).
     let found = ["noatime", "relatime", "strictatime"].into_iter().find(|option| has(option));
     let current = found.unwrap_or("atime").to_owned();
-    let remount = |option: &str| format!("mount -o remount,{option} {}", quoted(&disk.mount_point));
-    let undo = if found == Some("relatime") { "relatime" } else { "strictatime" };
-    let change = |_: &str| Some(Change::commands(remount("noatime,nodiratime"), remount(undo)));
+    let remount = |options: &str| format!("mount -o remount,{options} {}", quoted(&disk.mount_point));
+    // The kernel takes all options of access times anew; `atime` takes `noatime` away.
+    let before = if found == Some("relatime") { "relatime" } else { "strictatime" };
+    let of_folders = if has("nodiratime") { ",nodiratime" } else { "" };
+    let undo = format!("atime,{before}{of_folders}");
+    let change = |_: &str| Some(Change::commands(remount("noatime"), remount(&undo)));
     advice(of, "mount", (Some(current), Some(found == Some("noatime"))), "noatime".to_owned(), reason, change)
 }
 
@@ -148,12 +173,32 @@ mod tests {
         assert_eq!(of(&all, "rotational").verdict, Verdict::Followed);
         assert_eq!(of(&all, "read_ahead_kb").verdict, Verdict::Unknown);
         let mount = of(&all, "mount").change.as_ref().expect("a change");
-        assert_eq!(mount.apply, "mount -o remount,noatime,nodiratime '/data 1'");
-        assert_eq!(mount.undo.as_deref(), Some("mount -o remount,relatime '/data 1'"));
+        assert_eq!(mount.apply, "mount -o remount,noatime '/data 1'");
+        assert_eq!(mount.undo.as_deref(), Some("mount -o remount,atime,relatime '/data 1'"));
         let scheduler = of(&all, "scheduler").change.as_ref().expect("a change");
-        assert_eq!(scheduler.apply, "echo none > /sys/block/sda/queue/scheduler");
-        assert_eq!(scheduler.undo.as_deref(), Some("echo mq-deadline > /sys/block/sda/queue/scheduler"));
+        let put = |word| format!("echo {word} | tee /sys/block/sda/queue/scheduler > /dev/null");
+        assert_eq!(scheduler.apply, put("none"));
+        assert_eq!(scheduler.undo, Some(put("mq-deadline")));
         assert!(!all.iter().any(|advice| advice.setting == "brokers on it"));
+    }
+
+    #[test]
+    fn a_drive_that_may_rotate_is_left_to_hands() {
+        let all = examine(&[Disk {
+            rotational: Some("1".to_owned()),
+            read_ahead_kib: Some("128".to_owned()),
+            ..disk()
+        }]);
+        assert!(!all.iter().any(|advice| advice.setting == "scheduler"));
+        for setting in ["rotational", "read_ahead_kb"] {
+            let change = of(&all, setting).change.as_ref().expect("a change");
+            assert!(change.by_hand && change.undo.is_none(), "{change:?}");
+        }
+        let mut with_option = disk();
+        with_option.options.push("nodiratime".to_owned());
+        let all = examine(&[with_option]);
+        let undo = of(&all, "mount").change.as_ref().and_then(|change| change.undo.as_deref());
+        assert_eq!(undo, Some("mount -o remount,atime,relatime,nodiratime '/data 1'"));
     }
 
     #[test]

@@ -12,13 +12,9 @@ use crate::quote::quoted;
 pub enum Place {
     /// A kernel parameter, by the name that `sysctl` has for it.
     Sysctl,
-    /// A file of one value, or of several with the one in force in brackets; the files of this pattern are written.
-    File {
-        /// What is read.
-        read: &'static str,
-        /// What is written, as a shell's pattern.
-        write: &'static str,
-    },
+    /// Files of one value, or of several with the one in force in brackets, as a shell's pattern: one for each processor,
+    /// or one.
+    Files(&'static str),
     /// `RLIMIT_NOFILE` of this process, in its highest form.
     OpenFiles,
     /// `RLIMIT_MEMLOCK` of this process, bytes.
@@ -50,23 +46,23 @@ const fn rule(
     Rule { setting, place, expect, reason: Reason { severity, why, source } }
 }
 
-const GOVERNOR: Place = Place::File {
-    read: "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-    write: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-};
-const ENERGY_BIAS: Place = Place::File {
-    read: "/sys/devices/system/cpu/cpu0/power/energy_perf_bias",
-    write: "/sys/devices/system/cpu/cpu*/power/energy_perf_bias",
-};
-const DEFRAG: Place = Place::File {
-    read: "/sys/kernel/mm/transparent_hugepage/defrag",
-    write: "/sys/kernel/mm/transparent_hugepage/defrag",
-};
+const GOVERNOR: Place = Place::Files("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+const ENERGY_BIAS: Place = Place::Files("/sys/devices/system/cpu/cpu*/power/energy_perf_bias");
+const DEFRAG: Place = Place::Files("/sys/kernel/mm/transparent_hugepage/defrag");
 
 const BUFFER: &str = "lets brokers and clients ask for socket buffers that fill a fast or distant network";
 const KEEPALIVE: &str = "a peer that is gone is noticed within two minutes, not hours";
 
 const RULES: &[Rule] = &[
+    // The first: its profile sets some of the others, which have the last word then.
+    rule(
+        "tuned profile",
+        Place::TunedProfile,
+        Expect::Is("latency-performance"),
+        Low,
+        "keeps processors out of deep sleep, from which they wake up late",
+        source::INTEL,
+    ),
     rule(
         "open files (ulimit -n)",
         Place::OpenFiles,
@@ -101,7 +97,7 @@ const RULES: &[Rule] = &[
         source::INTEL,
     ),
     rule(
-        "vm.swappiness",
+        SWAPPINESS,
         Place::Sysctl,
         Expect::AtMost(1),
         Low,
@@ -109,7 +105,7 @@ const RULES: &[Rule] = &[
         source::CANONICAL,
     ),
     rule(
-        "vm.dirty_background_bytes",
+        DIRTY_BYTES,
         Place::Sysctl,
         Expect::UpTo(400_000_000),
         Medium,
@@ -181,18 +177,12 @@ const RULES: &[Rule] = &[
         "0 is performance: the processor does not trade speed for power",
         source::INTEL,
     ),
-    rule(
-        "tuned profile",
-        Place::TunedProfile,
-        Expect::Is("latency-performance"),
-        Low,
-        "keeps processors out of deep sleep, from which they wake up late",
-        source::INTEL,
-    ),
 ];
 
 /// What sets the number of dirty pages where `vm.dirty_background_bytes` is 0; looked up for the way back.
 const DIRTY_RATIO: &str = "vm.dirty_background_ratio";
+const DIRTY_BYTES: &str = "vm.dirty_background_bytes";
+const SWAPPINESS: &str = "vm.swappiness";
 
 /// Every setting that is looked up, and where.
 pub const LOOKED_UP: [(&str, Place); RULES.len() + 1] = {
@@ -215,30 +205,92 @@ pub(crate) fn examine(host: &Host) -> Vec<Advice> {
 }
 
 fn judge(rule: &Rule, host: &Host) -> Advice {
-    // Kernels write tabs between the numbers of a list.
-    let words = |text: &String| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    let current = host.settings.get(rule.setting).map(words);
-    let is_followed = current.as_deref().and_then(|current| rule.expect.is_followed(current));
+    let (current, is_followed) = match rule.place {
+        Place::Files(_) => of_files(rule, host),
+        _ => of_setting(rule, host),
+    };
     let change = |current: &str| Some(change(rule, current, host));
     advice("host", rule.setting, (current, is_followed), rule.expect.words(), rule.reason, change)
 }
 
+fn of_setting(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
+    // Kernels write tabs between the numbers of a list.
+    let words = |text: &String| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let current = host.settings.get(rule.setting).map(words);
+    let is_followed = current.as_deref().and_then(|current| rule.expect.is_followed(current));
+    // Without swap nothing is swapped out.
+    if rule.setting == SWAPPINESS && host.settings.get("swap").is_some_and(|bytes| bytes == "0") {
+        let is_known = current.is_some().then_some(true);
+        return (current.map(|value| format!("{value} (no swap)")), is_known);
+    }
+    // A share of a small memory is less than the bytes that are recommended.
+    let is_share = rule.setting == DIRTY_BYTES && current.as_deref() == Some("0");
+    match host.memory_bytes.zip(dirty_ratio(host)).filter(|_| is_share) {
+        Some((memory, ratio)) => {
+            let bytes = memory / 100 * ratio;
+            // The kernel takes it of what is available.
+            let most = kdyno_model::units::bytes(bytes as f64);
+            let words = format!("0 ({ratio} % of memory, at most {most})");
+            (Some(words), rule.expect.is_followed(&bytes.to_string()))
+        }
+        None => (current, is_followed),
+    }
+}
+
+fn dirty_ratio(host: &Host) -> Option<u64> {
+    host.settings.get(DIRTY_RATIO)?.trim().parse().ok().filter(|ratio| *ratio <= 100)
+}
+
+/// Of files that each processor has: the value, or how many have each.
+fn of_files(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
+    let Some(files) = host.files.get(rule.setting) else { return (None, None) };
+    let values = values(files);
+    let words = match values.as_slice() {
+        [] => return (None, None),
+        [(value, _)] => (*value).to_owned(),
+        several => {
+            let each = several.iter().map(|(value, paths)| format!("{value} (of {})", paths.len()));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    };
+    let is_followed = values.iter().map(|(value, _)| rule.expect.is_followed(value));
+    (Some(words), is_followed.collect::<Option<Vec<bool>>>().map(|all| all.into_iter().all(|each| each)))
+}
+
+/// Each value that some files have, with their paths.
+fn values(files: &[(String, String)]) -> Vec<(&str, Vec<&str>)> {
+    let mut values: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (path, value) in files {
+        match values.iter_mut().find(|(known, _)| known == value) {
+            Some((_, paths)) => paths.push(path),
+            None => values.push((value, vec![path])),
+        }
+    }
+    values
+}
+
 fn change(rule: &Rule, current: &str, host: &Host) -> Change {
-    let value = rule.expect.value();
+    let value = rule.expect.value_for(current);
     let sysctl = |name: &str, value: &str| format!("sysctl -w {}", quoted(&format!("{name}={value}")));
     match rule.place {
         // Setting the bytes has set the share to 0; setting the share sets the bytes to 0.
-        Place::Sysctl if rule.setting == "vm.dirty_background_bytes" && current == "0" => {
-            let ratio = host.settings.get(DIRTY_RATIO).map_or("10", String::as_str);
-            Change::commands(sysctl(rule.setting, &value), sysctl(DIRTY_RATIO, ratio.trim()))
+        Place::Sysctl if rule.setting == DIRTY_BYTES && current.starts_with('0') => {
+            let ratio = dirty_ratio(host).unwrap_or(10).to_string();
+            Change::commands(sysctl(rule.setting, &value), sysctl(DIRTY_RATIO, &ratio))
         }
         Place::Sysctl => Change::commands(sysctl(rule.setting, &value), sysctl(rule.setting, current)),
-        Place::File { write, .. } => {
-            let set =
-                |value: &str| format!("for file in {write}; do echo {} > \"$file\"; done", quoted(value));
-            Change::commands(set(&value), set(current))
+        Place::Files(pattern) => {
+            let found = values(host.files.get(rule.setting).map_or(&[], Vec::as_slice));
+            let undo: Vec<String> = match found.as_slice() {
+                [(value, _)] => vec![write(value, pattern)],
+                several => several.iter().map(|(value, paths)| write(value, &paths.join(" "))).collect(),
+            };
+            Change::commands(write(&value, pattern), undo.join(" && "))
         }
-        Place::SwapBytes => Change::commands("swapoff -a".to_owned(), "swapon -a".to_owned()),
+        // What is in use must fit into memory, which nobody can promise.
+        Place::SwapBytes => Change::by_hand(
+            "swapoff -a, if what is in use of it (`free -m`) fits into memory; and take it out of /etc/fstab",
+        ),
         Place::TunedProfile => {
             let set = |profile: &str| format!("tuned-adm profile {}", quoted(profile));
             Change::commands(set(&value), set(current))
@@ -247,6 +299,11 @@ fn change(rule: &Rule, current: &str, host: &Host) -> Change {
         Place::Processes => limit("nproc", "LimitNPROC", &value),
         Place::LockedMemory => limit("memlock", "LimitMEMLOCK", "unlimited"),
     }
+}
+
+/// Writes a value to files; unlike a redirection it may stand after `sudo`, and takes several.
+fn write(value: &str, files: &str) -> String {
+    format!("echo {} | tee {files} > /dev/null", quoted(value))
 }
 
 /// Limits belong to a user or a service, and come into force when it logs in or starts anew.
@@ -281,7 +338,7 @@ mod tests {
 
     fn host(settings: &[(&'static str, &str)]) -> Host {
         let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Host { settings, numa_nodes: Some(1) }
+        Host { settings, numa_nodes: Some(1), ..Host::default() }
     }
 
     fn of(all: &[Advice], setting: &str) -> Advice {
@@ -302,7 +359,6 @@ mod tests {
             ("net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
             ("vm.dirty_background_bytes", "0"),
             (DIRTY_RATIO, "7"),
-            ("scaling_governor", "powersave"),
             ("open files (ulimit -n)", "1024"),
         ]));
         let commands = |setting| {
@@ -317,7 +373,7 @@ mod tests {
         assert_eq!(
             commands("net.ipv4.tcp_rmem"),
             pair(
-                "sysctl -w 'net.ipv4.tcp_rmem=4096 87380 16777216'",
+                "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 16777216'",
                 "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'"
             )
         );
@@ -326,14 +382,60 @@ mod tests {
             commands("vm.dirty_background_bytes"),
             pair("sysctl -w vm.dirty_background_bytes=400000000", "sysctl -w vm.dirty_background_ratio=7")
         );
-        let set = |word: &str| {
-            format!(
-                "for file in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo {word} > \"$file\"; done"
-            )
-        };
-        assert_eq!(commands("scaling_governor"), (set("performance"), set("powersave")));
         let files = of(&all, "open files (ulimit -n)");
         assert!(files.severity == High && files.change.is_some_and(|change| change.by_hand));
+    }
+
+    fn governors(values: &[&str]) -> Host {
+        let path = |number| format!("/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor");
+        let of_each = values.iter().enumerate().map(|(number, value)| (path(number), (*value).to_owned()));
+        Host { files: [("scaling_governor", of_each.collect())].into(), ..host(&[]) }
+    }
+
+    #[test]
+    fn each_processor_goes_back_to_what_it_had() {
+        let all = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+        let one = |number: u32| all.replace('*', &number.to_string());
+        let put = |word: &str, files: &str| format!("echo {word} | tee {files} > /dev/null");
+        let change = |values: &[&str]| {
+            let advice = of(&examine(&governors(values)), "scaling_governor");
+            (advice.current, advice.change.map(|change| (change.apply, change.undo.unwrap_or_default())))
+        };
+        let (current, commands) = change(&["powersave", "powersave"]);
+        assert_eq!(current.as_deref(), Some("powersave"));
+        assert_eq!(commands, Some((put("performance", all), put("powersave", all))));
+        let (current, commands) = change(&["performance", "powersave", "performance"]);
+        assert_eq!(current.as_deref(), Some("performance (of 2), powersave (of 1)"));
+        let undo = [put("performance", &[one(0), one(2)].join(" ")), put("powersave", &one(1))];
+        assert_eq!(commands, Some((put("performance", all), undo.join(" && "))));
+        assert_eq!(change(&["performance"; 2]).1, None);
+    }
+
+    #[test]
+    fn a_share_of_a_small_memory_is_less_than_the_bytes_that_are_recommended() {
+        let with = |memory_bytes| {
+            let settings = host(&[(DIRTY_BYTES, "0"), (DIRTY_RATIO, "10")]);
+            of(&examine(&Host { memory_bytes, ..settings }), DIRTY_BYTES).verdict
+        };
+        assert_eq!(with(Some(2 << 30)), Verdict::Followed);
+        assert_eq!(with(Some(8 << 30)), Verdict::NotFollowed);
+        assert_eq!(with(None), Verdict::NotFollowed);
+    }
+
+    #[test]
+    fn without_swap_it_does_not_matter_how_eagerly_it_is_used() {
+        let verdict =
+            |swap| of(&examine(&host(&[("vm.swappiness", "60"), ("swap", swap)])), SWAPPINESS).verdict;
+        assert_eq!([verdict("0"), verdict("1024")], [Verdict::Followed, Verdict::NotFollowed]);
+    }
+
+    #[test]
+    fn what_could_harm_the_host_is_left_to_hands_and_what_sets_others_comes_first() {
+        let all = examine(&host(&[("swap", "1024"), ("tuned profile", "balanced"), ("vm.swappiness", "60")]));
+        assert!(of(&all, "swap").change.is_some_and(|change| change.by_hand));
+        let changed: Vec<_> =
+            all.iter().filter(|one| one.change.is_some()).map(|one| one.setting.as_str()).collect();
+        assert_eq!(changed, ["tuned profile", "swap", "vm.swappiness"]);
     }
 
     #[test]

@@ -7,7 +7,6 @@ pub mod host;
 pub(crate) mod topics;
 
 use crate::advice::{Advice, Change, Severity, Verdict};
-use crate::quote::plain;
 
 /// Who says so.
 pub(crate) mod source {
@@ -50,9 +49,9 @@ pub(crate) fn advice(
         Verdict::Followed | Verdict::Unknown => None,
     };
     Advice {
-        of: plain(of),
-        setting: plain(setting),
-        current: current.as_deref().map(plain),
+        of: of.to_owned(),
+        setting: setting.to_owned(),
+        current,
         recommended,
         verdict,
         severity: reason.severity,

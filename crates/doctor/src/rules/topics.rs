@@ -3,21 +3,25 @@
 use super::{Reason, advice, source};
 use crate::advice::Severity::{High, Low, Medium};
 use crate::advice::{Advice, Change, Severity};
-use crate::observed::{Placement, Topic};
-use crate::quote::quoted;
+use crate::kafka_tool::{self, Entity};
+use crate::observed::{Cluster, Placement, Setting, Topic};
 use std::collections::BTreeMap;
 
-/// Holds topics against what is recommended for a cluster of so many brokers.
-pub(crate) fn examine(topics: &[Topic], brokers: usize, bootstrap: Option<&str>) -> Vec<Advice> {
-    topics.iter().flat_map(|topic| of_topic(topic, brokers, bootstrap)).collect()
+/// Holds topics against what is recommended for a cluster of so many brokers; a null broker, where there are none, keeps
+/// no replicas.
+pub(crate) fn examine(topics: &[Topic], brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
+    if brokers == 0 {
+        return Vec::new();
+    }
+    topics.iter().flat_map(|topic| of_topic(topic, brokers, cluster)).collect()
 }
 
-fn of_topic(topic: &Topic, brokers: usize, bootstrap: Option<&str>) -> Vec<Advice> {
+fn of_topic(topic: &Topic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
     let of = format!("topic {}", topic.name);
     let mut all = vec![replicas(&of, topic, brokers)];
     // Of its own topics Kafka chooses settings and partitions.
     if !topic.is_internal {
-        all.push(in_sync(&of, topic, bootstrap));
+        all.extend(in_sync(&of, topic, cluster));
         if brokers > 1 {
             all.push(spread(&of, topic, brokers));
         }
@@ -25,7 +29,7 @@ fn of_topic(topic: &Topic, brokers: usize, bootstrap: Option<&str>) -> Vec<Advic
     if let Some(placement) = &topic.placement {
         all.extend([without_leader(&of, placement), out_of_sync(&of, placement)]);
         if brokers > 1 {
-            all.push(leaders(&of, placement, bootstrap));
+            all.push(leaders(&of, topic, placement, cluster));
         }
     }
     all
@@ -43,16 +47,21 @@ fn replicas(of: &str, topic: &Topic, brokers: usize) -> Advice {
     advice(of, "replication factor", current, format!("at least {wanted}"), reason, how)
 }
 
-/// `min.insync.replicas`: two of three.
-fn in_sync(of: &str, topic: &Topic, bootstrap: Option<&str>) -> Advice {
+/// `min.insync.replicas`: two of three, and of more at least two. Of two replicas one must do, or a broker that is away
+/// stops the writers: nothing is said unless it does.
+fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice> {
     const NAME: &str = "min.insync.replicas";
-    let wanted = (topic.replicas.saturating_sub(1)).max(1);
     let setting = topic.settings.get(NAME);
     // Of a plan it is Kafka's default unless it is set.
     let default = topic.placement.is_none().then(|| "1".to_owned());
     let value = setting.map(|setting| setting.value.clone()).or(default);
     let number = value.as_deref().and_then(|value| value.trim().parse::<usize>().ok());
     let is_blocking = number.is_some_and(|number| number >= topic.replicas && topic.replicas > 1);
+    if topic.replicas < 3 && !is_blocking {
+        return None;
+    }
+    let most = topic.replicas - 1;
+    let wanted = most.min(2)..=most;
     let reason = Reason {
         severity: if is_blocking { High } else { Medium },
         why: if is_blocking {
@@ -62,29 +71,26 @@ fn in_sync(of: &str, topic: &Topic, bootstrap: Option<&str>) -> Advice {
         },
         source: source::KAFKA_TOPIC,
     };
-    let change = |_: &str| {
-        let Some(bootstrap) = bootstrap else {
-            return Some(Change::by_hand(format!(
-                "in the scenario: topics.{}.config: {{{NAME}: {wanted}}}",
-                topic.name
-            )));
-        };
-        let tool = |what: &str| {
-            format!(
-                "kafka-configs.sh --bootstrap-server {} --alter --entity-type topics --entity-name {} {what}",
-                quoted(bootstrap),
-                quoted(&topic.name)
-            )
-        };
-        let set = |value: &str| tool(&format!("--add-config {}", quoted(&format!("{NAME}={value}"))));
-        let undo = match setting.filter(|setting| setting.is_dynamic) {
-            Some(setting) => set(&setting.value),
-            None => tool(&format!("--delete-config {NAME}")),
-        };
-        Some(Change::commands(set(&wanted.to_string()), undo))
-    };
-    let is_followed = number.map(|number| number == wanted);
-    advice(of, NAME, (value, is_followed), wanted.to_string(), reason, change)
+    let least = wanted.start().to_string();
+    let change = |_: &str| Some(in_sync_change(NAME, &least, topic, setting, cluster));
+    let is_followed = number.map(|number| wanted.contains(&number));
+    let words = if wanted.start() == wanted.end() { least.clone() } else { format!("{least} to {most}") };
+    Some(advice(of, NAME, (value, is_followed), words, reason, change))
+}
+
+fn in_sync_change(
+    name: &str,
+    value: &str,
+    topic: &Topic,
+    now: Option<&Setting>,
+    cluster: Option<&Cluster>,
+) -> Change {
+    match cluster {
+        Some(cluster) => kafka_tool::set(cluster, Entity::Topic(&topic.name), name, value, now),
+        None => {
+            Change::by_hand(format!("in the scenario: topics.{}.config: {{{name}: {value}}}", topic.name))
+        }
+    }
 }
 
 fn spread(of: &str, topic: &Topic, brokers: usize) -> Advice {
@@ -126,46 +132,41 @@ fn none_of(of: &str, what: &str, count: usize, reason: Reason, how: &'static str
 }
 
 /// How many partitions each broker leads, where they could be even.
-fn leaders(of: &str, placement: &[Placement], bootstrap: Option<&str>) -> Advice {
-    let moved = placement.iter().filter(|partition| {
+fn leaders(of: &str, topic: &Topic, placement: &[Placement], cluster: Option<&Cluster>) -> Advice {
+    let is_moved = |partition: &Placement| {
         partition.leader >= 0 && partition.replicas.first().is_some_and(|first| *first != partition.leader)
-    });
-    let count = moved.count();
+    };
+    let moved: Vec<usize> = (0..placement.len()).filter(|index| is_moved(&placement[*index])).collect();
     let mut led: BTreeMap<i32, usize> = BTreeMap::new();
     for partition in placement.iter().filter(|partition| partition.leader >= 0) {
         *led.entry(partition.leader).or_default() += 1;
     }
-    let severity: Severity = if count > 0 { Medium } else { Low };
+    let severity: Severity = if moved.is_empty() { Low } else { Medium };
     let reason = Reason {
         severity,
         why: "the preferred replicas are spread evenly; while others lead, some brokers carry more than their share",
         source: source::KAFKA_OPERATIONS,
     };
     let each: Vec<String> = led.iter().map(|(broker, count)| format!("{broker}: {count}")).collect();
+    let count = moved.len();
     let now = format!("{count} of {} led by another (leaders: {})", placement.len(), each.join(", "));
-    let change = |_: &str| {
-        let bootstrap = bootstrap.unwrap_or("HOST:PORT");
-        let apply = format!(
-            "kafka-leader-election.sh --bootstrap-server {} --election-type preferred --all-topic-partitions",
-            quoted(bootstrap)
-        );
-        Some(Change { apply, undo: None, by_hand: false })
-    };
-    advice(of, "preferred leaders", (Some(now), Some(count == 0)), "all lead".to_owned(), reason, change)
+    let change = |_: &str| cluster.map(|cluster| kafka_tool::elect(cluster, &topic.name, &moved));
+    let current = (Some(now), Some(moved.is_empty()));
+    advice(of, "preferred leaders", current, "all lead".to_owned(), reason, change)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Verdict;
-    use crate::observed::Setting;
+    use crate::observed::Level;
 
     fn of<'a>(all: &'a [Advice], setting: &str) -> &'a Advice {
         all.iter().find(|advice| advice.setting == setting).expect("a rule of that name")
     }
 
     fn topic(in_sync: Option<&str>) -> Topic {
-        let value = |text: &str| Setting { value: text.to_owned(), is_dynamic: true };
+        let value = |text: &str| Setting { value: text.to_owned(), level: Level::Topic };
         Topic {
             name: "orders".to_owned(),
             is_internal: false,
@@ -177,6 +178,43 @@ mod tests {
                 .collect(),
             placement: None,
         }
+    }
+
+    fn cluster() -> Cluster {
+        Cluster { bootstrap: "h:1".to_owned(), is_secured: false }
+    }
+
+    #[test]
+    fn what_a_topic_has_from_its_brokers_comes_back_when_its_own_is_gone() {
+        let mut topic = topic(Some("1"));
+        for level in [Level::Start, Level::AllBrokers, Level::Broker] {
+            topic.settings.values_mut().for_each(|setting| setting.level = level);
+            let all = examine(std::slice::from_ref(&topic), 3, Some(&cluster()));
+            let undo = of(&all, "min.insync.replicas").change.as_ref().and_then(|change| change.undo.clone());
+            let undo = undo.expect("a way back");
+            assert!(undo.ends_with("--entity-name orders --delete-config min.insync.replicas"), "{undo}");
+        }
+    }
+
+    #[test]
+    fn of_other_than_three_replicas_what_holds_of_three_is_not_said() {
+        let with = |replicas, set| {
+            let all = examine(&[Topic { replicas, ..topic(Some(set)) }], 5, None);
+            let found = all.into_iter().find(|advice| advice.setting == "min.insync.replicas")?;
+            Some((found.recommended, found.verdict))
+        };
+        assert_eq!(with(2, "1"), None);
+        assert_eq!(with(2, "2"), Some(("1".to_owned(), Verdict::NotFollowed)));
+        for (set, verdict) in [
+            ("1", Verdict::NotFollowed),
+            ("2", Verdict::Followed),
+            ("4", Verdict::Followed),
+            ("5", Verdict::NotFollowed),
+        ] {
+            assert_eq!(with(5, set), Some(("2 to 4".to_owned(), verdict)), "{set}");
+        }
+        assert_eq!(with(1, "1"), None);
+        assert_eq!(examine(&[topic(None)], 0, None), [], "a null broker");
     }
 
     #[test]
@@ -191,7 +229,7 @@ mod tests {
             let found = of(&all, "min.insync.replicas");
             assert_eq!((found.verdict, found.severity), (verdict, severity), "{set:?}");
         }
-        let all = examine(&[topic(Some("3"))], 3, Some("h:1"));
+        let all = examine(&[topic(Some("3"))], 3, Some(&cluster()));
         let change = of(&all, "min.insync.replicas").change.as_ref().expect("a change");
         assert!(
             change.apply.ends_with("--entity-name orders --add-config min.insync.replicas=2"),
@@ -204,12 +242,19 @@ mod tests {
     fn partitions_are_held_against_brokers_and_leaders() {
         let at = |leader, isr: &[i32]| Placement { leader, replicas: vec![0, 1, 2], isr: isr.to_vec() };
         let placement = vec![at(0, &[0, 1, 2]), at(1, &[1, 2]), at(-1, &[]), at(0, &[0, 1, 2])];
-        let all = examine(&[Topic { placement: Some(placement), ..topic(None) }], 3, Some("h:1"));
+        let all = examine(&[Topic { placement: Some(placement), ..topic(None) }], 3, Some(&cluster()));
         assert_eq!(of(&all, "partitions").verdict, Verdict::NotFollowed);
         assert_eq!(of(&all, "partitions without leader").current.as_deref(), Some("1"));
         assert_eq!(of(&all, "under-replicated partitions").current.as_deref(), Some("2"));
         let moved = of(&all, "preferred leaders");
         assert_eq!(moved.current.as_deref(), Some("1 of 4 led by another (leaders: 0: 2, 1: 1)"));
+        let elect = moved.change.as_ref().map(|change| change.apply.as_str()).expect("a change");
+        assert!(
+            elect.starts_with(
+                r#"printf %s '{"partitions":[{"partition":1,"topic":"orders"}]}' | kafka-leader"#
+            ),
+            "that partition alone: {elect}"
+        );
         // A running cluster that did not tell a setting has not the default of a plan.
         assert_eq!(of(&all, "min.insync.replicas").verdict, Verdict::Unknown);
         let one = examine(&[Topic { replicas: 1, ..topic(None) }], 1, None);

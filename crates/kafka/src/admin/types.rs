@@ -76,10 +76,12 @@ pub enum SettingSource {
     Default,
     /// What the broker was started with, its `server.properties`.
     Static,
-    /// Somebody set it while the cluster ran, for one broker or for all of them.
-    Dynamic,
-    /// It was set for the topic itself.
-    Topic,
+    /// Somebody set it for one topic.
+    DynamicTopic,
+    /// Somebody set it while the cluster ran, for one broker.
+    DynamicBroker,
+    /// Somebody set it while the cluster ran, for all brokers.
+    DynamicDefaultBroker,
     /// The broker did not tell, or something that came after this was written.
     Unknown,
 }
@@ -153,10 +155,9 @@ pub(super) fn setting_info(
 ) -> (String, SettingInfo) {
     let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
     let source = match setting.config_source {
-        messages::CONFIG_SOURCE_TOPIC => SettingSource::Topic,
-        messages::CONFIG_SOURCE_DYNAMIC_BROKER | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => {
-            SettingSource::Dynamic
-        }
+        messages::CONFIG_SOURCE_TOPIC => SettingSource::DynamicTopic,
+        messages::CONFIG_SOURCE_DYNAMIC_BROKER => SettingSource::DynamicBroker,
+        messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => SettingSource::DynamicDefaultBroker,
         messages::CONFIG_SOURCE_STATIC_BROKER => SettingSource::Static,
         messages::CONFIG_SOURCE_DEFAULT => SettingSource::Default,
         _ => SettingSource::Unknown,

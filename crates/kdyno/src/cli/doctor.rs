@@ -12,7 +12,8 @@ Examples:
                                               and how fast it takes what is written to it
   kdyno doctor --target staging.yaml          a running cluster: its brokers and topics too
   kdyno doctor intel-sla                      a scenario: its brokers, topics and clients too
-  kdyno doctor --script > changes.sh          then read it, and `sh changes.sh apply` or `undo`
+  kdyno doctor --script > changes.sh          then read it, and `sh changes.sh apply` or `undo`; of a cluster that asks
+                                              for TLS or a user with CLIENT_PROPERTIES=FILE before it
 
 Severity: high, records may be lost, something fails under load or figures are wrong; medium, throughput or
 latency suffer; low, it may help.

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use kdyno_doctor::Observed;
-use kdyno_doctor::observed::{Broker, Jvm, Placement, Setting, Topic};
+use kdyno_doctor::observed::{Broker, Cluster, Jvm, Level, Placement, Setting, Topic};
 use kdyno_kafka::admin::{SettingInfo, SettingSource, TopicInfo};
 use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Mode, SystemPlan, TopicPlan};
 use kdyno_testbed::inspect::Inspected;
@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 pub(super) mod on_this_host {
     use kdyno_doctor::observed::{Disk, Host};
     use kdyno_doctor::{LOOKED_UP, Place};
+    use kdyno_testbed::host::memory_bytes;
     use kdyno_testbed::host_settings as read;
     use std::path::Path;
 
     /// All settings that rules speak of.
     pub(crate) fn host() -> Host {
         let value = |name: &str, place| match place {
+            Place::Files(_) => None,
             Place::Sysctl => read::sysctl(name),
-            Place::File { read: path, .. } => read::value(path),
             Place::OpenFiles => Some(read::open_files()),
             Place::LockedMemory => Some(read::locked_memory()),
             Place::Processes => Some(read::processes()),
@@ -28,7 +29,16 @@ pub(super) mod on_this_host {
             Place::TunedProfile => read::tuned_profile(),
         };
         let settings = LOOKED_UP.into_iter().filter_map(|(name, place)| Some((name, value(name, place)?)));
-        Host { settings: settings.collect(), numa_nodes: read::numa_nodes() }
+        let files = LOOKED_UP.into_iter().filter_map(|(name, place)| match place {
+            Place::Files(pattern) => Some((name, read::values(pattern))),
+            _ => None,
+        });
+        Host {
+            settings: settings.collect(),
+            files: files.collect(),
+            memory_bytes: memory_bytes(),
+            numa_nodes: read::numa_nodes(),
+        }
     }
 
     /// The disk of a folder, on which so many brokers have their logs; each disk stands once.
@@ -71,7 +81,10 @@ pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
     };
     Observed {
         brokers: told.brokers.into_iter().map(broker).collect(),
-        bootstrap: target.bootstrap.first().cloned(),
+        cluster: target.bootstrap.first().map(|bootstrap| Cluster {
+            bootstrap: bootstrap.clone(),
+            is_secured: !target.security.is_plaintext(),
+        }),
         topics: told.topics.into_iter().map(|(topic, settings)| topic_of(topic, settings)).collect(),
         ..Observed::default()
     }
@@ -83,10 +96,13 @@ fn shared(brokers: usize) -> u32 {
 }
 
 fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, Setting> {
-    let setting = |info: SettingInfo| {
-        let is_dynamic = matches!(info.source, SettingSource::Dynamic | SettingSource::Topic);
-        Some(Setting { is_dynamic, value: info.value? })
+    let level = |source: SettingSource| match source {
+        SettingSource::DynamicTopic => Level::Topic,
+        SettingSource::DynamicBroker => Level::Broker,
+        SettingSource::DynamicDefaultBroker => Level::AllBrokers,
+        SettingSource::Static | SettingSource::Default | SettingSource::Unknown => Level::Start,
     };
+    let setting = |info: SettingInfo| Some(Setting { level: level(info.source), value: info.value? });
     told.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
 }
 
@@ -109,14 +125,23 @@ fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> Topic 
 
 /// What a case of a scenario plans.
 pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
-    let mut observed = Observed { clients: case.load.clone(), ..Observed::default() };
+    let mut observed = Observed {
+        clients: case.load.clone(),
+        client_processors: Some(host::processors()),
+        ..Observed::default()
+    };
     if let SystemPlan::Local(cluster) = &case.system {
         for folder in preflight::log_folders(&cluster.storage, &environment.temp_dir, &environment.testbed) {
             on_this_host::add_disk(&mut observed.disks, &folder, cluster.brokers as usize);
         }
         observed.brokers = (0..cluster.brokers).map(|place| planned_broker(cluster, place)).collect();
     }
-    observed.topics = case.topics.iter().map(|(name, plan)| planned_topic(name, plan)).collect();
+    let of_brokers = match &case.system {
+        SystemPlan::Local(cluster) => planned_settings(&cluster.config),
+        _ => BTreeMap::new(),
+    };
+    let topics = case.topics.iter();
+    observed.topics = topics.map(|(name, plan)| planned_topic(name, plan, &of_brokers)).collect();
     observed
 }
 
@@ -136,18 +161,21 @@ fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
     }
 }
 
-fn planned_topic(name: &str, plan: &TopicPlan) -> Topic {
+/// What a topic does not set it has from its brokers, under the same name where rules ask for it.
+fn planned_topic(name: &str, plan: &TopicPlan, of_brokers: &BTreeMap<String, Setting>) -> Topic {
+    let mut settings = of_brokers.clone();
+    settings.extend(planned_settings(&plan.config));
     Topic {
         name: name.to_owned(),
         is_internal: false,
         partitions: plan.partitions as usize,
         replicas: plan.replicas as usize,
-        settings: planned_settings(&plan.config),
+        settings,
         placement: None,
     }
 }
 
 fn planned_settings(config: &BTreeMap<String, String>) -> BTreeMap<String, Setting> {
-    let setting = |value: &String| Setting { value: value.clone(), is_dynamic: false };
+    let setting = |value: &String| Setting { value: value.clone(), level: Level::Start };
     config.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
 }

@@ -1,8 +1,11 @@
 //! Where clusters come from, and clusters that stand.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, scenario};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::fixture::{ended, kafka_script, kafka_tool, program, scenario};
+use serde_json::Value;
+use std::process::Command;
+use std::time::Instant;
 
 #[test]
 fn an_unknown_version_is_named_in_one_message() {
@@ -54,6 +57,7 @@ fn a_standing_cluster_is_listed_and_taken_down() {
     let list = place.kdyno(&["cluster", "list"]);
     assert!(list.stdout.contains("mine"), "{list:?}");
     doctor_sees_its_brokers(&place);
+    its_changes_go_both_ways(&place);
     let again = place.start(place.command(&["cluster", "up", "mine"])).wait(RUN_DEADLINE);
     assert_ne!(again.code, Some(0), "the name is taken");
     let down = place.start(place.command(&["cluster", "down", "mine"])).wait(RUN_DEADLINE);
@@ -67,17 +71,74 @@ fn doctor_sees_its_brokers(place: &Place) {
     let target = place.kdyno(&["cluster", "target", "mine"]);
     ended(&target, 0);
     place.file("mine.yaml", &target.stdout);
-    let said = place.start(place.command(&["doctor", "--target", "mine.yaml", "--json"])).wait(RUN_DEADLINE);
-    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
-    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
-    let advice = document["advice"].as_array().expect("a list");
-    let of_broker = |setting: &str| {
-        let is_it = |one: &&serde_json::Value| one["of"] == "broker 0" && one["setting"] == setting;
-        advice.iter().find(is_it).unwrap_or_else(|| panic!("{setting} in {document:#}"))
-    };
+    let advice = advice(place);
+    let of_broker = |setting: &str| of_broker(&advice, setting);
     assert_eq!(of_broker("num.network.threads")["current"], "2");
     let fetchers = of_broker("num.replica.fetchers");
     assert_eq!((&fetchers["current"], &fetchers["verdict"]), (&"1".into(), &"not_followed".into()));
     let undo = fetchers["change"]["undo"].as_str().expect("a way back");
     assert!(undo.ends_with("--delete-config num.replica.fetchers"), "nobody had set it: {undo}");
+}
+
+/// All advice on the cluster.
+fn advice(place: &Place) -> Vec<Value> {
+    let said = place.start(place.command(&["doctor", "--target", "mine.yaml", "--json"])).wait(RUN_DEADLINE);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    document["advice"].as_array().expect("a list").clone()
+}
+
+fn of_broker<'a>(advice: &'a [Value], setting: &str) -> &'a Value {
+    let is_it = |one: &&Value| one["of"] == "broker 0" && one["setting"] == setting;
+    advice.iter().find(is_it).unwrap_or_else(|| panic!("{setting} in {advice:#?}"))
+}
+
+/// The script of changes, run with Kafka's own tool: what is recommended is in force after it, and after the way back what was
+/// before, on the level on which it was set. The host's programs are replaced by ones that do nothing.
+fn its_changes_go_both_ways(place: &Place) {
+    const SETTINGS: [&str; 4] =
+        ["num.replica.fetchers", "num.io.threads", "num.network.threads", "unclean.leader.election.enable"];
+    let programs = place.path().join("programs");
+    std::fs::create_dir(&programs).expect("a folder");
+    for name in ["sysctl", "mount", "tuned-adm"] {
+        program(&programs.join(name), "exit 0");
+    }
+    program(&programs.join("tee"), "exec /bin/cat > /dev/null");
+    kafka_script(place, &programs.join("kafka-configs.sh"), "kafka.admin.ConfigCommand");
+    let target = std::fs::read_to_string(place.path().join("mine.yaml")).expect("the target");
+    let address =
+        target.split('"').find(|part| part.contains(':') && !part.contains(' ')).expect("an address");
+    let alter = |options: &[&str]| {
+        let start = ["--bootstrap-server", address, "--alter", "--entity-type", "brokers"];
+        ended(&kafka_tool(place, "kafka.admin.ConfigCommand", &[&start, options].concat()), 0);
+    };
+    // One is set for this broker, one for all.
+    alter(&["--entity-name", "0", "--add-config", "unclean.leader.election.enable=true"]);
+    alter(&["--entity-default", "--add-config", "num.io.threads=12"]);
+    let before = advice(place);
+    let said = place.kdyno(&["doctor", "--target", "mine.yaml", "--script"]);
+    ended(&said, 0);
+    let script = place.file("changes.sh", &said.stdout);
+    let run = |what: &str| {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(&script).arg(what).env("PATH", &programs).current_dir(place.path());
+        ended(&place.start(shell).wait(RUN_DEADLINE), 0);
+    };
+    run("apply");
+    // A broker hears of a change soon after the tool has ended.
+    let when = |is_there: &dyn Fn(&[Value]) -> bool| {
+        let deadline = Instant::now() + QUICKLY;
+        loop {
+            let now = advice(place);
+            if is_there(&now) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "before: {before:#?}\nnow: {now:#?}");
+        }
+    };
+    when(&|now| SETTINGS.iter().all(|setting| of_broker(now, setting)["verdict"] == "followed"));
+    // Kafka lets threads go by half at a time: to few processors there are several steps.
+    assert_eq!(of_broker(&before, "num.io.threads")["current"], "12");
+    run("undo");
+    when(&|now| SETTINGS.iter().all(|setting| of_broker(now, setting) == of_broker(&before, setting)));
 }

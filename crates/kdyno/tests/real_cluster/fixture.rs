@@ -7,7 +7,8 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::StreamTotals;
 use kdyno_store::RunFile;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
@@ -183,6 +184,18 @@ pub fn start_kafka_tool<'a>(place: &'a Place, class: &str, args: &[&str]) -> Run
     let mut tool = Command::new(&line[0]);
     tool.args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
     place.start(tool)
+}
+
+/// A program of this name that is one of Kafka's own tools, as its scripts have it.
+pub fn kafka_script(place: &Place, path: &Path, class: &str) {
+    let (line, jars) = broker(place);
+    program(path, &format!("exec '{}' -cp '{jars}' {class} \"$@\"", line[0]));
+}
+
+/// A program that a shell runs.
+pub fn program(path: &Path, text: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("written");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it may be run");
 }
 
 pub fn ended(said: &Said, code: i32) {

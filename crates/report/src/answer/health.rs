@@ -14,6 +14,7 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::{Strategy, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::TrialId;
+use std::collections::BTreeSet;
 
 const TITLE: &str = "Health";
 
@@ -28,13 +29,12 @@ struct Group<'a> {
     trials: Vec<&'a Health>,
 }
 
-/// A rule that was asked of one thing in the trials of a group.
+/// A rule that was asked in the trials of a group.
 struct Check<'a> {
     group: &'a str,
-    of: &'a str,
     rule: HealthRule,
-    values: Vec<f64>,
-    broken: usize,
+    /// What each trial says.
+    trials: Vec<&'a HealthCheck>,
 }
 
 /// The rules that were broken, and every check as a table; `None`: nothing was checked.
@@ -44,17 +44,31 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     if checks.is_empty() {
         return None;
     }
-    let broken = checks.iter().filter(|check| check.is_broken()).count();
-    let all = units::count(checks.len() as f64);
-    let head = match broken {
-        0 => Sentence::new(Tone::Plain, format!("all {all} checks hold.")),
-        _ => Sentence::new(Tone::Warn, format!("{broken} of {all} checks do not hold.")),
-    };
-    let sentences = std::iter::once(head).chain(HealthRule::all().filter_map(|rule| sentence(rule, &checks)));
+    let sentences =
+        head(&checks).into_iter().chain(HealthRule::all().filter_map(|rule| sentence(rule, &checks)));
     Some(Answer {
         sentences: sentences.collect(),
         ..Answer::of_table(TITLE.to_owned(), table(&checks), elsewhere(input))
     })
+}
+
+/// How many checks hold, and which of these do not in some trials.
+fn head(checks: &[Check<'_>]) -> Vec<Sentence> {
+    let all = units::count(checks.len() as f64);
+    let broken = checks.iter().filter(|check| check.is_broken()).count();
+    let in_some: Vec<String> = checks
+        .iter()
+        .filter(|check| !check.is_broken() && check.broken() > 0)
+        .map(|check| format!("{} ({}; {})", check.rule.text().figure, check.whose(), check.in_trials()))
+        .collect();
+    let first = match broken {
+        0 if in_some.is_empty() => Sentence::new(Tone::Plain, format!("all {all} checks hold.")),
+        0 => Sentence::new(Tone::Plain, format!("all {all} checks hold in most trials.")),
+        _ => Sentence::new(Tone::Warn, format!("{broken} of {all} checks do not hold.")),
+    };
+    let second = format!("In fewer than half of the trials these do not hold: {}.", in_some.join("; "));
+    let second = (!in_some.is_empty()).then(|| Sentence::new(Tone::Warn, second));
+    std::iter::once(first).chain(second).collect()
 }
 
 fn elsewhere(input: &ReportInput<'_>) -> Vec<String> {
@@ -122,23 +136,16 @@ fn all(conclusions: &[Conclusion], is_asked: impl Fn(Scope) -> bool) -> Vec<&Hea
     found.collect()
 }
 
-/// Every rule and thing of a group's trials, in the order of the rules.
+/// Every rule that was asked in a group's trials, of things that each trial asks it of apart from each other; in the order of the
+/// rules.
 fn checks<'a>(group: &'a Group<'a>) -> Vec<Check<'a>> {
     let mut checks: Vec<Check<'a>> = Vec::new();
     for one in group.trials.iter().flat_map(|health| &health.checks) {
-        let broken = usize::from(one.is_broken);
-        match checks.iter_mut().find(|known| known.rule == one.rule && known.of == one.of) {
-            Some(known) => {
-                known.values.push(one.value);
-                known.broken += broken;
-            }
-            None => checks.push(Check {
-                group: &group.name,
-                of: &one.of,
-                rule: one.rule,
-                values: vec![one.value],
-                broken,
-            }),
+        // The worst of several may be another in each trial.
+        let is_same = |known: &HealthCheck| !one.rule.is_of_each() || known.of == one.of;
+        match checks.iter_mut().find(|known| known.rule == one.rule && is_same(known.trials[0])) {
+            Some(known) => known.trials.push(one),
+            None => checks.push(Check { group: &group.name, rule: one.rule, trials: vec![one] }),
         }
     }
     checks.sort_by_key(|check| check.rule);
@@ -146,14 +153,39 @@ fn checks<'a>(group: &'a Group<'a>) -> Vec<Check<'a>> {
 }
 
 impl Check<'_> {
-    /// Broken in more than half of the trials.
+    /// In how many trials it is broken.
+    fn broken(&self) -> usize {
+        self.trials.iter().filter(|trial| trial.is_broken).count()
+    }
+
+    /// In half of the trials in which it was asked, or in more: then nobody may say that it holds.
     fn is_broken(&self) -> bool {
-        2 * self.broken > self.values.len()
+        2 * self.broken() >= self.trials.len()
     }
 
     fn range(&self, unit: Unit) -> String {
-        let range = words::range(self.values.iter().copied(), |value| figure(value, unit));
+        let values = self.trials.iter().map(|trial| trial.value);
+        let range = words::range(values, |value| figure(value, unit));
         range.unwrap_or_else(|| units::NOTHING.to_owned())
+    }
+
+    /// What it was asked of: of the trials in which it is broken, where there are any.
+    fn of(&self) -> String {
+        let any_broken = self.broken() > 0;
+        let told = self.trials.iter().filter(|trial| trial.is_broken || !any_broken);
+        let names: BTreeSet<&str> = told.map(|trial| trial.of.as_str()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// That and the group.
+    fn whose(&self) -> String {
+        let of = self.of();
+        let parts = [of.as_str(), self.group].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn in_trials(&self) -> String {
+        format!("in {} of {} trials", self.broken(), self.trials.len())
     }
 }
 
@@ -164,9 +196,9 @@ fn sentence(rule: HealthRule, checks: &[Check<'_>]) -> Option<Sentence> {
     let ranges: Vec<String> = broken
         .iter()
         .map(|check| {
-            let whose = [check.of, check.group].into_iter().filter(|part| !part.is_empty());
-            let whose: Vec<&str> = whose.collect();
-            format!("{} ({})", check.range(text.unit), whose.join(", "))
+            let is_always = check.broken() == check.trials.len();
+            let when = if is_always { String::new() } else { format!("; beyond it {}", check.in_trials()) };
+            format!("{} ({}{when})", check.range(text.unit), check.whose())
         })
         .collect();
     if ranges.is_empty() {
@@ -210,15 +242,15 @@ fn table(checks: &[Check<'_>]) -> TextTable {
             Threshold::Above(limit) => ("at most", limit),
             Threshold::Below(limit) => ("at least", limit),
         };
-        let holds = match (check.is_broken(), check.broken) {
-            (true, _) => "no".to_owned(),
-            (false, 0) => "yes".to_owned(),
-            (false, broken) => format!("not in {broken} of {} trials", check.values.len()),
+        let holds = match check.broken() {
+            0 => "yes".to_owned(),
+            broken if broken == check.trials.len() => "no".to_owned(),
+            _ => format!("not {}", check.in_trials()),
         };
         let group = is_grouped.then(|| check.group.to_owned());
         let cells = [
             text.figure.to_owned(),
-            check.of.to_owned(),
+            check.of(),
             check.range(text.unit),
             format!("{sign} {}", figure(limit, text.unit)),
             holds,

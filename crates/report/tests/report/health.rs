@@ -61,24 +61,52 @@ fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
     assert!(!text.contains("Health"), "{text}");
 }
 
-#[test]
-fn most_trials_of_a_case_decide() {
+/// A run of one case with four trials, in each of which the longest pause was that of this broker.
+fn four_trials(pauses: [(&str, f64); 4]) -> Run {
     let mut run = run();
     let case = run.trials[0].trial.case;
-    let of_case: Vec<TrialId> = run
-        .trials
-        .iter()
-        .map(|start| &start.trial)
-        .filter(|trial| trial.case == case)
-        .map(|trial| trial.id)
-        .collect();
-    assert!(of_case.len() >= 2, "{of_case:?}");
-    for (number, trial) in of_case.iter().enumerate() {
-        run.conclusions.push(health(*trial, if number == 0 { 0.92 } else { 0.5 }));
+    assert_eq!(run.trials.len(), 4);
+    for (start, (broker, pause_ns)) in run.trials.iter_mut().zip(pauses) {
+        start.trial.case = case;
+        let Conclusion::Health(mut of_trial) = health(start.trial.id, 0.5) else { unreachable!() };
+        let rule = HealthRule::GcPause;
+        let is_broken = rule.text().threshold.is_broken_by(pause_ns);
+        of_trial.checks.push(HealthCheck { rule, of: broker.to_owned(), value: pause_ns, is_broken });
+        run.conclusions.push(Conclusion::Health(of_trial));
     }
+    run
+}
+
+const PAUSE: &str = "longest pause of a broker for garbage collection";
+
+#[test]
+fn one_trial_of_several_does_not_decide_whichever_broker_was_the_worst_in_it() {
+    let run = four_trials([("broker-0", 20e6), ("broker-2", 150e6), ("broker-0", 30e6), ("broker-1", 20e6)]);
     let text = run_table(&run.input(), &OPTIONS);
-    assert!(text.contains("All 2 checks hold."), "{text}");
-    assert!(page(&run.input()).contains(&format!("not in 1 of {} trials", of_case.len())));
+    let told = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(told.starts_with("All 3 checks hold in most trials.\n"), "{told}");
+    let in_some = format!("these do not hold: {PAUSE} (broker-2, brokers=3; in 1 of 4 trials).");
+    assert!(told.contains(&in_some) && !told.contains("Next:"), "{told}");
+    assert!(page(&run.input()).contains(">not in 1 of 4 trials</td>"));
+}
+
+#[test]
+fn half_of_the_trials_decide() {
+    let run = four_trials([("broker-0", 120e6), ("broker-2", 150e6), ("broker-0", 30e6), ("broker-1", 20e6)]);
+    let text = run_table(&run.input(), &OPTIONS);
+    assert!(text.contains("1 of 3 checks do not hold."), "{text}");
+    let said = "20.0 ms to 150 ms (broker-0, broker-2, brokers=3; beyond it in 2 of 4 trials), above 100 ms";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn drives_are_told_apart() {
+    let mut run = one_trial(0.5);
+    let Some(Conclusion::Health(health)) = run.conclusions.last_mut() else { unreachable!() };
+    let other = HealthCheck { of: "drive vdb".to_owned(), ..health.checks[1].clone() };
+    health.checks.push(other);
+    let text = run_table(&run.input(), &OPTIONS);
+    assert!(text.contains("All 3 checks hold.\n"), "{text}");
 }
 
 #[test]

@@ -34,7 +34,9 @@ struct Told {
     longest_s: f64,
     /// Of the last collection that told it.
     heap_after_share: Option<f64>,
-    /// Safepoints have a line of their own only where the JVM logs them.
+    /// What the heap may grow to; `None`: the command line does not say.
+    heap_most_bytes: Option<f64>,
+    /// `None` where the JVM was not asked to log safepoints.
     safepoint_s: Option<f64>,
 }
 
@@ -42,13 +44,18 @@ impl GcLog {
     /// The log of a process, from its end on; `None` where its command line names none that can be read.
     pub(super) fn of(pid: u32) -> Option<Self> {
         let command_line = parse::read(&format!("/proc/{pid}/cmdline"))?;
-        Self::at(Path::new(command_line.split('\0').find_map(file_of)?))
+        let mut log = Self::at(&command_line.split('\0').find_map(named)?)?;
+        log.told.heap_most_bytes = command_line.split('\0').filter_map(heap_most_bytes).last();
+        Some(log)
     }
 
-    fn at(path: &Path) -> Option<Self> {
+    fn at(named: &Named<'_>) -> Option<Self> {
+        let path = Path::new(named.file);
         let log = path.metadata().ok().filter(|log| log.is_file() && path.is_absolute())?;
         let (inode, read_bytes) = (log.ino(), log.len());
-        Some(Self { path: path.to_owned(), inode, read_bytes, told: Told::default() })
+        // From the first reading on: without one before it the first safepoint would count for nothing.
+        let told = Told { safepoint_s: named.has_safepoints.then_some(0.0), ..Told::default() };
+        Some(Self { path: path.to_owned(), inode, read_bytes, told })
     }
 
     /// Reads what was written since, and tells what came of all that was read.
@@ -57,7 +64,7 @@ impl GcLog {
         if let Some(text) = self.read() {
             text.lines().for_each(|line| self.told.take(line));
         }
-        let Told { pauses, paused_s, longest_s, heap_after_share, safepoint_s } = self.told;
+        let Told { pauses, paused_s, longest_s, heap_after_share, safepoint_s, .. } = self.told;
         let mut values: Vec<Value> = vec![
             (series::GC_PAUSES_TOTAL.into(), pauses as f64),
             (series::GC_PAUSE_S_TOTAL.into(), paused_s),
@@ -96,36 +103,52 @@ impl Told {
             self.pauses += 1;
             self.paused_s += pause_s;
             self.longest_s = self.longest_s.max(pause_s);
-            self.heap_after_share = line.split(' ').find_map(heap_after_share).or(self.heap_after_share);
-        } else if let Some(stopped_s) = safepoint_s(line) {
-            *self.safepoint_s.get_or_insert(0.0) += stopped_s;
+            let heap_after = line.split(' ').find_map(|word| heap_after_share(word, self.heap_most_bytes));
+            self.heap_after_share = heap_after.or(self.heap_after_share);
+        } else if let (Some(sum_s), Some(stopped_s)) = (&mut self.safepoint_s, safepoint_s(line)) {
+            *sum_s += stopped_s;
         }
     }
 }
 
-/// The path in `-Xlog:gc*:file=/path/gc.log:time,tags:…`.
-fn file_of(argument: &str) -> Option<&str> {
+/// What an option of the command line says of a log.
+#[derive(Debug, PartialEq)]
+struct Named<'a> {
+    file: &'a str,
+    has_safepoints: bool,
+}
+
+/// Of `-Xlog:gc*,safepoint:file=/path/gc.log:time,tags:…`.
+fn named(argument: &str) -> Option<Named<'_>> {
     let (what, output) = argument.strip_prefix("-Xlog:")?.split_once(":file=")?;
     what.contains("gc").then_some(())?;
-    output.split(':').next()
+    let has_safepoints = what.split(',').any(|tags| tags.starts_with("safepoint"));
+    output.split(':').next().map(|file| Named { file, has_safepoints })
 }
 
 /// Of `[…][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 35M->22M(47M) 0.932ms` the time. The line of a pause that
-/// begins has none.
+/// begins has none. ZGC with generations says before it which of them: `GC(3) Y: Pause Mark End 0.025ms`.
 fn pause_s(line: &str) -> Option<f64> {
     let (_, collection) = line.split_once("] GC(")?;
     let (_, what) = collection.split_once(") ")?;
-    let pause = what.strip_prefix("Pause ")?;
+    let of_generation =
+        ["Y: ", "y: ", "O: "].into_iter().find_map(|generation| what.strip_prefix(generation));
+    let pause = of_generation.unwrap_or(what).strip_prefix("Pause ")?;
     let (_, time) = pause.trim_end().rsplit_once(' ')?;
     let ms: f64 = time.strip_suffix("ms")?.parse().ok()?;
     (0.0..=PAUSE_MS_MAX).contains(&ms).then_some(ms / MS_PER_S)
 }
 
-/// Of `35M->22M(47M)` what is in use afterwards, of the heap.
-fn heap_after_share(word: &str) -> Option<f64> {
+/// Of `-Xmx4G` the bytes.
+fn heap_most_bytes(argument: &str) -> Option<f64> {
+    bytes(&argument.strip_prefix("-Xmx")?.to_ascii_uppercase())
+}
+
+/// Of `35M->22M(47M)` what is in use afterwards, of the most that the heap may grow to: what it has now may be less.
+fn heap_after_share(word: &str, most_bytes: Option<f64>) -> Option<f64> {
     let (_, after) = word.split_once("->")?;
     let (used, heap) = after.strip_suffix(')')?.split_once('(')?;
-    let (used, heap) = (bytes(used)?, bytes(heap)?);
+    let (used, heap) = (bytes(used)?, bytes(heap)?.max(most_bytes.unwrap_or(0.0)));
     (heap > 0.0).then(|| (used / heap).min(1.0))
 }
 
@@ -142,13 +165,20 @@ fn bytes(text: &str) -> Option<f64> {
     Some(number as f64 * unit)
 }
 
-/// Of `[…][safepoint] Safepoint "G1CollectFull", Time since last: … ns, …, Total: 1666822 ns` the time in all.
+/// Of `[…][safepoint] Safepoint "G1CollectFull", Time since last: … ns, …, Total: 1666822 ns` the time in all; from Java 25 on
+/// more follows. Before Java 14: `Total time for which application threads were stopped: 0.0010093 seconds, Stopping …`.
 fn safepoint_s(line: &str) -> Option<f64> {
-    let (_, safepoint) = line.split_once("] Safepoint \"")?;
-    let (_, total) = safepoint.rsplit_once("Total: ")?;
-    let ns: u64 = total.trim_end().strip_suffix(" ns")?.parse().ok()?;
-    let seconds = ns as f64 / NS_PER_S;
-    (seconds <= PAUSE_MS_MAX / MS_PER_S).then_some(seconds)
+    let seconds = match line.split_once("] Safepoint \"") {
+        Some((_, safepoint)) => {
+            let (ns, _) = safepoint.rsplit_once("Total: ")?.1.split_once(" ns")?;
+            ns.parse::<u64>().ok()? as f64 / NS_PER_S
+        }
+        None => {
+            let (_, stopped) = line.split_once("application threads were stopped: ")?;
+            stopped.split_once(" seconds")?.0.parse().ok()?
+        }
+    };
+    (0.0..=PAUSE_MS_MAX / MS_PER_S).contains(&seconds).then_some(seconds)
 }
 
 #[cfg(test)]
@@ -165,8 +195,20 @@ mod tests {
     const STOPPED: &str = "[13:59][safepoint   ] Safepoint \"G1CollectFull\", Time since last: 640906 ns, Reaching \
         safepoint: 1300 ns, Cleanup: 1553 ns, At safepoint: 1663969 ns, Total: 2000000 ns\n";
 
+    // As Java 25 has them.
+    const YOUNG_Z: &str =
+        "[2026-11-25T09:12:03.101+0000][gc,phases   ] GC(4) Y: Pause Mark Start (Major) 0.010ms\n";
+    const MINOR_Z: &str = "[2026-11-25T09:12:03.102+0000][gc,phases   ] GC(5) y: Pause Mark End 0.025ms\n";
+    const OLD_Z: &str =
+        "[2026-11-25T09:12:03.103+0000][gc,phases   ] GC(4) O: Pause Relocate Start 0.005ms\n";
+    const STOPPED_25: &str = "[2026-11-25T09:12:03.103+0000][safepoint   ] Safepoint \"ZMarkEndYoung\", Time since last: \
+        1546618 ns, Reaching safepoint: 85618 ns, At safepoint: 34241 ns, Leaving safepoint: 8783 ns, Total: 3000000 ns, \
+        Threads: 1 runnable, 10 total\n";
+    const STOPPED_11: &str = "[13:59][safepoint   ] Total time for which application threads were stopped: 0.0050000 \
+        seconds, Stopping threads took: 0.0001973 seconds\n";
+
     fn told(text: &str) -> Told {
-        let mut told = Told::default();
+        let mut told = Told { safepoint_s: Some(0.0), ..Told::default() };
         text.lines().for_each(|line| told.take(line));
         told
     }
@@ -184,10 +226,21 @@ mod tests {
             (all.longest_s, all.heap_after_share, all.safepoint_s),
             (0.02165, Some(0.25), Some(0.004))
         );
+        let generations = told(&[YOUNG_Z, MINOR_Z, OLD_Z].concat());
+        assert_eq!(generations.pauses, 3);
+        assert!(
+            (generations.paused_s - 40e-6).abs() < 1e-12 && generations.longest_s == 25e-6,
+            "{generations:?}"
+        );
+        assert_eq!(told(STOPPED_25).safepoint_s, Some(0.003));
+        assert_eq!(told(STOPPED_11).safepoint_s, Some(0.005));
+        let mut may_grow = Told { heap_most_bytes: heap_most_bytes("-Xmx88m"), ..Told::default() };
+        may_grow.take(YOUNG);
+        assert_eq!(may_grow.heap_after_share, Some(0.25), "22 of 88, though 44 are there now");
         let phases = "[1][gc,phases   ] GC(1429)   Pre Evacuate Collection Set: 0.1ms\n\
             [1][gc,cpu      ] GC(1429) User=0.00s Sys=0.00s Real=0.00s\n[1][gc] GC(2) Pause Full nanms\n\
             [1][gc] GC(2) Pause Full -1ms\n[1][gc,stats    ] Pause Init Mark (N) = 0.000 s (a = 7 us)\n";
-        assert_eq!(told(phases), Told::default());
+        assert_eq!(told(phases), told(""));
     }
 
     #[test]
@@ -199,7 +252,8 @@ mod tests {
             file.write_all(text.as_bytes()).expect("written");
         };
         append(FULL);
-        let mut log = GcLog::at(&path).expect("a log");
+        let named = |has_safepoints| Named { file: path.to_str().expect("plain path"), has_safepoints };
+        let mut log = GcLog::at(&named(false)).expect("a log");
         assert_eq!(value(&log.values(), series::GC_PAUSES_TOTAL), Some(0.0), "what was there before");
         let (half, rest) = FULL.split_at(30);
         append(&[YOUNG, half].concat());
@@ -212,6 +266,15 @@ mod tests {
         assert_eq!(value(&values, series::HEAP_AFTER_GC_SHARE), Some(0.25));
         assert_eq!(value(&values, series::SAFEPOINT_S_TOTAL), None);
         assert_eq!(value(&log.values(), series::GC_PAUSE_S_LONGEST), Some(0.0), "none since");
+        let mut with_safepoints = GcLog::at(&named(true)).expect("a log");
+        assert_eq!(
+            value(&with_safepoints.values(), series::SAFEPOINT_S_TOTAL),
+            Some(0.0),
+            "told before the first"
+        );
+        append(STOPPED_25);
+        assert_eq!(value(&with_safepoints.values(), series::SAFEPOINT_S_TOTAL), Some(0.003));
+        assert_eq!(value(&log.values(), series::SAFEPOINT_S_TOTAL), None, "not asked for");
         std::fs::rename(&path, folder.path().join("gc.log.0")).expect("moved");
         assert_eq!(value(&log.values(), series::GC_PAUSES_TOTAL), Some(2.0), "nothing is there");
         append(YOUNG);
@@ -220,12 +283,16 @@ mod tests {
 
     #[test]
     fn the_log_is_the_one_that_the_command_line_names() {
-        assert_eq!(file_of("-Xlog:gc*,safepoint:file=/w/gc.log:time,tags:filecount=10"), Some("/w/gc.log"));
-        assert_eq!(file_of("-Xlog:gc*:file=/w/gc.log"), Some("/w/gc.log"));
+        let log = |file, has_safepoints| Some(Named { file, has_safepoints });
+        let with_options = "-Xlog:gc*,safepoint:file=/w/gc.log:time,tags:filecount=10";
+        assert_eq!(named(with_options), log("/w/gc.log", true));
+        assert_eq!(named("-Xlog:gc*:file=/w/gc.log"), log("/w/gc.log", false));
         for other in ["-Xlog:gc*", "-Xlog:class+load:file=/w/c.log", "-Xloggc:/w/gc.log", "kafka.Kafka"] {
-            assert_eq!(file_of(other), None, "{other}");
+            assert_eq!(named(other), None, "{other}");
         }
-        assert!(GcLog::at(Path::new("gc.log")).is_none() && GcLog::at(Path::new("/dev/null")).is_none());
+        for file in ["gc.log", "/dev/null"] {
+            assert!(GcLog::at(&Named { file, has_safepoints: true }).is_none(), "{file}");
+        }
         assert!(GcLog::of(std::process::id()).is_none(), "no JVM");
     }
 
@@ -233,10 +300,11 @@ mod tests {
         #[test]
         fn no_line_makes_it_panic(
             text in "\\PC{0,200}",
-            line in "(\\[gc\\] GC\\(|[0-9]{0,3}|\\) Pause |->|[0-9]M|\\(|\\)| |ms|] Safepoint \"|Total: | ns|é){0,20}",
+            line in "(\\[gc\\] GC\\(|[0-9]{0,3}|\\) Pause |->|[0-9]M|\\(|\\)| |ms|] Safepoint \"|Total: | ns|were stopped: | seconds|é){0,20}",
         ) {
             let told = told(&[text, line].join("\n"));
-            prop_assert!(told.paused_s.is_finite() && told.heap_after_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+            prop_assert!(told.paused_s.is_finite() && told.safepoint_s.is_some_and(f64::is_finite));
+            prop_assert!(told.heap_after_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
         }
     }
 }

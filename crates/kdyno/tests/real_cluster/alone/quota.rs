@@ -7,6 +7,7 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::health::HealthRule;
+use kdyno_model::sample::{ProbeReading, series};
 use kdyno_store::RunFile;
 use std::path::PathBuf;
 
@@ -26,7 +27,10 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
     // Quotas are kept in windows of a second, of which few are looked back on.
     let config = ["--config", "quota.window.num=3"];
     let up = ["cluster", "up", "capped", "--kafka", "4.1.1", "--heap", "256MiB"];
-    ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
+    let mut up = place.command(&[&up[..], &config].concat());
+    // So little is carried that its collector would have nothing to do.
+    up.env("JAVA_TOOL_OPTIONS", "-XX:G1PeriodicGCInterval=1000");
+    ended(&place.start(up).wait(RUN_DEADLINE), 0);
     let target = place.kdyno(&["cluster", "target", "capped"]);
     ended(&target, 0);
     let address = target.stdout.split('"').find(|part| part.contains(':') && !part.contains(' '));
@@ -69,7 +73,8 @@ fn read(runs: &str) -> (f64, Limit, bool) {
         std::fs::read_dir(runs).expect("a folder of runs").map(|entry| entry.expect("entry").path());
     let path =
         files.find(|path| path.extension().is_some_and(|ending| ending == "kdyno")).expect("a run file");
-    let judgement = RunFile::open(&path).expect("the run file").judgement().expect("what was concluded");
+    let file = RunFile::open(&path).expect("the run file");
+    let judgement = file.judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
     // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
     let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
@@ -80,6 +85,8 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let held_back = held_back.map(|one| one.estimate);
     assert!(matches!(held_back, Some(Value::Is(share)) if share > 0.05), "{held_back:?}");
     assert_probed(&judgement.conclusions);
+    let trial = file.trials().expect("its trials")[0].trial.id;
+    assert_gc_log_was_read(&file.evidence(trial).expect("evidence").probes);
     let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),
         _ => None,
@@ -99,5 +106,18 @@ fn assert_probed(conclusions: &[Conclusion]) {
     let checks: Vec<_> = healths.flatten().collect();
     for rule in [HealthRule::GcPause, HealthRule::Stopped, HealthRule::DriveBusy, HealthRule::ProbesBusy] {
         assert!(checks.iter().any(|check| check.rule == rule), "{rule} in {checks:?}");
+    }
+}
+
+/// Pauses and safepoints of a real broker's log were understood: they grow, and are told by every reading.
+fn assert_gc_log_was_read(readings: &[ProbeReading]) {
+    let of = |name: &str| -> Vec<f64> {
+        readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect()
+    };
+    for name in [series::GC_PAUSES_TOTAL, series::GC_PAUSE_S_TOTAL, series::SAFEPOINT_S_TOTAL] {
+        let told = of(name);
+        let grown = told.last().zip(told.first()).map(|(last, first)| last - first);
+        assert!(grown.is_some_and(|grown| grown > 0.0), "{name}: {told:?}");
+        assert_eq!(told.len(), of(series::GC_PAUSE_S_LONGEST).len(), "{name}: {told:?}");
     }
 }
