@@ -45,7 +45,6 @@ use meeting::Seat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tasks::{watched, worker_task};
 use warmup::{Begin, Warmup};
 
 /// How long all clients together may take to connect and to learn their leaders.
@@ -168,7 +167,7 @@ impl<'a> Execution<'a> {
         processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
         let may_go_on = self.context.may_go_on.clone();
         self.observer = Some(Observer::start(processes, may_go_on, self.inbox.sender())?);
-        self.cluster_watch = Some(ClusterWatch::start(watched(self.context), self.inbox.sender())?);
+        self.cluster_watch = Some(ClusterWatch::start(self.context.watched(), self.inbox.sender())?);
         Ok(())
     }
 
@@ -187,7 +186,7 @@ impl<'a> Execution<'a> {
         self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
             self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
-            worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
+            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned))))?;
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;
