@@ -105,7 +105,6 @@ pub struct Document<'a> {
     /// Every recommendation that applies.
     pub advice: &'a [Advice],
     /// What was measured of disks (`--measure`).
-    #[serde(skip_serializing_if = "<[MeasuredDisk]>::is_empty")]
     pub measured: &'a [MeasuredDisk],
 }
 

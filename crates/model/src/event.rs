@@ -1,6 +1,5 @@
 //! What happened, when and to whom: kinds and subjects that analysis draws conclusions from.
 
-use crate::imported::IMPORTED;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -148,6 +147,9 @@ pub enum Subject {
     /// Somebody else who measured: what was imported under a name.
     Imported(String),
 }
+
+/// Begins the printed name of whose readings were imported.
+pub const IMPORTED: &str = "imported-";
 
 const ITEM: &str = "item:";
 const TOPIC: &str = "topic:";

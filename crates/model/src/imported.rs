@@ -3,10 +3,8 @@
 //! They are stored as readings of a [`Subject::Imported`](crate::event::Subject::Imported), whose name begins with
 //! `imported-` wherever it is printed, so that nobody takes them for kdyno's own.
 
+pub use crate::event::IMPORTED;
 use crate::metric::Unit;
-
-/// Begins the printed name of whose readings were imported.
-pub const IMPORTED: &str = "imported-";
 
 /// Units in which a file may hold values: the word, the unit in which they are kept, and how many of these one is.
 pub const UNITS: &[(&str, Unit, f64)] = &[

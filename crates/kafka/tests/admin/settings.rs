@@ -79,7 +79,8 @@ fn the_default_is_told_where_a_setting_has_another_value() {
             let setting = reply::DescribeConfigsResourceResult::default().with_name(text("num.io.threads"));
             let setting = setting.with_value(Some(text("4"))).with_config_source(4);
             let setting = setting.with_synonyms(vec![synonym(4, "4"), synonym(5, "8")]);
-            let none = reply::DescribeConfigsResourceResult::default().with_name(text("log.dir"));
+            let none =
+                reply::DescribeConfigsResourceResult::default().with_name(text("log.dir")).with_value(None);
             let result = reply::DescribeConfigsResult::default().with_configs(vec![setting, none]);
             let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
             Answer::Body(encoded(&answer, version))

@@ -32,7 +32,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) column: Vec<String>,
     /// Time zone of times without an offset: UTC, +02:00, America/New_York
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) zone: Option<String>,
     /// Under which name it is kept: imported-NAME [default: that of the file]
     #[arg(long = "as", value_name = "NAME")]

@@ -9,7 +9,6 @@ mod announcement;
 mod close;
 mod conduct;
 mod draining;
-mod handed;
 mod java;
 mod live;
 mod meeting;
@@ -50,7 +49,6 @@ use sampler::Sampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tasks::{watched, worker_task};
 use warmup::{Begin, Warmup};
 
 /// How long all clients together may take to connect and to learn their leaders.

@@ -7,33 +7,35 @@ use crate::topics::topic_name;
 use kdyno_model::plan::WorkerPlan;
 use kdyno_model::worker::WorkerTask;
 
-/// What a worker of the trial is to do.
-pub(super) fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
-    let case = &context.trial.effective;
-    // As with topics: no other trial's group can be meant.
-    let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-    let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
-    let streams = context.java_clients.carry(case, streams);
-    WorkerTask {
-        worker: planned.worker,
-        run_id: context.run_id,
-        wall_offset_ns: context.wall_offset_ns,
-        bootstrap: context.system.access().bootstrap,
-        security: context.system.security(),
-        client_id_prefix: context.system.prefix().to_owned(),
-        phases: case.phases,
-        has_producers: !task::producing(context.trial).is_empty(),
-        tick_ns: TICK_NS,
-        streams,
+impl TrialContext<'_> {
+    /// What a worker of the trial is to do.
+    pub(super) fn worker_task(&self, planned: &WorkerPlan) -> WorkerTask {
+        let case = &self.trial.effective;
+        // As with topics: no other trial's group can be meant.
+        let id = |name: &str| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
+        let streams = task::in_groups(task::streams(self.trial, planned, self.topics), id);
+        let streams = self.java_clients.carry(case, streams);
+        WorkerTask {
+            worker: planned.worker,
+            run_id: self.run_id,
+            wall_offset_ns: self.wall_offset_ns,
+            bootstrap: self.system.access().bootstrap,
+            security: self.system.security(),
+            client_id_prefix: self.system.prefix().to_owned(),
+            phases: case.phases,
+            has_producers: !task::producing(self.trial).is_empty(),
+            tick_ns: TICK_NS,
+            streams,
+        }
     }
-}
 
-/// What the watch of the cluster has to know.
-pub(super) fn watched(context: &TrialContext<'_>) -> Watched {
-    Watched {
-        access: context.system.access(),
-        prefix: context.system.prefix().to_owned(),
-        topics: context.topics.clone(),
-        abort: context.system.abort_watch(),
+    /// What the watch of the cluster has to know.
+    pub(super) fn watched(&self) -> Watched {
+        Watched {
+            access: self.system.access(),
+            prefix: self.system.prefix().to_owned(),
+            topics: self.topics.clone(),
+            abort: self.system.abort_watch(),
+        }
     }
 }

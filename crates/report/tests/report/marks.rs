@@ -8,7 +8,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Depth;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::stored::StoredComparison;
-use kdyno_report::terminal::{TextOptions, look_text, run_table, trial_summary};
+use kdyno_report::terminal::{TextOptions, config_text, look_text, run_table, trial_summary};
 use kdyno_report::{ReportInput, csv, html, json, junit, markdown};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -36,13 +36,16 @@ enum Tells {
 /// A form of output: its function by module and name, and how it tells marks.
 type Form = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
 
-const FORMS: [Form; 7] = [
+const FORMS: [Form; 9] = [
     ("csv::findings", csv::findings, Tells::Fields),
     ("csv::series", csv::series, Tells::Nothing),
     ("html::page", html::page, Tells::Signs { curve: true }),
+    // Settings, and no figure.
+    ("json::config", |input| json::config(input).to_string(), Tells::Nothing),
     ("json::run", |input| json::run(input).to_string(), Tells::Fields),
     ("junit::document", junit::document, Tells::Sentences),
     ("markdown::block", markdown::block, Tells::Signs { curve: false }),
+    ("terminal::config_text", |input| config_text(input, &OPTIONS), Tells::Nothing),
     ("terminal::run_table", |input| run_table(input, &OPTIONS), Tells::Signs { curve: true }),
 ];
 
