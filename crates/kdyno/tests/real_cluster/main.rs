@@ -13,6 +13,7 @@ mod evidence;
 mod faults;
 mod fixture;
 mod groups;
+mod java_clients;
 mod producer_perf_test;
 mod secured;
 mod transactions;
