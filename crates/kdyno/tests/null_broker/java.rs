@@ -223,6 +223,28 @@ fn each_trial_has_a_java_process_of_its_own() {
 }
 
 #[test]
+fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
+    let place = Place::new();
+    let load = item(
+        "writers",
+        "clients: 2, rate: 400/s, value: 100B, transactions: {every: 100ms, abort: 30%}",
+        "acks: all",
+    );
+    ran(&place.start(command(&place, &load, "4s")).wait(RUN_DEADLINE));
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let counts = file.evidence(TrialId(1)).expect("evidence").totals[0].counts.clone();
+    // Two clients, 4 s: 80 at most; on a busy host each lasts longer.
+    assert!((10..=82).contains(&(counts.committed + counts.aborted)), "{counts:?}");
+    assert!(counts.aborted > 0 && counts.committed > counts.aborted, "{counts:?}");
+    assert!(counts.markers >= counts.committed + counts.aborted && counts.markers_unsure == 0, "{counts:?}");
+    assert_eq!((counts.offered, counts.unresolved), (counts.acknowledged, 0), "{counts:?}");
+    let kept = file.logs().expect("its logs");
+    let metrics = kept.iter().find(|(subject, _)| subject.starts_with("client-metrics ")).expect("metrics");
+    assert!(metrics.1.contains("txn-commit-time-ns-total"), "{}", metrics.1);
+    place.expect_no_processes();
+}
+
+#[test]
 fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
     let place = Place::new();
     // One that is gone since 4.0, and one that never was. With its option Java collects the whole heap when it is asked

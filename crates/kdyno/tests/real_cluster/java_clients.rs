@@ -2,8 +2,9 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, evidences, figure, is_matrix, ran, totals};
+use crate::fixture::{ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kdyno_model::sample::series;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -21,6 +22,52 @@ load:
 phases: {warmup: 1s, condition: none, measure: 50s, drain: 5s}
 show: {columns: [java_writers.acked_per_s]}
 ";
+
+/// The same client before and since KIP-890 (`transaction.version` 2), on brokers of either kind.
+const TRANSACTIONS: &str = "\
+kdyno: 1
+id: transactions
+question: Does it add up?
+params: {kafka: 4.1.1, client: 4.1.1}
+cases: [{kafka: 4.1.1, client: 4.1.1}, {kafka: 3.7.2, client: 3.9.2}]
+system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}}
+topics: {perf: {partitions: 3, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}, \
+            client: {driver: java, version: $client}}
+  readers: {consume: perf, clients: 1}
+  committed: {consume: perf, clients: 1, client: {driver: java, version: $client, isolation.level: read_committed}}
+phases: {warmup: 1s, condition: none, measure: 5s, drain: 10s}
+show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
+";
+
+/// The log grows by what was acknowledged and by the markers that the process told, and who reads committed records misses those
+/// that were aborted.
+#[test]
+fn transactions_of_java_clients_add_up_with_the_log() {
+    let _turn = beside_others();
+    let place = Place::new();
+    ran(&start_scenario(&place, TRANSACTIONS).wait(RUN_DEADLINE));
+    let document = place.show();
+    for (case, evidence) in evidences(&place).iter().enumerate() {
+        let of = |metric: &str| figure_of(&document, case, &format!("writers.{metric}"));
+        assert_eq!((of("failed"), of("unresolved")), (0.0, 0.0), "case {case}: {}", document["events"]);
+        let (committed, aborted) = (of("committed"), of("aborted"));
+        assert!((20.0..=102.0).contains(&(committed + aborted)), "{committed} {aborted}");
+        assert!(aborted > 0.0 && aborted < committed, "{committed} {aborted}");
+        assert!(of("commit.p50") > 0.0 && of("commit.p50") <= of("commit.max"));
+        let [written, read, seen] =
+            ["writers", "readers", "committed"].map(|item| &totals(evidence, item).counts);
+        let readings = evidence.probes.iter().filter(|reading| reading.series == series::LOG_RECORDS_TOTAL);
+        let ends: Vec<f64> = readings.map(|reading| reading.value).collect();
+        assert_eq!(ends.len(), 2, "{ends:?}");
+        assert_eq!(ends[1] - ends[0], (written.acknowledged + written.markers) as f64, "{written:?}");
+        assert!(written.markers > written.committed && written.markers_unsure == 0, "{written:?}");
+        assert_eq!((read.fetched, read.control_records), (written.acknowledged, written.markers), "{read:?}");
+        assert!(seen.fetched > 0 && seen.fetched < written.acknowledged, "{seen:?}");
+    }
+    place.expect_no_processes();
+}
 
 /// A token without a signature, which the broker takes until it expires.
 fn write_token(path: &Path) {
