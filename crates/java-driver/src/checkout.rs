@@ -67,7 +67,7 @@ mod tests {
         std::fs::create_dir(&folder).expect("folder");
         assert_eq!(Checkout::look(&environment, &folder), Checkout { commit: None, is_dirty: None });
         environment.path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
-        let Some(program) = environment.find_program("git") else { return };
+        let program = environment.find_program("git").expect("git on PATH");
         let git = |args: &[&str]| {
             let names = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
             let status = Command::new(&program)

@@ -14,6 +14,8 @@ const PRODUCER: &str = "org/apache/kafka/clients/producer/KafkaProducer.class";
 const VERSION_FILE: &str = "kafka/kafka-version.properties";
 /// It has two lines; more than this is none of Kafka's.
 const VERSION_BYTES_MAX: u64 = 64 << 10;
+/// Stands for a version or commit that the jar does not say.
+pub(crate) const UNKNOWN: &str = "unknown";
 /// Characters that are kept of a version and a commit.
 const CHARACTERS_MAX: usize = 80;
 
@@ -58,7 +60,7 @@ impl ClientJar {
             // A text that is cut short, or is none, says nothing of a version.
             let _ = entry.take(VERSION_BYTES_MAX).read_to_string(&mut text);
         }
-        let value = |name: &str| property(&text, name).unwrap_or_else(|| "unknown".to_owned());
+        let value = |name: &str| property(&text, name).unwrap_or_else(|| UNKNOWN.to_owned());
         Ok(Self { path: path.to_owned(), version: value("version"), commit: value("commitId"), sha256 })
     }
 

@@ -18,6 +18,7 @@ pub use error::JavaDriverError;
 pub use options::heap_bytes;
 pub use sources::{SOURCES, Source};
 
+use checkout::Checkout;
 use client::Jars;
 use jar::ClientJar;
 use kdyno_model::plan::{JavaClient, JavaDriver, JavaTask};
@@ -36,6 +37,8 @@ pub struct Resolved {
     /// What is known of it, by name: `version` and `commit` as the jar says them, `jar_sha256`, `java`, `options`; of a
     /// checkout `checkout_commit` and `checkout_dirty`. No path is among them.
     pub facts: BTreeMap<String, String>,
+    /// What its user may not expect of it, a sentence: the jar of a checkout was built at another commit.
+    pub warning: Option<String>,
 }
 
 /// Makes a Java client ready to be run: fetches what is not in the cache, compiles the driver's classes for it where that
@@ -73,13 +76,27 @@ pub fn resolve(
     fact("jar_sha256", client.sha256.clone());
     fact("java", java.version);
     fact("options", options.join(" "));
+    let warning = checkout.as_ref().and_then(|checkout| older_build(&client, checkout));
     if let Some(checkout) = checkout {
         checkout.commit.into_iter().for_each(|commit| fact("checkout_commit", commit));
         let dirty = checkout.is_dirty.map(|dirty| if dirty { "yes" } else { "no" });
         fact("checkout_dirty", dirty.unwrap_or("unknown").to_owned());
     }
     let task = JavaTask { command, properties: driver.properties.clone() };
-    Ok(Resolved { task, facts })
+    Ok(Resolved { task, facts, warning })
+}
+
+/// That a jar says another commit than the one that is checked out where it was built. Kafka's build writes the first 16 digits.
+fn older_build(client: &ClientJar, checkout: &Checkout) -> Option<String> {
+    let head = checkout.commit.as_ref()?;
+    if client.commit == jar::UNKNOWN || head.starts_with(&client.commit) {
+        return None;
+    }
+    Some(format!(
+        "{} was built at commit {}, and its checkout is at {head}: an older build, which `./gradlew :clients:jar` makes anew",
+        client.name(),
+        client.commit
+    ))
 }
 
 /// Looks whether [`resolve`] would find the client, without fetching, compiling or starting anything; tells what it would
@@ -106,4 +123,33 @@ fn java_range(client: &ClientJar) -> Result<(u32, u32), JavaDriverError> {
     let (_, newest) =
         Version::parse(&client.version).map_err(kdyno_testbed::TestbedError::from)?.java_range();
     Ok((compile::JAVA_OLDEST, newest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn an_older_build_of_a_checkout_is_told() {
+        let head = "0123456789abcdef0123456789abcdef01234567";
+        let told = |built: &str, head: Option<&str>| {
+            let client = ClientJar {
+                path: PathBuf::new(),
+                version: "4.4.0-SNAPSHOT".to_owned(),
+                commit: built.to_owned(),
+                sha256: String::new(),
+            };
+            older_build(&client, &Checkout { commit: head.map(str::to_owned), is_dirty: None })
+        };
+        let warning = told("fedcba9876543210", Some(head)).expect("a warning");
+        assert!(
+            warning.starts_with("kafka-clients 4.4.0-SNAPSHOT was built at commit fedcba9876543210, "),
+            "{warning}"
+        );
+        assert!(warning.contains(&format!("at {head}: an older build")), "{warning}");
+        assert_eq!(told("0123456789abcdef", Some(head)), None, "the same one");
+        assert_eq!(told("unknown", Some(head)), None, "the jar does not say it");
+        assert_eq!(told("fedcba9876543210", None), None, "no repository");
+    }
 }

@@ -95,6 +95,55 @@ fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_
     assert!(error.hint().is_some_and(|hint| hint.contains("openjdk-17-jdk")), "{error}");
 }
 
+/// A release's jar stands for one that was built there: what is told of the checkout is asked of git.
+#[test]
+fn a_checkout_tells_its_commit_and_whether_something_was_changed() {
+    let temp = tempfile::tempdir().expect("temp");
+    let mut environment = environment_in(temp.path());
+    let java = resolved(&environment, MAIN, &[]).expect("the release").task.command.remove(0);
+    let jar = "kafka-clients-4.1.1.jar";
+    let release = environment.cache_dir.join("kafka-clients/4.1.1/libs").join(jar);
+    let (checkout, built) = (temp.path().join("kafka"), temp.path().join("kafka/clients/build/libs"));
+    std::fs::create_dir_all(&built).expect("folders");
+    std::fs::copy(release, built.join(jar)).expect("its jar");
+    std::fs::write(checkout.join(".gitignore"), "build/\n").expect("a file");
+    let resolved = |environment: &Environment| {
+        let client = JavaClient::Source(checkout.clone());
+        let driver = JavaDriver { client, jvm: Vec::new(), properties: BTreeMap::new() };
+        let resolved =
+            resolve(environment, &driver, &[("kdyno/driver/Main.java", MAIN)], &|_| {}).expect("a client");
+        let fact = |name: &str| resolved.facts.get(name).cloned();
+        (fact("checkout_commit"), fact("checkout_dirty").expect("a fact"), resolved.warning)
+    };
+    let (no_commit, unknown) = (None, "unknown".to_owned());
+    assert_eq!(resolved(&environment), (no_commit, unknown.clone(), None), "no repository");
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args).current_dir(&checkout);
+        let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git on PATH");
+        assert!(output.status.success(), "git {args:?}");
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    };
+    git(&["init"]);
+    git(&["add", ".gitignore"]);
+    git(&["commit", "-m", "a"]);
+    let head = Some(git(&["rev-parse", "HEAD"]));
+    let (commit, is_dirty, warning) = resolved(&environment);
+    assert_eq!((&commit, is_dirty.as_str()), (&head, "no"));
+    assert!(
+        warning.is_some_and(|warning| warning.contains("an older build")),
+        "the release was built elsewhere"
+    );
+    std::fs::write(checkout.join("changed"), "1").expect("a file");
+    let (commit, is_dirty, _) = resolved(&environment);
+    assert_eq!((&commit, is_dirty.as_str()), (&head, "yes"));
+    environment.java_home =
+        Path::new(&java).canonicalize().expect("Java").parent().and_then(Path::parent).map(Path::to_owned);
+    environment.path.clear();
+    let (commit, is_dirty, _) = resolved(&environment);
+    assert_eq!((commit, is_dirty), (head, unknown), "without git nobody can say");
+}
+
 #[test]
 fn a_source_that_does_not_compile_leaves_nothing_and_says_why() {
     let temp = tempfile::tempdir().expect("temp");

@@ -48,11 +48,13 @@ impl Client {
         let classpath = kafka.classpath_argument();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../java-driver/java/kdyno/driver");
         let sources = std::fs::read_dir(sources).expect("sources").map(|entry| entry.expect("a file").path());
+        let shown = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java_client/ShownThreads.java");
         let javac = environment.find_program("javac").expect("javac on PATH");
         let output = Command::new(javac)
             .args(["--release", "11", "-cp", &classpath, "-d"])
             .arg(classes.path())
             .args(sources)
+            .arg(shown)
             .output()
             .expect("javac");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -287,6 +289,46 @@ fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
         }
         let lags = heard.samples.iter().filter(|row| row.id.stream == 1 && row.counts.lag_records.is_some());
         assert!(lags.count() >= 2, "{version}: each second has its lag");
+    }
+}
+
+/// All threads of the driver's process by their names: those of Kafka's client and the application's own count, those of Java and
+/// those by which kdyno feeds and reads the process do not. One that gets another name, or comes with another Java, shows here.
+#[test]
+fn threads_of_clients_count_and_those_of_java_and_kdyno_do_not() {
+    for version in VERSIONS {
+        let client = Client::compiled(version);
+        let server = tcp::spawn(cluster()).expect("a fake cluster");
+        let file = |stream: u16| client.classes.path().join(format!("threads-{stream}"));
+        let task = |stream: u16, settings: &[(&str, &str)]| {
+            let mut task = client.task(settings);
+            task.command.pop();
+            task.command.extend(["kdyno.driver.ShownThreads".to_owned(), file(stream).display().to_string()]);
+            task
+        };
+        let settings = [("enable.idempotence", "false"), ("acks", "all")];
+        let streams = vec![stream(0, open(200.0), task(0, &settings)), stream(1, consume(), task(1, &[]))];
+        assert_eq!(run(server.bootstrap(), streams, 0).failure, None, "{version}");
+        let named = |stream: u16, sign: char| -> Vec<String> {
+            let text = std::fs::read_to_string(file(stream)).expect("its threads");
+            text.lines().filter_map(|line| line.strip_prefix(sign)).map(str::to_owned).collect()
+        };
+        let own = ["kdyno-client-0", "kdyno-client-1"];
+        let network =
+            ["0", "1"].map(|client| format!("kafka-producer-network-thread | test-item-0-{client}"));
+        let of_producer: Vec<&str> = network.iter().map(String::as_str).chain(own).collect();
+        assert_eq!(named(0, '+'), of_producer, "{version}");
+        // One that reads without a group fetches on the application's thread.
+        assert_eq!(named(1, '+'), own, "{version}");
+        for stream in [0, 1] {
+            // The one is there from Java 14 on, the other for as long as the clients are closed.
+            let mut left_out = named(stream, '-');
+            left_out.retain(|name| !["Notification Thread", "kdyno-end"].contains(&name.as_str()));
+            let java = ["Common-Cleaner", "Finalizer", "Reference Handler", "Signal Dispatcher"];
+            let expected: Vec<&str> =
+                java.into_iter().chain(["kdyno-frames", "kdyno-readings", "main"]).collect();
+            assert_eq!(left_out, expected, "{version}");
+        }
     }
 }
 

@@ -28,7 +28,11 @@ impl JavaClients {
         let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
         let mut ready = Vec::new();
         for driver in drivers(plan) {
-            ready.push((driver.clone(), resolve(environment, driver, SOURCES, &tell)?));
+            let resolved = resolve(environment, driver, SOURCES, &tell)?;
+            if let Some(warning) = &resolved.warning {
+                (progress.borrow_mut())(Progress::Warning(warning.clone()));
+            }
+            ready.push((driver.clone(), resolved));
         }
         Ok(Self(ready))
     }
@@ -113,6 +117,7 @@ mod tests {
         let resolved = Resolved {
             task: JavaTask { command: vec!["java".to_owned()], properties: BTreeMap::new() },
             facts: BTreeMap::from([("version".to_owned(), "4.1.1".to_owned())]),
+            warning: None,
         };
         let clients = JavaClients(vec![(found[0].clone(), resolved)]);
         let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a list has trials") };

@@ -20,6 +20,8 @@ use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
 const EVENTS_MAX: u32 = 10_000;
+/// Reasons for failed transactions that are told: a Java client makes them up.
+const REASONS_MAX: usize = 100;
 
 /// Place of the first client's seed for its connections among those drawn from the stream's.
 const CONNECTION_SEEDS: u64 = 1 << 40;
@@ -313,7 +315,7 @@ pub struct Events {
     /// that one after the other too.
     topics: BTreeMap<String, String>,
     /// Why transactions failed, and why producers send nothing any more, as far as it was told.
-    failures: BTreeSet<&'static str>,
+    failures: BTreeSet<String>,
     ended_by: BTreeSet<&'static str>,
 }
 
@@ -369,8 +371,9 @@ impl Events {
     }
 
     /// Notes that a transaction was aborted because something of it had failed; each reason is told once.
-    pub fn transaction_failed(&mut self, now_ns: u64, reason: &'static str) {
-        if self.failures.insert(reason) {
+    pub fn transaction_failed(&mut self, now_ns: u64, reason: &str) {
+        if !self.failures.contains(reason) && self.failures.len() < REASONS_MAX {
+            self.failures.insert(reason.to_owned());
             let detail = format!("a transaction was aborted: {reason}");
             self.push(now_ns, EventKind::TransactionAborted, detail);
         }

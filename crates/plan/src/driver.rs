@@ -7,8 +7,7 @@ use kdyno_model::plan::{Driver, GroupAssignor, JavaClient, JavaDriver, java_size
 use kdyno_model::version::{NEWEST, Version};
 use kdyno_scenario::client::{FoundJava, JavaType, Setting, SettingKind, Side, find_java, nearest_known};
 use kdyno_scenario::file::{
-    ConsumeFile, ItemClientFile, JavaClientFile, LoadFile, PayloadFile, ProduceFile, RoleFile,
-    TransactionsFile, WorkFile,
+    ConsumeFile, ItemClientFile, JavaClientFile, LoadFile, PayloadFile, ProduceFile, RoleFile, WorkFile,
 };
 use kdyno_scenario::input::{Place, not_allowed, quoted};
 use kdyno_scenario::values::Values;
@@ -162,9 +161,6 @@ fn not_carried(reader: &Reader<'_>, typed: &Typed, what: &str, hint: &str) -> Pl
 }
 
 fn carries_produced(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(), PlanError> {
-    if let TransactionsFile::Each { every, .. } = &typed.transactions {
-        return Err(not_carried(reader, every, "`transactions`", "leave them out, or take `driver: native`"));
-    }
     let pooled = match &typed.payload {
         PayloadFile::Word(word) => (reader.text(word)? == "pooled").then_some(word),
         PayloadFile::Pooled(bytes) => Some(bytes),

@@ -166,10 +166,6 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         ),
         ("client: {driver: java, jvm: [-Xss]}", "`-Xss` says no size"),
         ("client: {driver: java, jvm: [-Xmx1gb]}", "`-Xmx1gb` says no size"),
-        (
-            "client: {driver: java}, transactions: {every: 100ms}",
-            "`driver: java` does not carry `transactions`",
-        ),
         ("client: {driver: java}, payload: pooled", "does not carry `payload: pooled`"),
         ("client: {driver: java}, payload: {pooled: 1MiB}", "does not carry `payload: pooled`"),
         ("client: {driver: java, bootstrap.servers: 'a:1'}", "says how a cluster is reached"),

@@ -47,7 +47,6 @@ fn run(options: &Options) -> Outcome {
         out::line(&producer::deprecated(before, now))?;
     }
     let properties = properties::read(options)?;
-    scenario::check_carried(options, &properties, &carrier)?;
     let target = target::typed(options, &properties)?;
     scenario::check_settings(options, (&properties, &carrier), &target)?;
     carrier.announce();

@@ -36,6 +36,22 @@ pub fn ran(said: &Said) {
     assert!(matches!(said.code, Some(0 | 6)), "{}\n{}", said.stdout, said.stderr);
 }
 
+/// A line with `#` for each number, and how many decimals it has: `#.1` and `#.6` are two formats.
+pub fn masked(line: &str) -> String {
+    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (mut out, mut rest) = (String::new(), line);
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        out.extend([&rest[..at], "#"]);
+        rest = &rest[at + digits(&rest[at..])..];
+        let decimals = rest.strip_prefix('.').map_or(0, digits);
+        if decimals > 0 {
+            out.extend([".", &decimals.to_string()]);
+            rest = &rest[1 + decimals..];
+        }
+    }
+    out + rest
+}
+
 impl Place {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder");

@@ -2,14 +2,18 @@
 //! until then is kept, and nothing goes on. What a release refuses by itself, and what it costs, is tested on its worker
 //! (`java_client.rs`).
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, signal};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, ran, signal};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Counts, StreamId};
 use kdyno_model::trial::TrialId;
+use kdyno_model::version::Version;
 use kdyno_store::RunFile;
+use kdyno_testbed::{Environment, download};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The class of the Java process.
 const DRIVER: &str = "kdyno.driver.Main";
@@ -113,6 +117,131 @@ fn without_a_jdk_the_run_is_not_begun() {
     hidden.envs(kdyno.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(place.path());
     let sentence = "a Java compiler (javac) of version 11 or newer is needed once; found no Java";
     refused(&place, hidden, sentence, "install a JDK");
+}
+
+/// Runs git in a folder; what it says.
+fn git(folder: &Path, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args).current_dir(folder);
+    let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git on PATH");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+/// A checkout in which a client was built, a release's, and a jar by itself: both carry records to the end, and the run keeps
+/// which ones they were, the commit and whether something was changed there.
+#[test]
+fn clients_of_a_checkout_and_of_a_jar_carry_records_and_are_kept_with_their_commit() {
+    let place = Place::new();
+    let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
+    let release = Version::parse("4.1.1").expect("a release");
+    let libs = download::clients(&environment, &release, &|_| {}).expect("its client");
+    let (built, jar) = (place.path().join("kafka/clients/build/libs"), "kafka-clients-4.1.1.jar");
+    std::fs::create_dir_all(&built).expect("folders");
+    std::fs::copy(libs.join(jar), built.join(jar)).expect("its jar");
+    let checkout = place.path().join("kafka");
+    // As in Kafka's own: what was built is no change.
+    std::fs::write(checkout.join(".gitignore"), "build/\n").expect("a file");
+    git(&checkout, &["init"]);
+    git(&checkout, &["add", ".gitignore"]);
+    git(&checkout, &["commit", "-m", "a"]);
+    std::fs::write(checkout.join("changed"), "1").expect("a file");
+    let of = |name: &str, version: String| {
+        item(name, "rate: 200/s, value: 100B", &format!("version: {{{version}}}"))
+    };
+    let load = of("writers", format!("source: {}", checkout.display()))
+        + &of("others", format!("jar: {}", built.join(jar).display()));
+    let said = place.start(command(&place, &load, "2s")).wait(RUN_DEADLINE);
+    ran(&said);
+    let document = place.show();
+    assert_eq!(document["status"], "completed");
+    let facts = &document["trials"][0]["cluster"];
+    let fact = |item: &str, what: &str| {
+        facts[format!("java_client.{item}.{what}")].as_str().unwrap_or("").to_owned()
+    };
+    let head = git(&checkout, &["rev-parse", "HEAD"]);
+    assert_eq!(
+        (fact("writers", "checkout_commit"), fact("writers", "checkout_dirty")),
+        (head.clone(), "yes".to_owned())
+    );
+    assert_eq!(
+        (fact("others", "checkout_commit"), fact("others", "checkout_dirty")),
+        (String::new(), String::new())
+    );
+    for item in ["writers", "others"] {
+        assert_eq!(
+            (fact(item, "version").as_str(), fact(item, "jar_sha256").len()),
+            ("4.1.1", 64),
+            "{facts}"
+        );
+    }
+    assert_eq!(fact("writers", "jar_sha256"), fact("others", "jar_sha256"));
+    assert!(!facts.to_string().contains(place.path().to_str().expect("plain path")), "{facts}");
+    // The release was built elsewhere.
+    let warning = format!(
+        "warning: kafka-clients 4.1.1 was built at commit {}, and its checkout is at {head}: an older build",
+        fact("writers", "commit")
+    );
+    assert!(said.stderr.contains(&warning), "{warning}: {said:?}");
+    let evidence =
+        RunFile::open(&place.run_file()).and_then(|file| file.evidence(TrialId(1))).expect("evidence");
+    for stream in &evidence.start.streams {
+        let totals = evidence.totals.iter().find(|totals| totals.id == stream.id).expect("its totals");
+        assert!(totals.counts.acknowledged > 200, "{}: {:?}", stream.name, totals.counts);
+    }
+    place.expect_no_processes();
+}
+
+#[test]
+fn each_trial_has_a_java_process_of_its_own() {
+    let place = Place::new();
+    let command = command(&place, &writers("acks: all"), "3s");
+    let path = place.path().join("java.yaml");
+    let scenario = std::fs::read_to_string(&path).expect("the scenario");
+    std::fs::write(&path, scenario + "repeat: 2\n").expect("written again");
+    let mut running = place.start(command);
+    running.wait_for_process(DRIVER);
+    let first = running.processes(DRIVER);
+    assert_eq!(first.len(), 1, "one Java process");
+    running.wait_for("trial 2 of 2");
+    let end = Instant::now() + RUN_DEADLINE;
+    loop {
+        let java = running.processes(DRIVER);
+        if java.len() == 1 && java != first {
+            break;
+        }
+        assert!(Instant::now() < end, "the second trial has no Java process of its own: {first:?}, {java:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    ran(&running.wait(RUN_DEADLINE));
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let events = file.events().expect("its events");
+    let started = events.iter().filter(|(_, event)| event.kind == EventKind::ClientStarted);
+    let of_trials: Vec<Option<TrialId>> = started.map(|(trial, _)| *trial).collect();
+    assert_eq!(of_trials, [Some(TrialId(1)), Some(TrialId(2))]);
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
+    let place = Place::new();
+    let load = item(
+        "writers",
+        "clients: 2, rate: 400/s, value: 100B, transactions: {every: 100ms, abort: 30%}",
+        "acks: all",
+    );
+    ran(&place.start(command(&place, &load, "4s")).wait(RUN_DEADLINE));
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let counts = file.evidence(TrialId(1)).expect("evidence").totals[0].counts.clone();
+    // Two clients, 4 s: 80 at most; on a busy host each lasts longer.
+    assert!((10..=82).contains(&(counts.committed + counts.aborted)), "{counts:?}");
+    assert!(counts.aborted > 0 && counts.committed > counts.aborted, "{counts:?}");
+    assert!(counts.markers >= counts.committed + counts.aborted && counts.markers_unsure == 0, "{counts:?}");
+    assert_eq!((counts.offered, counts.unresolved), (counts.acknowledged, 0), "{counts:?}");
+    let kept = file.logs().expect("its logs");
+    let metrics = kept.iter().find(|(subject, _)| subject.starts_with("client-metrics ")).expect("metrics");
+    assert!(metrics.1.contains("txn-commit-time-ns-total"), "{}", metrics.1);
+    place.expect_no_processes();
 }
 
 #[test]

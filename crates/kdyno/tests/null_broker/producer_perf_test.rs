@@ -1,26 +1,14 @@
 //! `kdyno producer-perf-test` without a cluster: lines, exit codes, what is kept.
 
 use crate::NullBroker;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, masked};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 
-/// Each number as `#`.
-fn masked(text: &str) -> String {
-    let mut out = String::new();
-    for char in text.chars() {
-        match char {
-            '0'..='9' if out.ends_with('#') => {}
-            '0'..='9' => out.push('#'),
-            _ => out.push(char),
-        }
-    }
-    out.replace("#.#", "#")
-}
-
-const PROGRESS: &str = "# records sent, # records/sec (# MB/sec), # ms avg latency, # ms max latency.";
-const TOTAL: &str = "# records sent, # records/sec (# MB/sec), # ms avg latency, # ms max latency, # ms #th, # ms #th, # ms \
-                     #th, # ms #th.";
+const PROGRESS: &str =
+    "# records sent, #.1 records/sec (#.2 MB/sec), #.1 ms avg latency, #.1 ms max latency.";
+const TOTAL: &str = "# records sent, #.6 records/sec (#.2 MB/sec), #.2 ms avg latency, #.2 ms max latency, # ms #th, # ms #th, \
+                     # ms #th, # ms #.1th.";
 
 #[test]
 fn lines_and_evidence_are_kept_apart() {
@@ -77,6 +65,29 @@ fn lines_and_evidence_are_kept_apart() {
     assert!(!bytes.windows(address.len()).any(|window| window == address), "an address is kept");
     let document = place.show();
     assert_eq!(document["status"], "completed");
+    broker.stop();
+}
+
+/// The topic is called as the broker's host, so that the client's own figures hold an address: on the terminal it stands, for it
+/// was typed there.
+#[test]
+fn what_kafkas_client_counted_is_kept_without_addresses() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let (host, _) = broker.address.rsplit_once(':').expect("a port");
+    let load = ["--topic", host, "--num-records", "2000", "--record-size", "100", "--throughput", "-1"];
+    let args = ["producer-perf-test", "--driver", "java:4.1.1", "--print-metrics", "--bootstrap-server"];
+    let args = [&args[..], &[broker.address.as_str()], &load].concat();
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (_, printed) = said.stdout.split_once("\n\n").expect("metrics");
+    assert!(printed.contains(&format!(", topic={host}}}")), "{printed}");
+    let logs = RunFile::open(&place.run_file()).expect("a run file").logs().expect("its logs");
+    let kept = logs.iter().find(|(subject, _)| subject.starts_with("client-metrics ")).expect("metrics");
+    assert!(kept.1.contains(", topic=HOST}") && kept.1.contains("record-send-total"), "{}", kept.1);
+    assert!(logs.iter().all(|(_, text)| !text.contains(host)), "{logs:?}");
+    let shown = place.kdyno(&["show", "latest", "--logs"]);
+    assert!(shown.stdout.contains("==> client-metrics trial 1 "), "{shown:?}");
     broker.stop();
 }
 

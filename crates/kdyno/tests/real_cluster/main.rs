@@ -16,6 +16,7 @@ mod fixture;
 mod flame;
 mod groups;
 mod in_force;
+mod java_clients;
 mod logins;
 mod producer_perf_test;
 mod secured;

@@ -2,8 +2,9 @@
 //! numbers, and the same exit codes.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{Place, RUN_DEADLINE, Said, masked};
 use crate::fixture::{ended, kafka_tool, some_of};
+use kdyno_store::RunFile;
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
@@ -20,23 +21,11 @@ const INTEL: &str = "--topic test-PR78-BR4-PA32-R3 --payload-file kafka-payload.
                      --bootstrap-server ADDRESS:9093 --command-property acks=all compression.type=zstd batch.size=114688 \
                      linger.ms=5";
 
-/// Each number as `#`; lines that are alike then stand once.
+/// Lines without their numbers; those that are alike then stand once.
 fn shape(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(masked).collect();
     lines.dedup();
     lines
-}
-
-fn masked(line: &str) -> String {
-    let mut out = String::new();
-    for char in line.chars() {
-        match char {
-            '0'..='9' if out.ends_with('#') => {}
-            '0'..='9' => out.push('#'),
-            _ => out.push(char),
-        }
-    }
-    out.replace("#.#", "#")
 }
 
 /// Without what breaks its lines.
@@ -181,18 +170,64 @@ fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
     };
     let ((lines, metrics), (expected, their_metrics)) = (parts(&ours), parts(&theirs));
     assert_eq!(lines, expected, "{}\n{}", ours.stdout, theirs.stdout);
-    for metrics in [metrics, their_metrics] {
+    let is_count = |line: &str| {
+        line.starts_with("producer-metrics:record-send-total:{client-id=") && line.ends_with(" : 12000.000")
+    };
+    for metrics in [&metrics, &their_metrics] {
         assert!(metrics.starts_with("Metric Name "), "{metrics}");
-        let is_count = |line: &str| {
-            line.starts_with("producer-metrics:record-send-total:{client-id=")
-                && line.ends_with(" : 12000.000")
-        };
         assert!(metrics.lines().any(is_count), "{metrics}");
     }
+    let path = ours.stderr.lines().find_map(|line| line.strip_prefix("run  ")).expect("the run file");
+    let logs =
+        RunFile::open(&both.place.path().join(path.trim())).and_then(|file| file.logs()).expect("its logs");
+    let kept =
+        logs.iter().find(|(subject, _)| subject.starts_with("client-metrics trial 1 ")).expect("metrics");
+    assert!(kept.1.lines().any(is_count), "what was printed is kept: {kept:?}");
+    assert_eq!(kept.1.lines().count(), metrics.trim_end().lines().count());
     for words in ["driver  java ", "(Kafka's own client)", "client  kafka-clients ", " on Java ", "run     "]
     {
         assert!(ours.stderr.contains(words), "{words}: {}", ours.stderr);
     }
+}
+
+/// Where records fail, all of them or some, both tools end with 0 and say what was sent; kdyno's says on standard error what failed.
+fn assert_failures_end_with_zero(both: &Both<'_>) {
+    let topics = |name: &str, setting: &str| {
+        for whose in ["kafka", "kdyno"] {
+            let topic = format!("{name}-{whose}");
+            let create = ["--create", "--topic", &topic, "--partitions", "1", "--config", setting];
+            let args = [&["--bootstrap-server", both.address.as_str()], &create[..]].concat();
+            ended(&kafka_tool(both.place, "org.apache.kafka.tools.TopicCommand", &args), 0);
+        }
+    };
+    let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
+    // One broker is not enough for it, until the time of each record is over.
+    topics("nowhere", "min.insync.replicas=2");
+    let times = ["acks=all", "delivery.timeout.ms=2000", "request.timeout.ms=1500"];
+    let load = ["--num-records", "50", "--record-size", "100", "--throughput", "-1"];
+    let said = both.run("nowhere", &[&times[..], &load].concat());
+    said.iter().for_each(|said| ended(said, 0));
+    let [theirs, ours] = said;
+    let nothing = "0 records sent, 0.000000 records/sec (0.00 MB/sec), NaN ms avg latency, 0.00 ms max latency, 0 ms 50th, ";
+    assert!(total(&theirs).starts_with(nothing), "{theirs:?}");
+    assert_eq!(ours.stdout, theirs.stdout, "{ours:?}");
+    assert!(ours.stderr.contains("50 records failed, 0 unresolved"), "{ours:?}");
+
+    // Of two payloads one is larger than its topic takes.
+    topics("small", "max.message.bytes=1000");
+    let payloads = both.place.file("two.txt", &format!("small|{}", "x".repeat(5_000)));
+    let file = ["--payload-file", payloads.to_str().expect("plain path"), "--payload-delimiter", "\\|"];
+    let load = ["batch.size=1", "--num-records", "400", "--throughput", "400"];
+    let said = both.run_with("small", &[&load[..], &file].concat(), &["--driver", "java"]);
+    said.iter().for_each(|said| ended(said, 0));
+    let [theirs, ours] = said;
+    assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{ours:?}\n{theirs:?}");
+    let sent = |said: &Said| {
+        total(said).split(' ').next().and_then(|sent| sent.parse::<u32>().ok()).expect("records")
+    };
+    assert!((100..300).contains(&sent(&theirs)) && (100..300).contains(&sent(&ours)), "{ours:?}\n{theirs:?}");
+    let failed = format!("{} records failed, 0 unresolved", 400 - sent(&ours));
+    assert!(ours.stderr.contains(&failed), "{failed}: {ours:?}");
 }
 
 #[test]
@@ -254,6 +289,11 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         }
     }
     assert_java_carries(&both, &[&paced[..], &steady].concat());
+    let [theirs, ours] = both.run_with("java-numbers", &monotonic, &["--driver", "java"]);
+    [&theirs, &ours].into_iter().for_each(|said| ended(said, 0));
+    assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{}\n{}", ours.stdout, theirs.stdout);
+    assert!(ours.stdout.starts_with("1000 records sent, "), "{ours:?}");
+    assert_failures_end_with_zero(&both);
     assert_errors_agree(&both);
     assert_lines_of_reports_run(&both);
     let theirs = kafka_tool(&place, TOOL, &[]);

@@ -5,6 +5,9 @@
 
 #[cfg(test)]
 pub(super) mod tests;
+mod transactions;
+
+pub(super) use transactions::{TransactionHow, TransactionOver, TransactionPace};
 
 pub(super) use super::body::FrameError;
 use super::body::{Body, be};
@@ -24,7 +27,7 @@ pub(super) struct Task<'a> {
     pub topic: &'a str,
     /// Number of the first client among all of the load item's, and how many these are.
     pub numbers: (u32, u32),
-    /// Of each: `client.id`, and `group.instance.id` or nothing.
+    /// Of each: `client.id`, and `group.instance.id` or `transactional.id` or nothing.
     pub clients: &'a [(String, String)],
     pub role: TaskRole,
 }
@@ -37,6 +40,7 @@ pub(super) enum TaskRole {
         is_synchronous: bool,
         /// t1 is the t0 of a record, and is written into its trailer, as ns since 1970: this much more, ns.
         stamps: Option<i64>,
+        transactions: Option<TransactionPace>,
     },
     Consume {
         is_member: bool,
@@ -93,14 +97,15 @@ pub(super) fn task(out: &mut Vec<u8>, task: &Task<'_>) {
         out.extend_from_slice(&task.numbers.0.to_be_bytes());
         out.extend_from_slice(&task.numbers.1.to_be_bytes());
         out.extend_from_slice(&(task.clients.len() as u32).to_be_bytes());
-        for (client_id, instance_id) in task.clients {
+        for (client_id, own_id) in task.clients {
             put_string(out, client_id);
-            put_string(out, instance_id);
+            put_string(out, own_id);
         }
         match task.role {
-            TaskRole::Produce { is_synchronous, stamps } => {
+            TaskRole::Produce { is_synchronous, stamps, transactions } => {
                 out.extend_from_slice(&[0, is_synchronous.into(), stamps.is_some().into()]);
                 out.extend_from_slice(&stamps.unwrap_or(0).to_be_bytes());
+                transactions::put_pace(out, transactions);
             }
             TaskRole::Consume { is_member, is_from_end, run_id, records_max } => {
                 let records_max = records_max.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
@@ -200,6 +205,8 @@ pub(super) enum FromJava<'a> {
     CaughtUp { client: u32 },
     /// With which settings the clients run.
     Settings(Vec<Setting<'a>>),
+    /// A transaction of a client is over.
+    Transaction { client: u32, ended: TransactionOver<'a> },
 }
 
 /// What a Java process has cost.
@@ -364,6 +371,7 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
         },
         13 => FromJava::CaughtUp { client: body.u32()? },
         14 => FromJava::Settings(settings::read(&mut body)?),
+        15 => transactions::read(&mut body)?,
         _ => return Err(FrameError("a frame of an unknown kind")),
     };
     if body.0.is_empty() { Ok(found) } else { Err(FrameError("a frame that goes on behind its end")) }

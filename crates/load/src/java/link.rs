@@ -7,7 +7,7 @@ use crate::net::{ConnectionId, Net};
 use crate::stream::{StreamContext, StreamError};
 use kdyno_kafka::security::Hidden;
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::{ConsumePlan, JavaTask};
+use kdyno_model::plan::{ConsumePlan, JavaTask, ProducePlan};
 use kdyno_model::sample::series;
 use kdyno_model::worker::{ClientReading, ClientSettings, FromWorker, StreamRole};
 use std::fmt::Write as _;
@@ -110,16 +110,18 @@ impl Link {
             return self.fail(StreamError::JavaFailed("its connection is no text".to_owned()));
         };
         let task = &context.task;
-        let instance_id = |client| match &task.role {
+        let own_id = |client| match &task.role {
+            StreamRole::Produce(ProducePlan { transactions: Some(_), .. }) => {
+                Some(context.transactional_id(client))
+            }
             StreamRole::Consume(ConsumePlan { group: Some(group), .. }) => {
                 group.instance_id.as_ref().map(|prefix| format!("{prefix}-{}-{client}", task.name))
             }
             _ => None,
         };
         let numbers = task.client_first..task.client_first + task.client_count;
-        let clients: Vec<_> = numbers
-            .map(|client| (context.client_id(client), instance_id(client).unwrap_or_default()))
-            .collect();
+        let clients: Vec<_> =
+            numbers.map(|client| (context.client_id(client), own_id(client).unwrap_or_default())).collect();
         let settings = format!("{}{connection}", properties(settings.iter().copied()));
         frames::task(
             &mut self.out,

@@ -50,7 +50,6 @@ fn with_link(link: Link, context: StreamContext) -> Result<Box<dyn Stream>, Stre
 
 fn check_produce(plan: &ProducePlan) -> Result<(), StreamError> {
     match plan {
-        ProducePlan { transactions: Some(_), .. } => Err(StreamError::NotByJava("transactions")),
         ProducePlan { payload: Payload::Pooled { .. }, .. } => {
             Err(StreamError::NotByJava("pooled payloads: each record is built (`payload: unique`)"))
         }

@@ -1,7 +1,7 @@
 //! A producing stream that Kafka's Java client carries: schedules are kept here, records go to the Java process ahead of their
 //! instants, and what became of them comes back.
 
-use super::frames::{FrameError, FromJava, TaskRole};
+use super::frames::{FrameError, FromJava, TaskRole, TransactionPace};
 use super::ledger::Window;
 use super::link::Link;
 use super::producer::{AHEAD_NS, Pace, Producer};
@@ -100,13 +100,16 @@ impl JavaProduceStream {
         let settings = self.context.task.java.clone().map(|java| java.properties).unwrap_or_default();
         let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let stamps = self.is_closed().then_some(self.context.wall_offset_ns);
-        let role = TaskRole::Produce { is_synchronous: self.plan.synchronous, stamps };
+        let seed = self.context.transaction_seed(0);
+        let transactions = self.plan.transactions.map(|plan| TransactionPace { plan, seed });
+        let role = TaskRole::Produce { is_synchronous: self.plan.synchronous, stamps, transactions };
         self.link.say_task(&self.context, &settings, role);
     }
 
     fn read(&mut self, net: &mut dyn Net) {
-        let Self { link, context, clients, readiness, reasons, recorder, .. } = self;
-        link.read(context, net, |frame, _| match frame {
+        let Self { link, context, plan, clients, readiness, reasons, recorder, .. } = self;
+        let has_transactions = plan.transactions.is_some();
+        link.read(context, net, |frame, context| match frame {
             FromJava::Ready { client, began_ns, ready_ns, partitions } => {
                 readiness.note(client, Connect { dialled_ns: began_ns, ready_ns }, partitions)
             }
@@ -121,9 +124,20 @@ impl JavaProduceStream {
                 let client =
                     clients.get_mut(client as usize).ok_or(FrameError("a client that is not there"))?;
                 let recorder = recorder.as_mut().ok_or(FrameError("outcomes before there were records"))?;
+                if has_transactions && taken.iter().any(|taken| taken.accepted_ns > 0) {
+                    client.in_transaction();
+                }
                 let ledger = client.ledger();
                 taken.iter().try_for_each(|taken| ledger.taken(taken, reasons, recorder))?;
                 outcomes.iter().try_for_each(|outcome| ledger.outcome(outcome, reasons, recorder))
+            }
+            FromJava::Transaction { client, ended } => {
+                let client =
+                    clients.get_mut(client as usize).ok_or(FrameError("a client that is not there"))?;
+                let recorder =
+                    recorder.as_mut().ok_or(FrameError("a transaction before there were records"))?;
+                client.transaction_over(&ended, recorder, &mut context.events);
+                Ok(())
             }
             _ => Err(FrameError("what only consumers say")),
         });
@@ -302,8 +316,10 @@ impl Stream for JavaProduceStream {
         recorder.tick(now_ns);
         let until_ns = self.link.closed_ns().map_or(now_ns, |closed_ns| now_ns.min(closed_ns));
         let clock = self.clock.filter(|clock| clock.has_begun(until_ns));
+        let partitions = self.readiness.partitions() as u32;
         let clients = self.clients.drain(..);
-        let clients = clients.map(|client| client.finish(clock, until_ns, &mut recorder)).collect();
+        let clients =
+            clients.map(|client| client.finish(clock, until_ns, partitions, &mut recorder)).collect();
         let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
         StreamTotals { id, counts, clients, steady }

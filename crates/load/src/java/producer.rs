@@ -1,15 +1,16 @@
 //! One producing client of a Java process: what it is handed ahead, what it has room for, and the frames that its records go
 //! in.
 
-use super::frames;
+use super::frames::{self, TransactionHow, TransactionOver};
 use super::ledger::{HandedRecord, Ledger, Window};
 use crate::client::due::{peek_due, take_due};
 use crate::recorder::Recorder;
 use crate::records::{Block, Builder, Draws, Pick, RecordSource};
 use crate::schedule::{NEVER, Schedule};
-use crate::stream::{Clock, StreamContext};
+use crate::stream::{Clock, Events, StreamContext};
 use crate::token_bucket::TokenBucket;
 use crate::trailer::{Trailer, TrailerBytes};
+use kdyno_kafka::producer::{EndedTransaction, TransactionEnd, TransactionPartitions};
 use kdyno_model::plan::{ProducePlan, Rate, TRAILER_HEADER};
 use kdyno_model::sample::ClientTotals;
 
@@ -66,6 +67,8 @@ pub(super) struct Producer {
     /// From when on the process drops what it has not begun with, as it was told, ns.
     until_ns: u64,
     is_flushed: bool,
+    /// It has taken a record behind the last transaction whose end it told.
+    is_in_transaction: bool,
 }
 
 impl Producer {
@@ -87,6 +90,7 @@ impl Producer {
             is_releasing: false,
             until_ns: u64::MAX,
             is_flushed: false,
+            is_in_transaction: false,
         }
     }
 
@@ -148,7 +152,32 @@ impl Producer {
 
     /// Whether every record has an outcome, and none will come.
     pub fn is_idle(&self) -> bool {
-        self.is_flushed && self.ledger.is_empty()
+        self.is_flushed && self.ledger.is_empty() && !self.is_in_transaction
+    }
+
+    /// It has taken a record of a transaction.
+    pub fn in_transaction(&mut self) {
+        self.is_in_transaction = true;
+    }
+
+    /// Its transaction is over.
+    pub fn transaction_over(
+        &mut self,
+        over: &TransactionOver<'_>,
+        recorder: &mut Recorder,
+        events: &mut Events,
+    ) {
+        self.is_in_transaction = false;
+        let end = match over.how {
+            TransactionHow::Committed => TransactionEnd::Committed,
+            TransactionHow::Aborted => TransactionEnd::Aborted,
+            TransactionHow::Failed(why) => {
+                events.transaction_failed(over.asked_ns, why);
+                TransactionEnd::Failed("told by the Java client")
+            }
+        };
+        let TransactionOver { asked_ns, ended_ns, partitions, .. } = *over;
+        recorder.transaction(&EndedTransaction { end, asked_ns, ended_ns, partitions });
     }
 
     /// Whether a turn is for it.
@@ -311,8 +340,17 @@ impl Producer {
     }
 
     /// Ends: what is open is unresolved; so is what came due while nobody was there to take it. `clock`: once the load has
-    /// begun.
-    pub fn finish(self, clock: Option<Clock>, now_ns: u64, recorder: &mut Recorder) -> ClientTotals {
+    /// begun. A transaction whose end was not told may have left a marker in any of so many partitions.
+    pub fn finish(
+        self,
+        clock: Option<Clock>,
+        now_ns: u64,
+        partitions: u32,
+        recorder: &mut Recorder,
+    ) -> ClientTotals {
+        if self.is_in_transaction {
+            recorder.transaction_left(now_ns, TransactionPartitions { sure: 0, unsure: partitions });
+        }
         let Self { ledger, making, schedule, backlog, mut limit_left, .. } = self;
         if let (Some(mut schedule), Some(clock)) = (schedule, clock) {
             for _ in 0..backlog {

@@ -196,3 +196,37 @@ fn table(figures: &[Figures], is_quick: bool) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::program::tests::reading;
+    use super::*;
+    use std::time::Instant;
+
+    /// Ten lines of a second each, read in twelve seconds: a record took what the threads took in a second by what was sent in one.
+    #[test]
+    fn a_record_takes_what_threads_took_between_two_readings() {
+        let begin = Instant::now();
+        let end = begin + Duration::from_secs(12);
+        let first =
+            [("java", 1.0), ("kafka-producer-", 5.0), ("kdyno-client-0", 2.0), ("C2 CompilerThre", 9.0)];
+        let last =
+            [("java", 1.6), ("kafka-producer-", 11.0), ("kdyno-client-0", 4.4), ("C2 CompilerThre", 30.0)];
+        let (begin, end) = (reading(begin, 1_000, 20, &first, 3.0), reading(end, 501_000, 30, &last, 3.96));
+        let is = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found}, not {wanted}");
+        let driven = Cost::between(&begin, &end, true);
+        is(driven.per_s, 50_000.0);
+        // 6 + 2.4 s of 12 s at 50,000/s.
+        is(driven.client, 14.0);
+        is(driven.feeding, 1.0);
+        is(driven.worker, 1.6);
+        // The thread that runs `main` is the plain application's own, and its parent is nobody who carries its load.
+        let plain = Cost::between(&begin, &end, false);
+        is(plain.client, 15.0);
+        assert_eq!((plain.feeding, plain.worker), (0.0, 0.0));
+        let mut figures: [Figures; RATES.len()] = Default::default();
+        figures[0].push(&plain, &driven);
+        let ratio = figures[0].client_ratio.median();
+        is(ratio, 14.0 / 15.0);
+    }
+}

@@ -58,6 +58,12 @@ impl Reading {
     }
 }
 
+/// Records of a line about progress; `None`: it is another line.
+fn records_of(line: &str) -> anyhow::Result<Option<u64>> {
+    let Some((records, _)) = line.split_once(" records sent") else { return Ok(None) };
+    records.trim().parse().map(Some).with_context(|| format!("no number of records in: {line}"))
+}
+
 impl Program {
     /// Starts it.
     pub fn start(command: &mut Command) -> anyhow::Result<Program> {
@@ -73,8 +79,8 @@ impl Program {
         loop {
             let mut line = String::new();
             anyhow::ensure!(self.stdout.read_line(&mut line)? > 0, "it ended too early");
-            let Some((records, _)) = line.split_once(" records sent") else { continue };
-            self.records += records.trim().parse::<u64>().with_context(|| line.clone())?;
+            let Some(records) = records_of(&line)? else { continue };
+            self.records += records;
             self.lines += 1;
             if self.begin.elapsed() >= since_start {
                 return self.read();
@@ -124,5 +130,45 @@ impl Drop for Program {
         // ignore interrupts, and a JVM leaves it at that.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// What was known at an instant.
+    pub fn reading(at: Instant, records: u64, lines: u64, threads: &[(&str, f64)], parent_s: f64) -> Reading {
+        let threads = threads.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
+        Reading { at, records, lines, threads, parent_s }
+    }
+
+    #[test]
+    fn lines_of_both_programs_are_read() {
+        let progress = "50012 records sent, 50012.0 records/sec (12.21 MB/sec), 3.1 ms avg latency, 9.0 ms max latency.\n";
+        assert_eq!(records_of(progress).expect("a line"), Some(50_012));
+        assert_eq!(records_of("49988 records sent\n").expect("a line"), Some(49_988));
+        assert_eq!(records_of("Warmup first 10 records.\n").expect("another line"), None);
+        let error = records_of("100 steady state records sent, 1.0 records/sec\n").expect_err("a total");
+        assert!(error.to_string().contains("no number of records in: 100 steady"), "{error}");
+    }
+
+    #[test]
+    fn javas_own_threads_are_left_out() {
+        let threads = [
+            ("java", 0.5),
+            ("kafka-producer-", 2.0),
+            ("kdyno-client-0", 1.0),
+            ("kdyno-frames", 0.25),
+            ("C2 CompilerThre", 40.0),
+            ("G1 Conc#0", 40.0),
+            ("GC Thread#1", 40.0),
+            ("VM Periodic Tas", 40.0),
+            ("Common-Cleaner", 40.0),
+            ("Notification Th", 40.0),
+        ];
+        let read = reading(Instant::now(), 0, 0, &threads, 0.0);
+        assert_eq!(read.java_s(&|_| true), 3.75);
+        assert_eq!(read.java_s(&|name| name == "java"), 0.5);
     }
 }

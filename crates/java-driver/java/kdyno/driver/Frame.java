@@ -21,6 +21,7 @@ final class Frame {
     static final int ASSIGNMENT = 12;
     static final int CAUGHT_UP = 13;
     static final int SETTINGS = 14;
+    static final int TRANSACTION = 15;
 
     /** Longer texts are cut off: the worker takes no frame above 4 MiB. */
     private static final int TEXT_BYTES_MAX = 3 << 20;

@@ -30,7 +30,7 @@ final class Reasons {
     }
 
     /** Name of a broker's error; of another one the name of its class. */
-    private static String name(Throwable error) {
+    static String name(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             Errors found = Errors.forException(cause);
             if (found != Errors.UNKNOWN_SERVER_ERROR || cause instanceof UnknownServerException) {

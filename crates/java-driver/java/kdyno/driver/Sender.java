@@ -5,6 +5,7 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -32,6 +33,8 @@ final class Sender extends Client {
     private volatile long until = Long.MAX_VALUE;
 
     private KafkaProducer<byte[], byte[]> producer;
+    /** Null: it sends without them. */
+    private Transactions transactions;
     /** When records were released last. */
     private long released;
     /** When the clock was read last. */
@@ -68,16 +71,23 @@ final class Sender extends Client {
         long began = System.nanoTime();
         Properties settings = task.of(index);
         producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
-        ready(began, partitions());
+        int partitions = partitions();
+        if (task.transactionNs > 0) {
+            transactions = new Transactions(producer, this);
+            transactions.init(partitions);
+        }
+        ready(began, partitions);
         Records records = new Records(task.topic);
         while (true) {
-            Object item = queue.take();
+            Object item = take();
             if (item == CLOSE) {
+                endTransaction();
                 tellMetrics(producer.metrics());
                 producer.close(Duration.ofMillis(closeMs));
                 return;
             }
             if (item == FLUSH) {
+                endTransaction();
                 // An application that waits for each record has none left to flush.
                 if (!task.isSynchronous) {
                     producer.flush();
@@ -85,10 +95,45 @@ final class Sender extends Client {
             } else {
                 records.of((Body) item);
                 for (ProducerRecord<byte[], byte[]> record = records.next(); record != null; record = records.next()) {
+                    endTransactionBefore(records.due());
                     await(records.due());
                     send(record);
                 }
             }
+        }
+    }
+
+    /** The next of the queue. A transaction whose time is over meanwhile is ended. */
+    private Object take() throws InterruptedException {
+        while (transactions != null) {
+            Object item = queue.poll(transactions.left(System.nanoTime()), TimeUnit.NANOSECONDS);
+            if (item != null) {
+                return item;
+            }
+            transactions.end();
+        }
+        return queue.take();
+    }
+
+    /** Ends a transaction whose time is over before a record is due. */
+    private void endTransactionBefore(long due) {
+        if (transactions == null) {
+            return;
+        }
+        long now = System.nanoTime();
+        long left = transactions.left(now);
+        if (left > Math.max(0, due - now)) {
+            return;
+        }
+        for (; left > 0; left = transactions.left(System.nanoTime())) {
+            LockSupport.parkNanos(left);
+        }
+        transactions.end();
+    }
+
+    private void endTransaction() {
+        if (transactions != null) {
+            transactions.end();
         }
     }
 
@@ -143,6 +188,9 @@ final class Sender extends Client {
             Trailer.stamp(record, handed + task.wallOffset);
         }
         try {
+            if (transactions != null) {
+                transactions.record(handed);
+            }
             future = producer.send(record, sent);
         } catch (RuntimeException error) {
             if (!isRefused) {
@@ -164,6 +212,9 @@ final class Sender extends Client {
 
     private void refuse(long number, Throwable error) {
         isRefused = true;
+        if (transactions != null) {
+            transactions.refused(error);
+        }
         outcomes.add(number, System.nanoTime(), link.reasons.ofRefusal(error));
     }
 
@@ -179,10 +230,16 @@ final class Sender extends Client {
         public void onCompletion(RecordMetadata metadata, Exception error) {
             long known = System.nanoTime();
             if (error == null) {
+                if (transactions != null) {
+                    transactions.acknowledged(metadata);
+                }
                 outcomes.add(number, known, 0);
             } else if (Thread.currentThread() == Sender.this && isSending) {
                 refuse(number, error);
             } else {
+                if (transactions != null) {
+                    transactions.failed(metadata, error);
+                }
                 outcomes.add(number, known, link.reasons.ofOutcome(error));
             }
         }

@@ -15,13 +15,18 @@ final class Task {
     final int clientFirst;
     final int clientsTotal;
     final String[] clientIds;
-    final String[] instanceIds;
+    /** Of each {@code group.instance.id} or, producers, {@code transactional.id}; empty where it has none. */
+    final String[] ids;
     final boolean isProducing;
     /** Producers: each waits for a record's outcome. */
     final boolean isSynchronous;
     /** Producers: the trailer of a record says t1, with this offset of the wall clock. */
     final boolean stamps;
     final long wallOffset;
+    /** Producers: how long a transaction lasts, ns, with which probability it is aborted, and what that is drawn from. 0: they have none. */
+    final long transactionNs;
+    final double abortShare;
+    final long transactionSeed;
     /** Consumers. */
     final boolean isMember;
     final boolean isFromEnd;
@@ -35,10 +40,10 @@ final class Task {
         clientFirst = body.i32();
         clientsTotal = body.i32();
         clientIds = new String[body.i32()];
-        instanceIds = new String[clientIds.length];
+        ids = new String[clientIds.length];
         for (int i = 0; i < clientIds.length; i++) {
             clientIds[i] = body.string();
-            instanceIds[i] = body.string();
+            ids[i] = body.string();
         }
         isProducing = body.u8() == PRODUCE;
         boolean first = body.u8() != 0;
@@ -50,6 +55,9 @@ final class Task {
         isMember = !isProducing && first;
         isFromEnd = !isProducing && second;
         runId = isProducing ? 0 : number;
+        transactionNs = isProducing ? body.i64() : 0;
+        abortShare = isProducing ? Double.longBitsToDouble(body.i64()) : 0;
+        transactionSeed = isProducing ? body.i64() : 0;
         long recordsMax = isProducing ? -1 : body.i64();
         left = new AtomicLong(recordsMax < 0 ? Long.MAX_VALUE : recordsMax);
     }
@@ -69,8 +77,8 @@ final class Task {
         Properties own = new Properties();
         own.putAll(settings);
         own.setProperty("client.id", clientIds[index]);
-        if (!instanceIds[index].isEmpty()) {
-            own.setProperty("group.instance.id", instanceIds[index]);
+        if (!ids[index].isEmpty()) {
+            own.setProperty(isProducing ? "transactional.id" : "group.instance.id", ids[index]);
         }
         return own;
     }

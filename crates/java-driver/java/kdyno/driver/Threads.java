@@ -77,10 +77,15 @@ final class Threads {
                 // It has ended meanwhile.
                 return false;
             }
-            known = !LEFT_OUT.contains(info.getThreadName());
+            known = isOfClients(info.getThreadName());
             counts.put(id, known);
         }
         return known;
+    }
+
+    /** Whether a thread of this name is one of the clients' or the application's. */
+    static boolean isOfClients(String name) {
+        return !LEFT_OUT.contains(name);
     }
 
     private static void keep(Map<Long, Long> kept, long[] ids, long[] values) {

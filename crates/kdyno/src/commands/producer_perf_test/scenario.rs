@@ -30,21 +30,6 @@ const MAX_BLOCK_MS: u64 = i32::MAX as u64;
 /// Nobody says how long it takes: the longest phase that there is.
 const WITHIN: &str = "30d";
 
-/// Refuses what the client does not carry.
-pub(super) fn check_carried(
-    options: &Options,
-    properties: &ProducerProperties,
-    carrier: &Carrier,
-) -> Result<(), Failure> {
-    let has_transactions = options.transactions_ms(properties.has_transactional_id).is_some();
-    if !carrier.is_java() || !has_transactions {
-        return Ok(());
-    }
-    let why = "--driver java does not carry transactions, which --transactional-id, --transaction-duration-ms or the property \
-               `transactional.id` asks for";
-    Err(Failure::usage(why).hint("leave these out, or take --driver native"))
-}
-
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
 pub(super) fn check_settings(
     options: &Options,

@@ -46,7 +46,6 @@ fn planned_line(line: &str, payloads: Option<&Path>) -> Result<Planned, String> 
     let delimiter = producer::literal(&options.delimiter)?;
     let payloads = payloads.map(|path| Payloads { path: path.to_owned(), delimiter });
     let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message)?;
-    check_carried(&options, &properties, &carrier).map_err(|failure| failure.message)?;
     let at = (target("t"), TopicShape { partitions, replicas });
     planned(&options, (&properties, &carrier), at, payloads).map_err(|failure| failure.message)
 }
@@ -153,11 +152,13 @@ fn a_java_client_carries_what_was_typed() {
     let version = driver.as_java().map(|java| java.client.clone());
     assert_eq!(version, Some(JavaClient::Version(NEWEST.to_owned())));
     let told = |line: &str| planned_line(line, None).map(|_| ()).expect_err("refused");
-    for transactions in ["--transactional-id x", "--transaction-duration-ms 5"] {
-        let why = told(&line.replace("--warmup-records 7", transactions));
-        assert!(why.starts_with("--driver java does not carry transactions"), "{why}");
-    }
-    assert!(told(&format!("{line} transactional.id=x")).starts_with("--driver java does not carry"));
+    let with_transactions = line.replace("--warmup-records 7", "--transaction-duration-ms 5");
+    let planned =
+        planned_line(&with_transactions.replace(" acks=1", " transactional.id=x"), None).expect("a plan");
+    let every = TransactionsPlan { every_ns: 5_000_000, abort_share: 0.0 };
+    assert_eq!(self::produce(&planned).transactions, Some(every));
+    let driver = planned.plan.cases[0].load[ITEM].driver.as_java().expect("a Java client");
+    assert!(!driver.properties.contains_key("transactional.id"), "each client has one of its own");
     let why = told(&line.replace("4.1.1", "no/such"));
     assert!(why.starts_with("--driver: `no/such` is neither a release"), "{why}");
     let why = told(&line.replace("acks=1", "acks=2"));

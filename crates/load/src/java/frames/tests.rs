@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::java::settings::Origin;
+use kdyno_model::plan::TransactionsPlan;
 use proptest::prelude::*;
 
 /// Perhaps known, as frames have it.
@@ -87,6 +88,20 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
                 put_string(out, setting.value);
                 put_string(out, setting.default);
             }
+        }),
+        FromJava::Transaction { client, ended } => super::frame(&mut out, 15, |out| {
+            let (kind, why) = match ended.how {
+                TransactionHow::Committed => (0, ""),
+                TransactionHow::Aborted => (1, ""),
+                TransactionHow::Failed(why) => (2, why),
+            };
+            out.extend(client.to_be_bytes());
+            out.extend(ended.asked_ns.to_be_bytes());
+            out.extend(ended.ended_ns.to_be_bytes());
+            out.push(kind);
+            out.extend(ended.partitions.sure.to_be_bytes());
+            out.extend(ended.partitions.unsure.to_be_bytes());
+            put_string(out, why);
         }),
     }
     out
@@ -307,7 +322,8 @@ proptest! {
         client in any::<u32>(),
     ) {
         let mut out = Vec::new();
-        let role = TaskRole::Produce { is_synchronous: true, stamps: Some(-2) };
+        let pace = TransactionPace { plan: TransactionsPlan { every_ns: 7, abort_share: 0.5 }, seed: u64::MAX };
+        let role = TaskRole::Produce { is_synchronous: true, stamps: Some(-2), transactions: Some(pace) };
         task(&mut out, &Task { settings: &settings, topic: "t", numbers: (3, 9), clients: &clients, role });
         super::token(&mut out, token.as_bytes());
         until(&mut out, client, u64::MAX);
@@ -316,7 +332,8 @@ proptest! {
         decoder.room()[..out.len()].copy_from_slice(&out);
         decoder.filled(out.len());
         let mut next = || heard(decoder.take().expect("frames").expect("a frame"));
-        let role = [vec![0, 1, 1], (-2i64).to_be_bytes().to_vec()].concat();
+        let pace = [7u64.to_be_bytes(), 0.5f64.to_be_bytes(), [0xff; 8]].concat();
+        let role = [vec![0, 1, 1], (-2i64).to_be_bytes().to_vec(), pace].concat();
         prop_assert_eq!(next(), ToJava::Task { settings, topic: "t".to_owned(), clients, role });
         prop_assert_eq!(next(), ToJava::Token(token));
         prop_assert_eq!(next(), ToJava::Until { client, at: i64::MAX });

@@ -2,6 +2,7 @@
 
 mod drop_in;
 mod scene;
+mod transactions;
 
 use super::frames::tests::{Handed, ToJava, consumed, outcomes, said};
 use super::frames::{Change, ConsumedRecord, FromJava, Readings, RecordOutcome};
@@ -12,7 +13,7 @@ use crate::trailer::Trailer;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, Fill, HeaderPlan, IsolationLevel, KeyLaw, KeyPlan, Partitioner,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset, TransactionsPlan, WorkPlan,
+    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset, WorkPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole};
@@ -332,9 +333,6 @@ fn what_the_java_client_does_not_carry_is_refused() {
     let refused = |role: StreamRole| {
         with_link(Link::new(&java()), context(role, 1, SECOND)).err().expect("refused").to_string()
     };
-    let mut transactions = closed();
-    transactions.transactions = Some(TransactionsPlan { every_ns: 1, abort_share: 0.0 });
-    assert!(refused(StreamRole::Produce(transactions)).contains("transactions"));
     let pooled = ProducePlan { payload: Payload::Pooled { pool_bytes: 0 }, ..closed() };
     assert!(refused(StreamRole::Produce(pooled)).contains("pooled"));
     let work = Some(WorkPlan::Constant { ns: 1 });
