@@ -132,10 +132,23 @@ pub fn client_properties(place: &Place) -> PathBuf {
     PathBuf::from(list[0]["client_properties"].as_str().expect("a path"))
 }
 
+/// The process of a broker that runs here.
+fn broker_pid(place: &Place) -> u32 {
+    let brokers = place.processes(0);
+    brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker").0
+}
+
+/// A whole collection of the garbage of a broker that runs here, asked for by the tool beside its Java.
+pub fn collect_garbage(place: &Place) {
+    let (line, _) = broker(place);
+    let mut tool = Command::new(Path::new(&line[0]).with_file_name("jcmd"));
+    tool.args([&broker_pid(place).to_string(), "GC.run"]);
+    ended(&place.start(tool).wait(QUICKLY), 0);
+}
+
 /// The command line of a broker that runs here, and its class path.
 fn broker(place: &Place) -> (Vec<String>, String) {
-    let brokers = place.processes(0);
-    let (broker, _) = brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker");
+    let broker = broker_pid(place);
     let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
     let line = process.cmdline().expect("its command line");
     let jars = line.iter().skip_while(|word| *word != "-cp").nth(1).expect("a class path").clone();

@@ -2,7 +2,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, kafka_tool, ran};
+use crate::fixture::{collect_garbage, ended, kafka_tool, ran};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Value};
@@ -27,10 +27,7 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
     // Quotas are kept in windows of a second, of which few are looked back on.
     let config = ["--config", "quota.window.num=3"];
     let up = ["cluster", "up", "capped", "--kafka", "4.1.1", "--heap", "256MiB"];
-    let mut up = place.command(&[&up[..], &config].concat());
-    // So little is carried that its collector would have nothing to do.
-    up.env("JAVA_TOOL_OPTIONS", "-XX:G1PeriodicGCInterval=1000");
-    ended(&place.start(up).wait(RUN_DEADLINE), 0);
+    ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
     let target = place.kdyno(&["cluster", "target", "capped"]);
     ended(&target, 0);
     let address = target.stdout.split('"').find(|part| part.contains(':') && !part.contains(' '));
@@ -45,7 +42,11 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
         let args = ["run", &path(&scenario), "--target", &path(&target), "--out", &runs, "--share", "--yes"];
         let mut command = place.command(&args);
         command.env("XDG_CACHE_HOME", place.path().join("cache"));
-        let said = place.start(command).wait(RUN_DEADLINE);
+        let mut running = place.start(command);
+        running.wait_for("· measure");
+        // So little is carried that by itself it has hardly any garbage.
+        collect_garbage(&place);
+        let said = running.wait(RUN_DEADLINE);
         ran(&said);
         let (per_s, limit, is_throttled) = read(&runs);
         assert_eq!(limit.named, LimitKind::Quota, "{limit:?}");
