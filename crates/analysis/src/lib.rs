@@ -23,6 +23,7 @@ mod evidence;
 pub mod group;
 mod health;
 mod histogram;
+mod inside;
 mod java;
 mod lag;
 pub mod latencies;

@@ -105,6 +105,8 @@ pub enum EventKind {
     FullGc,
     /// The Java client of a load item warns of something.
     ClientWarning,
+    /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
+    ProbeFailed,
     /// A stream had more events than are kept.
     EventsDropped,
 }

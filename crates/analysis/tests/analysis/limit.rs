@@ -269,6 +269,7 @@ fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         abort_if: Vec::new(),
         facts: facts.collect::<BTreeMap<_, _>>(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     });
     trial.start.cluster.insert("brokers".into(), "2".into());

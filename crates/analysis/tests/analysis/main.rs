@@ -8,6 +8,7 @@ mod end_to_end;
 mod five_seconds;
 mod fixture;
 mod health;
+mod inside;
 mod java;
 mod limit;
 mod live;

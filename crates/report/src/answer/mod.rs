@@ -7,6 +7,7 @@ pub mod claims;
 pub mod curve;
 mod form;
 pub mod health;
+pub mod inside;
 pub mod members;
 pub mod notes;
 mod prices;

@@ -8,6 +8,7 @@ mod fixture;
 mod health;
 mod hlog;
 mod html;
+mod inside;
 mod invalid;
 mod java;
 mod live;
