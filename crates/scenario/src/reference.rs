@@ -63,7 +63,7 @@ const SECTIONS: &[&Section] = &[
 ];
 
 const TARGET_SECTIONS: &[&Section] =
-    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::GUARD, &keys::CAPS];
+    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::METRICS, &keys::GUARD, &keys::CAPS];
 
 fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
     let mut schema = section_schema(section);

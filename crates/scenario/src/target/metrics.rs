@@ -143,7 +143,7 @@ mod tests {
             ("{prometheus: \"http://p/api/v1/query\"}", "more than the URL of the server"),
             ("{prometheus: \"http://me:hunter2@p\"}", "a login stands in the URL"),
             ("{prometheus: \"http://p\", bearer: hunter2}", "in plain text"),
-            ("{prometheus: \"http://p\", bearer: \"${PV}\"}", "did you mean `PW`?"),
+            ("{prometheus: \"http://p\", bearer: \"${PV}\"}", "allowed here: `PW`"),
             ("{prometheus: \"http://p\", username: me}", "`username` with `password`"),
             ("{prometheus: \"http://p\", username: \"a:b\", password: \"${PW}\"}", "has no `:`"),
             ("{promtheus: \"http://p\"}", "prometheus"),
