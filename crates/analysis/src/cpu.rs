@@ -297,7 +297,7 @@ fn growth(probes: &[ProbeReading], subject: &Subject, counters: &[&str]) -> Vec<
 }
 
 /// A growing value at an instant between its first and last reading.
-fn at(grown: &[(i64, f64)], at_ns: i64) -> Option<f64> {
+pub(crate) fn at(grown: &[(i64, f64)], at_ns: i64) -> Option<f64> {
     let after = grown.partition_point(|(reading_ns, _)| *reading_ns < at_ns);
     let (after_ns, after_s) = *grown.get(after)?;
     let Some((before_ns, before_s)) = after.checked_sub(1).map(|before| grown[before]) else {

@@ -3,10 +3,12 @@
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
+use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::conclusion::{Limit, LimitKind};
 use kdyno_model::event::Subject;
-use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::health::{Health, HealthCheck, HealthRule, Threshold};
+use kdyno_model::inside::{NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE};
 use kdyno_model::sample::series;
 
 /// Mean share of the host's processors up to which one of them that is full stands out.
@@ -20,13 +22,18 @@ const SEGMENTS_MIN: f64 = 1000.0;
 
 /// Every check that the evidence of a trial carries; `None`: no probe told anything. `limits` are those of its load items,
 /// from which the shares of limits are taken, so that one figure stands in both.
-pub(crate) fn of(trial: &Trial<'_>, limits: &[Limit]) -> Option<Health> {
+pub(crate) fn of(
+    trial: &Trial<'_>,
+    limits: &[Limit],
+    (inside, brokers): (&Inside<'_>, &[Subject]),
+) -> Option<Health> {
     let mut checks = of_limits(limits);
     if let Some(window) = trial.window {
         let host = Host { trial, window };
         checks.extend(host.one_processor());
         checks.extend(host.drives());
         checks.extend(collections(trial, window));
+        checks.extend(of_brokers(inside, brokers));
         checks.extend(host.network());
         checks.extend(host.memory());
         checks.extend(host.probes());
@@ -53,6 +60,28 @@ fn of_limits(limits: &[Limit]) -> Vec<HealthCheck> {
         evidence.filter(|one| one.kind == kind).filter_map(|one| one.used).reduce(f64::max)
     };
     rules.into_iter().filter_map(|(kind, rule, of)| check(rule, of, most(kind)?)).collect()
+}
+
+/// What brokers tell of themselves, by the one that is worst off.
+fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
+    let rules = [
+        (HealthRule::RequestHandlersIdle, REQUEST_HANDLER_IDLE),
+        (HealthRule::NetworkProcessorsIdle, NETWORK_PROCESSOR_IDLE),
+        (HealthRule::OfflinePartitions, "offline_partitions"),
+        (HealthRule::UnderReplicated, "under_replicated_partitions"),
+        (HealthRule::IsrShrinks, "isr_shrinks"),
+    ];
+    let worst = |(rule, name): (HealthRule, &str)| {
+        let one = |broker| Some((broker, inside.value(std::slice::from_ref(broker), name)?));
+        let told = brokers.iter().filter_map(one);
+        let is_worse = |value: f64, than: f64| match rule.text().threshold {
+            Threshold::Above(_) => value > than,
+            Threshold::Below(_) => value < than,
+        };
+        let (broker, value) = told.reduce(|worst, one| if is_worse(one.1, worst.1) { one } else { worst })?;
+        check(rule, broker.to_string(), value)
+    };
+    rules.into_iter().filter_map(worst).collect()
 }
 
 /// How garbage collection and safepoints held up the brokers, by that broker which they held up most.

@@ -24,6 +24,7 @@ pub mod group;
 mod health;
 mod histogram;
 pub mod imported;
+mod inside;
 mod java;
 mod lag;
 pub mod latencies;

@@ -18,6 +18,7 @@ use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::group;
 use crate::health;
 use crate::imported;
+use crate::inside::Inside;
 use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
@@ -34,7 +35,7 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::SystemPlan;
-use kdyno_model::sample::Timing;
+use kdyno_model::sample::{ProbeReading, Timing, series};
 use std::collections::BTreeSet;
 
 /// Acknowledged ÷ offered from which a target rate counts as reached.
@@ -62,17 +63,21 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     let brokers = trial.brokers();
     let workers = trial.workers();
+    let inside = Inside::of(&trial);
+    let told = trial.told_brokers(&inside);
     trial.state("brokers", SubjectKind::Broker, &mut found, |name| match name {
         metric::COST_PER_GB => known(cost::per_gb(&trial)),
         metric::COST_PER_MILLION => known(cost::per_million_records(&trial)),
-        _ => trial.process_value(&brokers, name),
+        _ => trial.broker_value(&inside, &told, name),
     });
+    for broker in &told {
+        let one = std::slice::from_ref(broker);
+        let value = |name: &str| trial.broker_value(&inside, one, name);
+        trial.state(&broker.to_string(), SubjectKind::Broker, &mut found, value);
+    }
     let mut processes = |subject: &str, kind, members: &[Subject]| {
         trial.state(subject, kind, &mut found, |name| trial.process_value(members, name));
     };
-    for broker in &brokers {
-        processes(&broker.to_string(), SubjectKind::Broker, std::slice::from_ref(broker));
-    }
     processes("system", SubjectKind::Broker, &trial.system());
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
@@ -90,7 +95,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     let limits = limit::of(&trial);
-    conclusions.extend(health::of(&trial, &limits).map(Conclusion::Health));
+    conclusions.extend(health::of(&trial, &limits, (&inside, &told)).map(Conclusion::Health));
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
     conclusions.extend(members.map(Conclusion::Members));
@@ -243,11 +248,35 @@ impl<'a> Trial<'a> {
         all
     }
 
+    /// Those, and any others that tell of themselves.
+    fn told_brokers(&self, inside: &Inside<'_>) -> Vec<Subject> {
+        let mut all = self.brokers();
+        all.extend(inside.brokers().cloned());
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// A metric of brokers, from outside or from inside. Brokers elsewhere tell their processor time themselves.
+    fn broker_value(&self, inside: &Inside<'_>, brokers: &[Subject], name: &str) -> Value {
+        match inside.value(brokers, name) {
+            Some(value) => Value::Is(value),
+            None => self.value_by(brokers, name, &|broker| {
+                cpu::used_s(self.probes(), broker, self.window?).or_else(|| inside.cpu_s(broker))
+            }),
+        }
+    }
+
     /// A metric of several processes together: no value unless each of them was probed.
     fn process_value(&self, members: &[Subject], name: &str) -> Value {
+        self.value_by(members, name, &|member| cpu::used_s(self.probes(), member, self.window?))
+    }
+
+    /// The same by the processor time of each in the window, seconds.
+    fn value_by(&self, members: &[Subject], name: &str, used: &dyn Fn(&Subject) -> Option<f64>) -> Value {
         let Some(window) = self.window.filter(|_| !members.is_empty()) else { return Value::None };
         let sum = |of: &dyn Fn(&Subject) -> Option<f64>| -> Option<f64> { members.iter().map(of).sum() };
-        let used_s = || sum(&|member| cpu::used_s(self.probes(), member, window));
+        let used_s = || sum(used);
         let records_per_s = self.records_per_s(window);
         known(match name {
             "cpu_percent" => used_s().map(|used_s| 100.0 * used_s / window.seconds()),
@@ -277,16 +306,19 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The brokers of a local cluster, and any others that were probed.
+/// The brokers of a local cluster, and any others whose processes were probed.
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     let mut brokers = match &evidence.start.trial.effective.system {
         SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
         SystemPlan::NullBroker(_) => vec![Subject::Broker(0)],
         SystemPlan::Attached(_) => Vec::new(),
     };
-    for probed in cpu::subjects(&evidence.probes, cpu::is_broker) {
-        if !brokers.contains(&probed) {
-            brokers.push(probed);
+    // One that is elsewhere may tell of itself; what it used was not of this host.
+    let is_probed = |reading: &&ProbeReading| reading.series == series::CPU_USER_S_TOTAL;
+    for reading in evidence.probes.iter().filter(is_probed).filter(|reading| cpu::is_broker(&reading.subject))
+    {
+        if !brokers.contains(&reading.subject) {
+            brokers.push(reading.subject.clone());
         }
     }
     brokers

@@ -13,6 +13,7 @@ use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsError, TlsVersion};
 use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::plan::{self, Sasl, ScramHash, Store, StoreContent};
 use kdyno_model::secret::Secret;
+use rustls::pki_types::CertificateDer;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -101,14 +102,7 @@ fn tls_of(plan: &plan::Tls, values: Values<'_>) -> Result<Tls, CredentialsError>
             let trusted = stores::trusted(opened.kind, &opened.bytes, opened.password.as_ref());
             trusted.map_err(|source| opened.failed(source))?
         }
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            if found.certs.is_empty() {
-                let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-                return Err(CredentialsError::NoRoots(why));
-            }
-            found.certs
-        }
+        None => platform_roots()?,
     };
     let version = |version: &plan::TlsVersion| match version {
         plan::TlsVersion::Tls12 => TlsVersion::Tls12,
@@ -121,6 +115,39 @@ fn tls_of(plan: &plan::Tls, values: Values<'_>) -> Result<Tls, CredentialsError>
         versions: plan.versions.iter().map(version).collect(),
         ciphers: plan.ciphers.clone(),
     })?)
+}
+
+/// Certificates of the authorities that HTTPS trusts, as DER: those of a PEM file, or the platform's.
+///
+/// # Errors
+/// The file cannot be read or is of no use, or the platform has no roots.
+pub fn trusted(pem: Option<&Path>) -> Result<Vec<Vec<u8>>, CredentialsError> {
+    let found = match pem {
+        None => platform_roots()?,
+        Some(path) => {
+            const SETTING: &str = "metrics.trust";
+            let bytes = read(path).map_err(|source| CredentialsError::File {
+                setting: SETTING,
+                path: path.to_owned(),
+                source,
+            })?;
+            stores::trusted(StoreKind::Pem, &bytes, None).map_err(|source| CredentialsError::Store {
+                setting: SETTING,
+                place: path.display().to_string(),
+                source,
+            })?
+        }
+    };
+    Ok(found.into_iter().map(|certificate| certificate.as_ref().to_vec()).collect())
+}
+
+fn platform_roots() -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+        return Err(CredentialsError::NoRoots(why));
+    }
+    Ok(found.certs)
 }
 
 fn identity_of(store: &Store, values: Values<'_>) -> Result<Identity, CredentialsError> {

@@ -9,6 +9,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::FromWorker;
+use kdyno_testbed::metrics::Unread;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub enum Heard {
     Worker(u16, WorkerNews),
     /// One round of probes, read at this instant of CLOCK_MONOTONIC, ns.
     Probes(u64, Vec<ProbeReading>),
+    /// What was read of the brokers' own metrics, or why nothing was, and when, ns from T0.
+    Metrics(i64, Result<Vec<ProbeReading>, Unread>),
     /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.

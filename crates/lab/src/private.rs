@@ -3,7 +3,7 @@
 
 use kdyno_kafka::security::tls::CERTIFICATE_NAMES;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{Plan, Security, StoreContent, SystemPlan};
+use kdyno_model::plan::{MetricsFrom, Plan, Security, StoreContent, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,6 +31,10 @@ impl Private {
         for case in plan.every_case() {
             if let SystemPlan::Attached(attached) = &case.system {
                 private.add(attached.bootstrap.iter().cloned());
+                private.add(attached.metrics.iter().filter_map(|metrics| authority(metrics.from.url())));
+                let trust = attached.metrics.iter().filter_map(|metrics| metrics.trust.as_deref());
+                private.places.extend(trust.map(|file| (file.display().to_string(), PATH)));
+                // These sort them all.
                 private.add_places(&attached.security, &case.secrets);
             }
         }
@@ -91,6 +95,13 @@ impl Private {
         });
         words.collect()
     }
+}
+
+/// Host and port in a URL; `None` where the host is that of each broker.
+fn authority(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next()?;
+    (!authority.contains(MetricsFrom::HOST)).then(|| authority.to_owned())
 }
 
 /// The text with [`HOST`] for what stands between these, or from the first to the end of its line.

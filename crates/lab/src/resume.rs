@@ -142,6 +142,7 @@ mod tests {
             abort_if: Vec::new(),
             facts: BTreeMap::new(),
             price: None,
+            metrics: None,
             sustain_ns: None,
         };
         let effective = CasePlan {

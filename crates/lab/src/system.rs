@@ -9,13 +9,16 @@ use crate::token::Token;
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, NullBrokerPlan, Security, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, ClusterPlan, MetricsLogin, MetricsPlan, NullBrokerPlan, Security, SystemPlan,
+};
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
+use kdyno_testbed::metrics::{LocalEndpoint, Login, Source, Unread, missing_words};
 use kdyno_testbed::process::ProcessRef;
-use kdyno_testbed::registry;
+use kdyno_testbed::registry::{self, RunningCluster};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,8 +32,8 @@ pub(crate) enum System {
         plan: Box<AttachedPlan>,
         access: Access,
         cluster: Box<Attached>,
-        /// Its processes, where `kdyno cluster up` started it on this host.
-        processes: Vec<ProcessRef>,
+        /// What runs of it on this host, where `kdyno cluster up` started it.
+        running: Vec<RunningCluster>,
     },
     /// Ours, and no cluster: it does nothing, so that clients are measured alone.
     Null { plan: NullBrokerPlan, access: Access, broker: Box<NullBroker> },
@@ -58,12 +61,12 @@ impl System {
                 // That which the run began with may have expired.
                 Token::renewed(case, access.security.login.as_deref())?;
                 let cluster = Attached::check(plan, &access)?;
-                let processes = registry::processes_at(&options.environment, &cluster.addresses().collect());
+                let running = registry::at(&options.environment, &cluster.addresses().collect());
                 Ok(Self::Attached {
                     plan: Box::new(plan.clone()),
                     access,
                     cluster: Box::new(cluster),
-                    processes,
+                    running,
                 })
             }
             SystemPlan::NullBroker(plan) => null_broker(plan, &secrets.variables(), options),
@@ -155,10 +158,26 @@ impl System {
     pub(crate) fn processes(&self) -> Vec<ProcessRef> {
         match self {
             Self::Local { cluster, .. } => cluster.processes(),
-            Self::Attached { processes, .. } => processes.clone(),
+            Self::Attached { running, .. } => {
+                running.iter().flat_map(|cluster| cluster.processes.clone()).collect()
+            }
             Self::Null { broker, .. } => {
                 vec![ProcessRef { subject: Subject::Broker(0), pid: broker.pid() }]
             }
+        }
+    }
+
+    /// From where its brokers' own metrics are read.
+    pub(crate) fn metrics(&self, secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<Source>, Unread> {
+        let of_agents =
+            |endpoints: &mut dyn Iterator<Item = &LocalEndpoint>| endpoints.map(Source::local).collect();
+        match self {
+            Self::Local { cluster, .. } => of_agents(&mut cluster.metrics().iter()),
+            Self::Attached { plan, cluster, running, .. } => match &plan.metrics {
+                Some(metrics) => of_target(metrics, cluster, secrets),
+                None => of_agents(&mut running.iter().flat_map(|cluster| &cluster.metrics)),
+            },
+            Self::Null { .. } => Ok(Vec::new()),
         }
     }
 
@@ -239,6 +258,34 @@ impl System {
     }
 }
 
+/// From where a target says that metrics are read.
+fn of_target(
+    plan: &MetricsPlan,
+    cluster: &Attached,
+    secrets: &BTreeMap<&str, &Secret>,
+) -> Result<Vec<Source>, Unread> {
+    let unread = |why: String| {
+        let why = format!("metrics of the brokers are not read: {why}");
+        Unread { subject: Subject::Brokers, why }
+    };
+    let brokers: Vec<(Subject, String)> = cluster.hosts().collect();
+    let trusted = match plan.from.url().starts_with("https:") {
+        true => {
+            kdyno_credentials::trusted(plan.trust.as_deref()).map_err(|error| unread(error.to_string()))?
+        }
+        false => Vec::new(),
+    };
+    let secret = |name: &str| {
+        secrets.get(name).copied().ok_or_else(|| unread(format!("secret `{name}` has no value")))
+    };
+    let login = match &plan.login {
+        None => None,
+        Some(MetricsLogin::Basic { username, password }) => Some(Login::Basic(username, secret(password)?)),
+        Some(MetricsLogin::Bearer { token }) => Some(Login::Bearer(secret(token)?)),
+    };
+    Source::of_target(&plan.from, &brokers, &trusted, login)
+}
+
 /// Starts one. Its topics are made as those of a cluster are.
 fn null_broker(
     plan: &NullBrokerPlan,
@@ -286,7 +333,8 @@ fn start(
         None => format!("{} ready", brokers(plan)),
     });
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
-    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_owned)) {
+    let without = cluster.metrics_missing().map(missing_words);
+    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_owned)).chain(without) {
         (progress.borrow_mut())(Progress::Warning(warning));
     }
     Ok(System::Local { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })

@@ -211,12 +211,14 @@ impl Scene {
                 cpus: vec![vec![0]],
                 racks: Vec::new(),
                 storage: Storage::Disk,
+                metrics: Default::default(),
                 listeners: Default::default(),
                 is_second: false,
             });
         };
         SystemPlan::Attached(AttachedPlan {
             price: None,
+            metrics: None,
             sustain_ns: None,
             target: "elsewhere".to_owned(),
             bootstrap: Vec::new(),

@@ -109,6 +109,8 @@ pub enum EventKind {
     StacksSampled,
     /// Those of a process were to be sampled and were not; the detail says why.
     StacksNotSampled,
+    /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
+    ProbeFailed,
     /// A stream had more events than are kept.
     EventsDropped,
 }

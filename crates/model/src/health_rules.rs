@@ -28,6 +28,16 @@ pub enum HealthRule {
     GeneratorBusy,
     /// Processors that the brokers have.
     BrokerProcessors,
+    /// Request handlers of a broker.
+    RequestHandlersIdle,
+    /// Network processors of a broker.
+    NetworkProcessorsIdle,
+    /// Partitions without a leader.
+    OfflinePartitions,
+    /// Partitions with fewer replicas in sync than they have.
+    UnderReplicated,
+    /// Replicas that fell out of sync.
+    IsrShrinks,
     /// One processor, while the host has others that are idle.
     OneProcessorFull,
     /// Brokers' disks, against a declared limit.
@@ -115,12 +125,15 @@ const TUNING_GUIDE: &str = "Intel, Kafka tuning guide for Xeon: system health at
 const USE_METHOD: &str = "Gregg, Systems Performance: the USE method";
 /// They ask for `MaxGCPauseMillis=20`.
 const START_SCRIPTS: &str = "five times what Kafka's start scripts ask of the collector";
+/// What they expect stands beside the names of metrics: idle shares above 0.3, no replica that falls out of sync.
+const KAFKA_MONITORING: &str = "Kafka documentation, Monitoring";
+const STRIMZI: &str = "Strimzi's example alert rules";
 const OWN: &str = "kdyno";
 
 use Threshold::{Above, Below};
 
 /// Every rule in the order of [`HealthRule`].
-const RULES: [(HealthRule, RuleText); 16] = [
+const RULES: [(HealthRule, RuleText); 21] = [
     (
         HealthRule::GeneratorBusy,
         RuleText {
@@ -141,6 +154,61 @@ const RULES: [(HealthRule, RuleText); 16] = [
             consequence: "requests wait for a processor, and latency grows steeply with every further record",
             next_step: "add processors or brokers, or lower the work per record (larger batches, other compression)",
             source: TUNING_GUIDE,
+        },
+    ),
+    (
+        HealthRule::RequestHandlersIdle,
+        RuleText {
+            figure: "time in which request handlers of a broker were idle",
+            threshold: Below(0.3),
+            unit: Unit::Ratio,
+            consequence: "requests wait in the queue for a handler, and their time grows before any processor is full",
+            next_step: "add processors or brokers; where processors are idle, raise `num.io.threads`",
+            source: KAFKA_MONITORING,
+        },
+    ),
+    (
+        HealthRule::NetworkProcessorsIdle,
+        RuleText {
+            figure: "time in which network processors of a broker's busiest listener were idle",
+            threshold: Below(0.3),
+            unit: Unit::Ratio,
+            consequence: "requests wait to be read and answers to be written, which no stage of a request shows",
+            next_step: "raise `num.network.threads`, spread the connections over more brokers, or send larger requests",
+            source: KAFKA_MONITORING,
+        },
+    ),
+    (
+        HealthRule::OfflinePartitions,
+        RuleText {
+            figure: "partitions without a leader",
+            threshold: Above(0.0),
+            unit: Unit::Count,
+            consequence: "nothing can be produced to them or fetched from them",
+            next_step: "look which brokers are gone, and why, in their logs",
+            source: STRIMZI,
+        },
+    ),
+    (
+        HealthRule::UnderReplicated,
+        RuleText {
+            figure: "partitions of a broker with fewer replicas in sync than they have",
+            threshold: Above(0.0),
+            unit: Unit::Count,
+            consequence: "followers do not keep up, and with fewer replicas than `min.insync.replicas` producers fail",
+            next_step: "look at the followers' processors, disks and network; raise `num.replica.fetchers`, or lower the rate",
+            source: STRIMZI,
+        },
+    ),
+    (
+        HealthRule::IsrShrinks,
+        RuleText {
+            figure: "replicas of a broker's partitions that fell out of sync",
+            threshold: Above(0.0),
+            unit: Unit::Count,
+            consequence: "with `acks=all` requests wait up to `replica.lag.time.max.ms` for the one that falls behind",
+            next_step: "look at the follower that fell behind: its pauses, its disk, its network",
+            source: KAFKA_MONITORING,
         },
     ),
     (

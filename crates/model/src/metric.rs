@@ -6,6 +6,9 @@
 
 mod left_out;
 
+use crate::inside;
+use crate::metric_kind::metric;
+pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
@@ -18,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub struct Address {
     /// Load item name, `brokers`, `broker-N`, `system`, `workers` or `host`.
     pub subject: String,
-    /// Metric name, as in [`ALL`], e.g. `response.p99`.
+    /// Metric name, as in [`all`], e.g. `response.p99`.
     pub metric: String,
 }
 
@@ -26,71 +29,6 @@ impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.subject, self.metric)
     }
-}
-
-/// What kind of subject a metric belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SubjectKind {
-    /// A load item that produces.
-    Produce,
-    /// A load item that consumes.
-    Consume,
-    /// A load item that probes: it does both.
-    EndToEnd,
-    /// `brokers`, `broker-N` or `system`.
-    Broker,
-    /// `workers`.
-    Worker,
-    /// `host`.
-    Host,
-}
-
-/// Unit a metric's value is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// A plain count.
-    Count,
-    /// Records per second.
-    RecordsPerS,
-    /// 2^20 bytes per second.
-    MibPerS,
-    /// Nanoseconds; printed in the unit that reads best.
-    Ns,
-    /// A ratio or share; 1 is the whole.
-    Ratio,
-    /// Percent of one core.
-    PercentOfCore,
-    /// Microseconds of processor time per record.
-    CpuUsPerRecord,
-    /// Bytes.
-    Bytes,
-    /// Price of 10^9 bytes, in the currency that the target declares.
-    CostPerGb,
-    /// Price of a million records, in the same currency.
-    CostPerMillion,
-    /// 0 or 1.
-    YesNo,
-}
-
-impl Unit {
-    /// Whether it counts something per second.
-    pub fn is_rate(self) -> bool {
-        matches!(self, Self::RecordsPerS | Self::MibPerS)
-    }
-}
-
-/// One metric: its name, whose it is, its unit and what it means.
-#[derive(Debug, Clone, Copy)]
-pub struct Metric {
-    /// Name after the subject.
-    pub name: &'static str,
-    /// Whose.
-    pub kinds: &'static [SubjectKind],
-    /// Unit of the value.
-    pub unit: Unit,
-    /// What it means, one sentence; printed by the reference.
-    pub meaning: &'static str,
 }
 
 use SubjectKind::{Broker, Consume, EndToEnd, Host, Produce, Worker};
@@ -107,17 +45,13 @@ const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 const BROKER: &[SubjectKind] = &[Broker];
 
-const fn metric(
-    name: &'static str,
-    kinds: &'static [SubjectKind],
-    unit: Unit,
-    meaning: &'static str,
-) -> Metric {
-    Metric { name, kinds, unit, meaning }
+/// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    ALL.iter().chain(inside::METRICS)
 }
 
-/// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
-pub const ALL: &[Metric] = &[
+/// Every metric but the latency quantiles, and but those that brokers tell of themselves.
+const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),
     metric("achieved_per_s", SEND, Unit::RecordsPerS, "records the client accepted in the window"),
@@ -394,7 +328,7 @@ fn statistics() -> impl Iterator<Item = &'static str> {
 
 /// The metric of a name, for a kind of subject.
 pub fn find(kind: SubjectKind, name: &str) -> Option<MetricRef> {
-    let known = ALL.iter().find(|metric| metric.name == name && metric.kinds.contains(&kind));
+    let known = all().find(|metric| metric.name == name && metric.kinds.contains(&kind));
     if let Some(metric) = known {
         return Some(MetricRef { unit: metric.unit, meaning: metric.meaning.to_owned() });
     }
@@ -406,42 +340,9 @@ pub fn find(kind: SubjectKind, name: &str) -> Option<MetricRef> {
 
 /// The names of all metrics a kind of subject has.
 pub fn names(kind: SubjectKind) -> Vec<String> {
-    let plain = ALL.iter().filter(|metric| metric.kinds.contains(&kind)).map(|metric| metric.name.to_owned());
+    let plain = all().filter(|metric| metric.kinds.contains(&kind)).map(|metric| metric.name.to_owned());
     let timed = timings(kind).iter().flat_map(|timing| statistics().map(move |s| format!("{timing}.{s}")));
     plain.chain(timed).collect()
-}
-
-impl SubjectKind {
-    /// In words.
-    pub fn described(self) -> &'static str {
-        match self {
-            Produce => "produce items",
-            Consume => "consume items",
-            EndToEnd => "end_to_end items",
-            Broker => "brokers",
-            Worker => "workers",
-            Host => "host",
-        }
-    }
-}
-
-impl Unit {
-    /// In words.
-    pub fn described(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::RecordsPerS => "records/s",
-            Self::MibPerS => "MiB/s",
-            Self::Ns => "ns",
-            Self::Ratio => "ratio",
-            Self::PercentOfCore => "% of one core",
-            Self::CpuUsPerRecord => "CPU-µs/record",
-            Self::Bytes => "bytes",
-            Self::CostPerGb => "cost/GB",
-            Self::CostPerMillion => "cost/million records",
-            Self::YesNo => "yes or no",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -124,6 +124,45 @@ pub mod series {
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
     /// Java processes that carry load items: the number of the process.
     pub const JVM_PID: &str = "jvm_pid";
+    /// Brokers, from their own metrics from here on: bytes of record batches that clients produced to them as leaders.
+    pub const BYTES_IN_TOTAL: &str = "bytes_in_total";
+    /// Bytes of record batches that consumers fetched from them.
+    pub const BYTES_OUT_TOTAL: &str = "bytes_out_total";
+    /// Records that clients produced to them as leaders.
+    pub const MESSAGES_IN_TOTAL: &str = "messages_in_total";
+    /// Requests of one kind that were answered; the kind's name follows, see [`crate::inside::RequestKind`].
+    pub const REQUESTS_TOTAL_OF: &str = "requests_total.";
+    /// Time that all of these took in one stage, added up; kind and stage follow, `request_s_total.produce.local`, see
+    /// [`crate::inside::RequestStage`].
+    pub const REQUEST_S_TOTAL_OF: &str = "request_s_total.";
+    /// Time for which a request handler was idle, in the mean of all.
+    pub const REQUEST_HANDLER_IDLE_S_TOTAL: &str = "request_handler_idle_s_total";
+    /// The same of a process that is broker and controller, with the mean of the controller's request handlers added to it.
+    pub const REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH: &str = "request_handler_idle_s_total_of_both";
+    /// Time for which a network processor of one listener was idle, in the mean of all; the listener's name follows.
+    pub const NETWORK_PROCESSOR_IDLE_S_TOTAL_OF: &str = "network_processor_idle_s_total.";
+    /// Share of the last half minute for which a network processor was idle, in the mean of all, 0 to 1.
+    pub const NETWORK_PROCESSOR_IDLE_SHARE: &str = "network_processor_idle_share";
+    /// Partitions that a broker leads with fewer replicas in sync than they have.
+    pub const UNDER_REPLICATED_PARTITIONS: &str = "under_replicated_partitions";
+    /// Partitions without a leader, as the active controller counts them; others tell 0.
+    pub const OFFLINE_PARTITIONS: &str = "offline_partitions";
+    /// Replicas that left the in-sync replicas of a partition that the broker leads.
+    pub const ISR_SHRINKS_TOTAL: &str = "isr_shrinks_total";
+    /// Replicas that came back to them.
+    pub const ISR_EXPANDS_TOTAL: &str = "isr_expands_total";
+    /// Produce requests that wait for other replicas.
+    pub const PRODUCE_PURGATORY: &str = "produce_purgatory";
+    /// Fetch requests that wait for records.
+    pub const FETCH_PURGATORY: &str = "fetch_purgatory";
+    /// Times that a log was flushed to its disk.
+    pub const LOG_FLUSHES_TOTAL: &str = "log_flushes_total";
+    /// Time that these took.
+    pub const LOG_FLUSH_S_TOTAL: &str = "log_flush_s_total";
+    /// Processor time of the process, user and system, as it tells itself.
+    pub const PROCESS_CPU_S_TOTAL: &str = "process_cpu_s_total";
+    /// Bytes of the heap in use.
+    pub const HEAP_USED_BYTES: &str = "heap_used_bytes";
     /// Processes: files and sockets open.
     pub const OPEN_FILES: &str = "open_files";
 }

@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{ClientListener, Listeners, LoadPlan, NullBrokerPlan, Protocol, Role, SystemPlan};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
-use kdyno_scenario::keys::{LIMITS, NULL_BROKER};
+use kdyno_scenario::keys::{BROKER_METRICS, LIMITS, NULL_BROKER};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
@@ -61,6 +61,8 @@ pub(crate) fn null_broker<'r>(
     if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {
         return Err(refused(typed, what));
     }
+    // It tells no metrics, whichever word stands there.
+    reader.word(&system.metrics, "metrics", BROKER_METRICS)?;
     let listeners = listeners(reader, &system.listeners)?;
     let tls = listeners.clients.tls.clone();
     let known = Listeners {

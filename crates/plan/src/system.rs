@@ -6,13 +6,13 @@ use crate::kafka::{Owner, settings};
 use crate::null_broker;
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan, TlsVersion,
-    TopicPlan,
+    BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
+    TlsVersion, TopicPlan,
 };
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
-use kdyno_scenario::keys::LOGINS;
+use kdyno_scenario::keys::{BROKER_METRICS, LOGINS};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -83,6 +83,10 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         cpus,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
+        metrics: match reader.word(&typed.metrics, "metrics", BROKER_METRICS)?.as_str() {
+            "none" => BrokerMetrics::None,
+            _ => BrokerMetrics::Jmx,
+        },
         listeners,
         is_second: false,
     })

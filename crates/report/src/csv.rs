@@ -346,7 +346,7 @@ pub fn reference() -> String {
     let counts = COUNTS.map(|(name, meaning, _)| (name, meaning));
     let times = FIGURES.map(|(name, meaning, _)| (name, meaning));
     let mut units: Vec<(String, &str)> = Vec::new();
-    for unit in metric::ALL.iter().map(|known| known.unit).chain([Unit::Ns]) {
+    for unit in metric::all().map(|known| known.unit).chain([Unit::Ns]) {
         let line = (name_of(&unit), unit.described());
         if !units.contains(&line) {
             units.push(line);

@@ -10,7 +10,7 @@ pub use kdyno_model::units::{
 /// The unit of a metric by its name after the subject; a latency is in ns.
 #[must_use]
 pub fn of_metric(metric: &str) -> Unit {
-    let listed = metric::ALL.iter().find(|known| known.name == metric).map(|known| known.unit);
+    let listed = metric::all().find(|known| known.name == metric).map(|known| known.unit);
     let timed = || metric.split('.').next().is_some_and(|name| name.parse::<Timing>().is_ok());
     listed.unwrap_or(if timed() { Unit::Ns } else { Unit::Count })
 }

@@ -111,6 +111,7 @@ pub struct SystemFile {
     pub storage: StorageFile,
     pub config: Vec<(Typed, Typed)>,
     pub listeners: ListenersFile,
+    pub metrics: Typed,
     pub proxy: Typed,
 }
 
@@ -331,6 +332,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
         },
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
+        metrics: fields.required("metrics")?,
         proxy: fields.required("proxy")?,
     })
 }

@@ -16,7 +16,7 @@ pub use load::{
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
-pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, SECRET, TARGET};
+pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
 
 use kdyno_model::stacks::FlameKind;
 
@@ -236,11 +236,21 @@ pub static SYSTEM: Section = Section {
             Kind::Section(&LISTENERS),
             "how clients connect to the brokers, and brokers to each other",
         ),
+        or(
+            "metrics",
+            Kind::Choice(BROKER_METRICS),
+            "jmx",
+            "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
+             them, or `none`: they run without it",
+        ),
         or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
     ],
     later: &[],
     open: false,
 };
+
+/// The words for how brokers' own metrics are read.
+pub const BROKER_METRICS: &[&str] = &["jmx", "none"];
 
 /// The value of `system.kafka` that names no Kafka: a broker of kdyno's own that does nothing.
 pub const NULL_BROKER: &str = "null-broker";

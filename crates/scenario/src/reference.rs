@@ -63,7 +63,7 @@ const SECTIONS: &[&Section] = &[
 ];
 
 const TARGET_SECTIONS: &[&Section] =
-    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::GUARD, &keys::CAPS];
+    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::METRICS, &keys::GUARD, &keys::CAPS];
 
 fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
     let mut schema = section_schema(section);
@@ -292,7 +292,7 @@ fn metrics_text(text: &mut String) {
         "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
          `system` (brokers, dedicated controllers and ZooKeeper nodes together), `workers` and `host`.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
     );
-    for known in metric::ALL {
+    for known in metric::all() {
         let kinds = known.kinds.iter().map(|kind| kind.described()).collect::<Vec<_>>().join(", ");
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);

@@ -1,7 +1,9 @@
 //! Target: a private file that says how to reach an existing cluster and what may be done to it.
 
+mod metrics;
 mod price;
 mod secrets;
+mod topics;
 
 use crate::facts::facts;
 use crate::file::version;
@@ -9,20 +11,16 @@ use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
 use crate::security::{self, ClientProperties, PropertiesFile};
 use crate::units::{self, Dimension};
-use crate::walk::{Fields, list, scalar, scalars, settings};
+use crate::walk::{Fields, list, scalar, scalars};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
-use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
+use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, MetricsLogin, MetricsPlan, Price, Watched};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Most brokers that are listed to ask first.
 const BOOTSTRAP_MAX: usize = 100;
-/// Longest name of a topic in Kafka.
-const TOPIC_CHARS_MAX: usize = 249;
-/// Permission for load on topics that are there.
-const EXISTING_TOPICS: &str = "existing-topics";
 
 /// A target file as typed: everything but what stands in a properties file.
 #[derive(Debug, Clone)]
@@ -35,6 +33,7 @@ pub struct TargetFile {
     guard: GuardFile,
     facts: BTreeMap<String, String>,
     price: Option<Price>,
+    metrics: Option<MetricsPlan>,
 }
 
 #[derive(Debug, Clone)]
@@ -84,17 +83,26 @@ impl TargetFile {
         word(&cluster_id, "a cluster id")?;
         let facts = fields.get("facts").map(|node| facts(node, "facts")).transpose()?.unwrap_or_default();
         let guard = guard(fields.get("guard"), &fields)?;
-        let topics = fields.get("topics").map(|node| topics(node, &guard)).transpose()?.unwrap_or_default();
+        let topics = fields
+            .get("topics")
+            .map(|node| topics::topics(node, &guard.allow))
+            .transpose()?
+            .unwrap_or_default();
         let client = fields.get("client").map(|node| client(node, Path::new(file_name))).transpose()?;
+        let client = client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?;
+        let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+        let metrics = |node| metrics::metrics(node, folder, &client.secrets);
+        let metrics = fields.get("metrics").map(metrics).transpose()?;
         Ok(Self {
             file_name: file_name.to_owned(),
             name: name.text,
             cluster_id: cluster_id.text,
-            client: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
+            client,
             topics,
             guard,
             facts,
             price: fields.get("price").map(price::price).transpose()?,
+            metrics,
         })
     }
 
@@ -114,7 +122,10 @@ impl TargetFile {
             .transpose()?
             .unwrap_or_default();
         let mut notes = found.told_of_target();
-        let unused = secrets.keys().filter(|name| !found.used.contains(*name));
+        let of_metrics =
+            self.metrics.as_ref().and_then(|metrics| metrics.login.as_ref()).map(MetricsLogin::secret);
+        let is_used = |name: &String| found.used.contains(name) || of_metrics == Some(name.as_str());
+        let unused = secrets.keys().filter(|name| !is_used(name));
         notes.extend(unused.map(|name| format!("secret {} of the target is used nowhere", quoted(name))));
         if let (true, Some(path)) = (typed.is_empty(), path) {
             let one = |text: &String| Typed { text: text.clone(), ..path.clone() };
@@ -128,7 +139,10 @@ impl TargetFile {
         }
         let addresses = typed.iter().map(address).collect::<Result<Vec<_>, _>>();
         let bootstrap = addresses.map_err(|error| error.in_file(&self.file_name))?;
-        let ClientProperties { security, secrets, .. } = found;
+        let of_metrics = of_metrics.and_then(|name| secrets.get_key_value(name));
+        let of_metrics = of_metrics.map(|(name, from)| (name.clone(), from.clone()));
+        let ClientProperties { security, secrets: mut needed, .. } = found;
+        needed.extend(of_metrics);
         Ok(Target {
             attached: AttachedPlan {
                 target: self.name,
@@ -142,9 +156,10 @@ impl TargetFile {
                 abort_if: self.guard.abort_if,
                 facts: self.facts,
                 price: self.price,
+                metrics: self.metrics.map(Box::new),
                 sustain_ns: None,
             },
-            secrets,
+            secrets: needed,
             notes,
         })
     }
@@ -195,29 +210,6 @@ fn address(typed: &Typed) -> Result<String, InputError> {
         false => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))
             .hint("an IPv6 address stands in brackets, as in `[::1]:9092`")),
     }
-}
-
-/// Topics that are there, by the address of those that they stand for.
-fn topics(node: &Node, guard: &GuardFile) -> Result<BTreeMap<String, String>, InputError> {
-    let mut found = BTreeMap::new();
-    for (address, value) in settings(node, "topics")? {
-        let fits = (1..=TOPIC_CHARS_MAX).contains(&value.text.len())
-            && value.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        if !fits || value.text.starts_with("__") {
-            return Err(InputError::at(
-                value.place,
-                format!("{} cannot be a topic of load", quoted(&value.text)),
-            )
-            .hint("letters, digits, `-`, `_` and `.`; what begins with `__` is Kafka's own"));
-        }
-        found.insert(address.text, value.text);
-    }
-    if !found.is_empty() && !guard.allow.iter().any(|allowed| allowed == EXISTING_TOPICS) {
-        let message = "load on topics that are there needs to be allowed";
-        return Err(InputError::at(node.place(), message)
-            .hint(format!("name `{EXISTING_TOPICS}` under `guard.allow`")));
-    }
-    Ok(found)
 }
 
 fn guard(node: Option<&Node>, root: &Fields<'_>) -> Result<GuardFile, InputError> {

@@ -14,7 +14,12 @@ pub type Keyed<'f> = (&'f str, &'f Typed);
 impl SystemFile {
     /// Every value of the section into which params may be inserted.
     pub fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![("brokers", &self.brokers), ("heap", &self.heap), ("proxy", &self.proxy)];
+        let mut found = vec![
+            ("brokers", &self.brokers),
+            ("heap", &self.heap),
+            ("metrics", &self.metrics),
+            ("proxy", &self.proxy),
+        ];
         found.push(match &self.kafka {
             KafkaFile::Release(typed) => ("kafka", typed),
             KafkaFile::Home(typed) => ("home", typed),

@@ -326,6 +326,7 @@ fn redact(case: &mut CasePlan) {
     if let SystemPlan::Attached(attached) = &mut case.system {
         attached.bootstrap = vec![REDACTED.to_owned()];
         attached.security.redact();
+        attached.metrics.iter_mut().for_each(|metrics| metrics.redact());
         attached.topics.values_mut().for_each(|name| REDACTED.clone_into(name));
     }
     for reference in case.secrets.values_mut() {

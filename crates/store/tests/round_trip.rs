@@ -205,6 +205,7 @@ fn attached() -> SystemPlan {
         abort_if: Vec::new(),
         facts: Default::default(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     })
 }

@@ -7,6 +7,7 @@
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Access, Admin, AdminError, ClusterInfo, TopicInfo};
 use kdyno_model::address::PREFIX_CHARS_MAX;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{AttachedPlan, CasePlan, LoadPlan, Role};
 use kdyno_model::run::cluster_fact;
 use std::collections::BTreeMap;
@@ -164,6 +165,12 @@ impl Attached {
         self.cluster.brokers.iter().map(|broker| format!("{}:{}", broker.host, broker.port))
     }
 
+    /// The brokers that were there when it was looked at, with their hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = (Subject, String)> {
+        let brokers = self.cluster.brokers.iter();
+        brokers.filter_map(|broker| Some((Subject::Broker(broker.id.try_into().ok()?), broker.host.clone())))
+    }
+
     /// Ids of the brokers that were there when it was looked at.
     pub fn brokers(&self) -> impl Iterator<Item = i32> {
         self.cluster.brokers.iter().map(|broker| broker.id)
@@ -274,6 +281,7 @@ pub(crate) mod tests {
             abort_if: Vec::new(),
             facts: BTreeMap::new(),
             price: None,
+            metrics: None,
             sustain_ns: None,
         }
     }

@@ -26,6 +26,7 @@ pub mod inspect;
 pub mod java;
 pub mod leftovers;
 pub mod lock;
+pub mod metrics;
 pub mod noise;
 pub mod preflight;
 pub mod probe;

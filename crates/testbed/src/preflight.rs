@@ -175,6 +175,7 @@ mod tests {
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
+            metrics: Default::default(),
             listeners: Default::default(),
             is_second: false,
         }

@@ -7,6 +7,7 @@ use crate::cluster::{LocalCluster, StartOptions};
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::folder::create_folder;
+use crate::metrics::LocalEndpoint;
 use crate::process::{ProcessId, ProcessRef};
 use crate::secret_file;
 use kdyno_model::event::Subject;
@@ -46,6 +47,9 @@ pub struct RunningCluster {
     pub guard: ProcessId,
     /// Its folder, removed with it.
     pub work_dir: PathBuf,
+    /// Where the brokers' own metrics are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<LocalEndpoint>,
     /// A Java client's properties file, with secrets and of mode 0600, in that folder; `None`: clients need only the
     /// address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +124,8 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
     };
     let cluster = LocalCluster::start(plan, &options)?;
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
-    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_string)) {
+    let without = cluster.metrics_missing().map(crate::metrics::missing_words);
+    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_string)).chain(without) {
         (options.progress)(&format!("warning: {warning}"));
     }
     let guard = cluster
@@ -140,6 +145,7 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
         command_lines: cluster.command_lines(),
         guard,
         work_dir: paths.work.clone(),
+        metrics: cluster.metrics().to_vec(),
         client_properties,
     };
     let text = serde_json::to_string_pretty(&running).map_err(|e| TestbedError::Guard(e.to_string()))?;
@@ -173,13 +179,12 @@ pub fn list(environment: &Environment) -> Result<Vec<RunningCluster>, TestbedErr
     Ok(list)
 }
 
-/// Processes of the running clusters that are reached at one of these addresses; none where the state folder cannot be
-/// read, for they are only watched.
+/// The running clusters that are reached at one of these addresses; none where the state folder cannot be read, for they are
+/// only watched.
 #[must_use]
-pub fn processes_at(environment: &Environment, addresses: &BTreeSet<String>) -> Vec<ProcessRef> {
+pub fn at(environment: &Environment, addresses: &BTreeSet<String>) -> Vec<RunningCluster> {
     let running = list(environment).unwrap_or_default().into_iter();
-    let there = running.filter(|running| running.bootstrap.iter().any(|one| addresses.contains(one)));
-    there.flat_map(|running| running.processes).collect()
+    running.filter(|running| running.bootstrap.iter().any(|one| addresses.contains(one))).collect()
 }
 
 /// The running cluster of that name.
@@ -254,6 +259,7 @@ mod tests {
             processes: vec![],
             command_lines: BTreeMap::new(),
             guard,
+            metrics: vec![],
             work_dir: work_dir(environment, name).expect("name"),
             client_properties: None,
         };

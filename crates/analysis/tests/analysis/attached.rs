@@ -12,7 +12,7 @@ use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
 /// A target; what it costs is for the test to say.
-fn target(price: Option<Price>) -> SystemPlan {
+pub fn target(price: Option<Price>) -> SystemPlan {
     let caps = Caps {
         produce_bytes_per_s: None,
         connections: None,
@@ -32,6 +32,7 @@ fn target(price: Option<Price>) -> SystemPlan {
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
         price,
+        metrics: None,
         sustain_ns: None,
     })
 }

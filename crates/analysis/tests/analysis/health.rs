@@ -7,7 +7,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
 use kdyno_model::sample::{ProbeReading, series};
 
-fn health(trial: &Trial) -> Health {
+pub fn health(trial: &Trial) -> Health {
     let conclusions = kdyno_analysis::trial::judge(trial).expect("whole rows").conclusions;
     let mut found = conclusions.into_iter().filter_map(|one| match one {
         Conclusion::Health(health) => Some(health),

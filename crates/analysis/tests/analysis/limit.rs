@@ -281,6 +281,7 @@ pub fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         abort_if: Vec::new(),
         facts: facts.collect::<BTreeMap<_, _>>(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     });
     trial.start.cluster.insert("brokers".into(), "2".into());

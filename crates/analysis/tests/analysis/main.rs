@@ -9,6 +9,7 @@ mod five_seconds;
 mod fixture;
 mod health;
 mod imported;
+mod inside;
 mod java;
 mod lag;
 mod limit;

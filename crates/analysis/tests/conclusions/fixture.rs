@@ -33,6 +33,7 @@ pub fn case(kafka: &str) -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        metrics: Default::default(),
         listeners: Default::default(),
         is_second: false,
     };

@@ -164,6 +164,7 @@ fn target(name: &str, version: Option<&str>) -> SystemPlan {
         abort_if: Vec::new(),
         facts: version.map(|version| ("kafka".to_owned(), version.to_owned())).into_iter().collect(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     })
 }

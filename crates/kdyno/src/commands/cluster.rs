@@ -159,6 +159,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        metrics: Default::default(),
         listeners: args.listeners.listeners(),
         is_second: false,
     })
@@ -191,6 +192,7 @@ mod tests {
             processes: vec![],
             command_lines: BTreeMap::new(),
             guard: ProcessId::current(),
+            metrics: vec![],
             work_dir: PathBuf::new(),
             client_properties: None,
         };

@@ -38,6 +38,7 @@ pub(super) fn attached(
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     }
 }

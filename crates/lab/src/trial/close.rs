@@ -23,9 +23,11 @@ impl Execution<'_> {
         if let Some(observer) = self.observer.take() {
             observer.finish();
         }
+        std::mem::take(&mut self.metrics).finish();
         while let Some(heard) = self.inbox.hear(Duration::ZERO) {
             match heard {
                 Heard::Probes(_, readings) => context.store.probe(context.trial.id, readings)?,
+                Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }

@@ -118,7 +118,7 @@ fn measured_at(span: Option<PhaseSpan>) -> Vec<ProbeReading> {
 
 /// From the workers' start to T0, which is one for all. Where that fails what the workers wrote is kept.
 fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-    let begun = observe(executions).and_then(|()| start(executions, progress));
+    let begun = observe(executions, progress).and_then(|()| start(executions, progress));
     if begun.is_err() {
         executions.iter().try_for_each(Execution::keep_logs)?;
     }
@@ -126,7 +126,7 @@ fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -
 }
 
 /// Starts the observers. Each reads the processes of the others too: what these use is no other program's doing.
-fn observe(executions: &mut [Execution<'_>]) -> Result<(), LabError> {
+fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
     let processes: Vec<Vec<ProcessRef>> = executions.iter().map(Execution::processes).collect();
     for (at, execution) in executions.iter_mut().enumerate() {
         let others = processes.iter().enumerate().filter(|(other, _)| *other != at);
@@ -138,6 +138,7 @@ fn observe(executions: &mut [Execution<'_>]) -> Result<(), LabError> {
             .map(|(process, number)| ProcessRef { subject: Subject::OtherSide(number), pid: process.pid });
         let own = processes[at].iter().cloned();
         execution.watch(own.chain(others).collect())?;
+        execution.watch_metrics(progress)?;
     }
     Ok(())
 }

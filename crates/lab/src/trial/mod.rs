@@ -8,10 +8,12 @@
 mod announcement;
 mod close;
 mod conduct;
+mod deaths;
 mod draining;
 mod java;
 mod live;
 mod meeting;
+mod metrics;
 mod sampler;
 mod stacks;
 mod tasks;
@@ -24,9 +26,10 @@ use crate::cluster_view::Change;
 use crate::cluster_watch::ClusterWatch;
 use crate::error::LabError;
 use crate::given::Given;
-use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
+use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::java_clients::JavaClients;
 use crate::log_ends::LogEnds;
+use crate::metrics_watch::MetricsWatch;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::Progress;
 use crate::private::Private;
@@ -104,6 +107,10 @@ struct Execution<'a> {
     observer: Option<Observer>,
     /// Looks at the cluster from then until the load is over.
     cluster_watch: Option<ClusterWatch>,
+    /// Reads the brokers' own metrics from then to the end.
+    metrics: MetricsWatch,
+    /// Whose metrics could not be read at some time.
+    unread: BTreeSet<Subject>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
     t0_ns: u64,
     phases: Vec<PhaseSpan>,
@@ -146,6 +153,8 @@ impl<'a> Execution<'a> {
             workers,
             observer: None,
             cluster_watch: None,
+            metrics: MetricsWatch::default(),
+            unread: BTreeSet::new(),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
             warmup: Warmup::of(&context.trial.effective.phases, seat),
@@ -217,7 +226,7 @@ impl<'a> Execution<'a> {
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
-                Some(Heard::Probes(..) | Heard::Recent(_)) => {}
+                Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Recent(_)) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
                 }
@@ -251,6 +260,7 @@ impl<'a> Execution<'a> {
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
         }
+        self.metrics.load_starts(self.t0_ns);
         match log_ends {
             Ok(ends) => context.store.probe(context.trial.id, ends.readings(self.t0_ns))?,
             Err(error) => self.log_unchecked(None, &error.to_string())?,
@@ -270,8 +280,10 @@ impl<'a> Execution<'a> {
     /// Keeps where the phases lie, now that the workers have been told: for the store, the observer and the deadline.
     fn measure_begins(&mut self, spans: Vec<PhaseSpan>) -> Result<(), LabError> {
         self.context.store.phases(self.context.trial.id, &spans)?;
+        let ends_ns: Vec<u64> = spans.iter().map(|span| span.end_ns).collect();
+        self.metrics.phases_end(&ends_ns);
         if let Some(observer) = &self.observer {
-            observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
+            observer.phases_end(ends_ns);
         }
         self.deadline_ns = self.overdue_after(&spans);
         self.sample_stacks(&spans)?;
@@ -341,6 +353,7 @@ impl<'a> Execution<'a> {
                     self.look_for_dead(progress)?;
                     self.ask_for_recent(read_ns)?;
                 }
+                Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
@@ -405,34 +418,6 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
-    /// the time line, and the end of its log is kept.
-    fn tell_dead(&mut self, at_ns: Option<i64>, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        let system = self.context.system;
-        let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
-        for (subject, how) in system.ended() {
-            if self.died.insert(subject.clone()) {
-                let detail = format!("{subject} ended {when}: {how}");
-                self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
-                progress(Progress::Step(detail));
-                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells which processes have ended; the trial goes on while a broker is left.
-    fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
-        let system = self.context.system;
-        let brokers = system.processes().iter().filter(|process| is_broker(&process.subject)).count();
-        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
-        if died > 0 && died == brokers {
-            self.stop(Stop::NoBrokerLeft.into());
-        }
-        Ok(())
-    }
-
     /// What it means that this was heard of a worker where something else was due.
     fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
         match self.workers.iter_mut().find(|worker| worker.number() == number) {
@@ -482,8 +467,4 @@ fn store_event(
     let detail = context.private.hide(detail);
     let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
     Ok(context.store.event(Some(context.trial.id), event)?)
-}
-
-fn is_broker(subject: &Subject) -> bool {
-    matches!(subject, Subject::Broker(_))
 }

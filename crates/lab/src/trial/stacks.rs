@@ -1,8 +1,9 @@
 //! Samples the stacks of a trial's Java processes in its measure phase: those of the brokers that run on this host, and of
 //! clients in Java. Each process is started and stopped by itself, in each trial anew.
 
+use super::Execution;
+use super::deaths::is_broker;
 use super::sampler::{Outcome, Running, at_once, run};
-use super::{Execution, is_broker};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::observer::SECOND_NS;

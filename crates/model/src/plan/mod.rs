@@ -38,8 +38,8 @@ pub use records::{
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use shares::FullestShare;
 pub use system::{
-    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, NullBrokerPlan, Price, Storage,
-    SystemPlan, TopicPlan, Watched,
+    AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, KafkaSource, MetricsFrom, MetricsLogin,
+    MetricsPlan, Mode, NullBrokerPlan, Price, Storage, SystemPlan, TopicPlan, Watched,
 };
 
 use schemars::JsonSchema;

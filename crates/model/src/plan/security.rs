@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 /// Stands for what is told and never stored.
-const REDACTED: &str = "redacted";
+pub(super) const REDACTED: &str = "redacted";
 
 /// How clients connect to a system, as `security.protocol` and what belongs to it say.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! The system under test and its topics.
 
+use super::security::REDACTED;
 use super::{Listeners, Security, TlsVersion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,12 +65,33 @@ pub struct ClusterPlan {
     pub racks: Vec<String>,
     /// Where the brokers' logs lie.
     pub storage: Storage,
+    /// How the brokers' own metrics are read.
+    #[serde(default, skip_serializing_if = "BrokerMetrics::is_default")]
+    pub metrics: BrokerMetrics,
     /// How clients reach it, and its nodes each other.
     #[serde(default, skip_serializing_if = "Listeners::are_plain")]
     pub listeners: Listeners,
     /// The second of two alike clusters: in a duet whose sides differ in their load alone, side B has one of its own too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_second: bool,
+}
+
+/// How the metrics that the brokers of a local cluster keep of themselves are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BrokerMetrics {
+    /// From the Prometheus JMX agent in each of them.
+    #[default]
+    Jmx,
+    /// They are not read, and the brokers run without the agent.
+    None,
+}
+
+impl BrokerMetrics {
+    /// Whether nobody said otherwise.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Where Kafka's jars come from.
@@ -155,6 +177,9 @@ pub struct AttachedPlan {
     /// What the whole cluster costs, as the target file declares it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Where its brokers' own metrics are read; `None`: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Box<MetricsPlan>>,
     /// The measured window is to last so long at least, ns: past what burst credits and memory carry. `None`: nobody
     /// said how long that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +193,83 @@ impl AttachedPlan {
     /// The version that the target declares.
     pub fn version(&self) -> Option<&str> {
         Self::VERSION_FACTS.iter().find_map(|name| self.facts.get(*name)).map(String::as_str)
+    }
+}
+
+/// Where the metrics of an attached cluster's brokers are read, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricsPlan {
+    /// Where.
+    pub from: MetricsFrom,
+    /// Who asks; `None`: nobody is asked for a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<MetricsLogin>,
+    /// PEM file with the certificates to trust; `None`: those that the platform trusts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<PathBuf>,
+}
+
+impl MetricsPlan {
+    /// Takes out addresses, names of users and paths.
+    pub fn redact(&mut self) {
+        let (MetricsFrom::PerBroker(url) | MetricsFrom::Prometheus(url)) = &mut self.from;
+        REDACTED.clone_into(url);
+        if let Some(MetricsLogin::Basic { username, .. }) = &mut self.login {
+            REDACTED.clone_into(username);
+        }
+        if let Some(path) = &mut self.trust {
+            *path = REDACTED.into();
+        }
+    }
+}
+
+/// Where metrics are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricsFrom {
+    /// In the Prometheus text format at this URL of each broker; [`MetricsFrom::HOST`] stands for the broker's host.
+    PerBroker(String),
+    /// From the query API of the Prometheus server at this URL.
+    Prometheus(String),
+}
+
+impl MetricsFrom {
+    /// Stands in the URL of each broker for its host.
+    pub const HOST: &'static str = "{host}";
+
+    /// The URL.
+    pub fn url(&self) -> &str {
+        match self {
+            Self::PerBroker(url) | Self::Prometheus(url) => url,
+        }
+    }
+}
+
+/// Who asks for metrics. Secrets are named, never here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricsLogin {
+    /// HTTP's basic authentication.
+    Basic {
+        /// The user's name.
+        username: String,
+        /// Name of the secret that is the password.
+        password: String,
+    },
+    /// A bearer token.
+    Bearer {
+        /// Name of the secret that is the token.
+        token: String,
+    },
+}
+
+impl MetricsLogin {
+    /// Name of the secret that it needs.
+    pub fn secret(&self) -> &str {
+        match self {
+            Self::Basic { password, .. } => password,
+            Self::Bearer { token } => token,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod curve;
 mod form;
 pub mod health;
 mod imported;
+pub mod inside;
 pub mod members;
 pub mod notes;
 mod prices;

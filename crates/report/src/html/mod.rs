@@ -9,7 +9,7 @@ mod scale;
 mod tables;
 mod trial;
 
-use crate::answer::{answers, health};
+use crate::answer::{answers, health, inside};
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
@@ -49,6 +49,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                     (tables::caveats(&caveats::worded(input)))
                     @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
                     (tables::cases(input, &case_table(input, &figures)))
+                    @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
                     @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
                     (tables::trials(input, &figures))
                     (over_time(input))

@@ -2,7 +2,7 @@
 
 use super::answer_text::{answer_text, table_text as text_table};
 use crate::answer::members::{self, MembersTable};
-use crate::answer::{answers, health, notes};
+use crate::answer::{answers, health, inside, notes};
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table, ratio_text};
 use crate::caveats::{self, Worded};
 use crate::declared;
@@ -31,6 +31,7 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
     parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
     parts.push(table_text(input, &case_table(input, &figures), options));
+    parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
     parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
     parts.push(trials_text(input, &figures, options));
     parts.extend(declared::line(input.plan()).map(|line| wrap(&line, options.columns(), 2) + "\n"));
@@ -264,7 +265,7 @@ fn level(finding: &Finding) -> Option<f64> {
 /// Rates in bytes count different bytes for producers and consumers: which ones is said where both stand.
 fn bytes_note(table: &CaseTable<'_>) -> Option<String> {
     let columns = table.columns.iter().filter(|column| column.unit == Unit::MibPerS);
-    let known = |column: &Column| metric::ALL.iter().find(|known| known.name == column.of.metric);
+    let known = |column: &Column| metric::all().find(|known| known.name == column.of.metric);
     let mut shown: Vec<&metric::Metric> = columns.filter_map(known).collect();
     shown.dedup_by_key(|known| known.name);
     let has = |kind| shown.iter().any(|known| known.kinds.contains(&kind));

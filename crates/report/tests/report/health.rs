@@ -167,6 +167,7 @@ fn target() -> SystemPlan {
         abort_if: Vec::new(),
         facts: Default::default(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     })
 }

@@ -10,6 +10,7 @@ mod health;
 mod hlog;
 mod html;
 mod in_force;
+mod inside;
 mod invalid;
 mod java;
 mod live;

@@ -422,6 +422,7 @@ fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run(
         abort_if: vec![],
         facts: Default::default(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     });
     let text = told(&run);

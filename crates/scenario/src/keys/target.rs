@@ -23,11 +23,44 @@ pub static TARGET: Section = Section {
             "existing topics, each under the name of the scenario's topic for which it stands; they are neither made \
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
+        key(
+            "metrics",
+            Kind::Section(&METRICS),
+            "where the metrics that its brokers keep of themselves are read, every 10 s",
+        ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
     ],
-    later: &[("metrics", "brokers of a target are not probed")],
+    later: &[],
     open: false,
 };
+
+/// Where metrics of a target's brokers are read.
+pub static METRICS: Section = section(
+    "metrics",
+    "One of `per_broker` and `prometheus`; with one of `password` and `bearer` where a login is asked for.",
+    &[
+        key(
+            "per_broker",
+            TEXT,
+            "URL at which each broker tells them in the Prometheus text format, as JMX exporters do; `{host}` stands for the \
+             broker's host: `http://{host}:7071/metrics`",
+        ),
+        key(
+            "prometheus",
+            TEXT,
+            "URL of a Prometheus server that scrapes the brokers under their own hosts, asked by its query API",
+        ),
+        key("username", TEXT, "user of HTTP's basic authentication"),
+        key("password", TEXT, "its password: a secret of the target, as `${NAME}`"),
+        key("bearer", TEXT, "a bearer token: a secret of the target, as `${NAME}`"),
+        key(
+            "trust",
+            TEXT,
+            "PEM file with the certificates of the authorities that `https` trusts, relative to the target file's folder; \
+             without it those that this host trusts",
+        ),
+    ],
+);
 
 /// How to reach a target.
 pub static CLIENT: Section = section(

@@ -85,6 +85,7 @@ pub fn case() -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        metrics: Default::default(),
         listeners: Default::default(),
         is_second: false,
     };

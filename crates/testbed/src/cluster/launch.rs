@@ -1,8 +1,8 @@
 //! The command line of each JVM: the flags that Kafka's own start scripts give it.
 //!
 //! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags; safepoints are logged beside garbage
-//! collections. Left out on purpose: JMX
-//! (no one connects, and its threads are not free) and `CLASSPATH` or option variables of the user's shell, so that
+//! collections. Left out on purpose: remote
+//! JMX (metrics come by an agent instead, see `agent`) and `CLASSPATH` or option variables of the user's shell, so that
 //! the command line kept with the run says all.
 
 use super::layout::{Layout, Node, NodeKind};
@@ -38,8 +38,13 @@ pub(super) fn config_file(kind: NodeKind) -> &'static str {
     if kind == NodeKind::Zookeeper { "zookeeper.properties" } else { "server.properties" }
 }
 
-/// Program and arguments for one node.
-pub(super) fn command_line(plan: &ClusterPlan, distribution: &Distribution, node: &Node) -> Vec<String> {
+/// Program and arguments for one node, with the option for its agent.
+pub(super) fn command_line(
+    plan: &ClusterPlan,
+    distribution: &Distribution,
+    node: &Node,
+    agent: Option<String>,
+) -> Vec<String> {
     let zookeeper = node.kind == NodeKind::Zookeeper;
     let heap = megabytes(if zookeeper { ZOOKEEPER_HEAP_BYTES } else { plan.heap_bytes });
     let logs = node.folder.join(LOGS_FOLDER).display().to_string();
@@ -50,6 +55,7 @@ pub(super) fn command_line(plan: &ClusterPlan, distribution: &Distribution, node
     line.extend(gc_log(distribution.java.major, &logs, if zookeeper { "zookeeper" } else { "kafkaServer" }));
     line.push(format!("-Dkafka.logs.dir={logs}"));
     line.push(format!("{}{}", log_config.option, node.folder.join(log_config.file_name).display()));
+    line.extend(agent);
     line.extend(["-cp".to_string(), distribution.classpath_argument()]);
     if !zookeeper {
         line.extend(plan.jvm_options.iter().cloned());
@@ -111,7 +117,7 @@ mod tests {
             bootstrap: None,
         };
         let layout = layout(&plan);
-        command_line(&plan, &distribution, &layout.nodes[index]).join(" ")
+        command_line(&plan, &distribution, &layout.nodes[index], None).join(" ")
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ports::HeldPorts;
 use crate::error::TestbedError;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use kdyno_model::plan::{BrokerMetrics, ClusterPlan, Mode, Storage};
 use std::path::{Path, PathBuf};
 
 /// Brokers of a combined cluster that are controllers as well: a majority of three survives one loss, and more
@@ -55,6 +55,8 @@ pub(crate) struct Node {
     pub peer_port: u16,
     /// A ZooKeeper server's election port.
     pub election_port: u16,
+    /// Where a broker's agent tells its metrics; 0: it has none.
+    pub metrics_port: u16,
     /// `broker.rack`.
     pub rack: Option<String>,
     /// Processors it is pinned to; empty: not pinned.
@@ -81,7 +83,7 @@ pub(crate) struct Places<'a> {
 }
 
 impl Layout {
-    /// Lays the cluster out. Ports come from `ports`, three for each node at most ([`Layout::ports_needed`]).
+    /// Lays the cluster out. Ports come from `ports`, four for each node at most ([`Layout::ports_needed`]).
     pub(crate) fn new(
         plan: &ClusterPlan,
         places: &Places<'_>,
@@ -89,6 +91,7 @@ impl Layout {
         ports: &mut HeldPorts,
     ) -> Self {
         let is_secured = !plan.listeners.are_plain();
+        let has_metrics = plan.metrics == BrokerMetrics::Jmx;
         let mut nodes = Vec::new();
         let mut add = |kind: NodeKind, id: u32, subject: Subject| {
             let broker = kind.is_broker();
@@ -102,6 +105,7 @@ impl Layout {
                 internal_port: if broker && is_secured { ports.next() } else { 0 },
                 peer_port: if kind == NodeKind::Broker { 0 } else { ports.next() },
                 election_port: if kind == NodeKind::Zookeeper { ports.next() } else { 0 },
+                metrics_port: if broker && has_metrics { ports.next() } else { 0 },
                 rack: if broker { nth_repeating(&plan.racks, id) } else { None },
                 cpus: if broker { nth_repeating(&plan.cpus, id).unwrap_or_default() } else { Vec::new() },
             });
@@ -124,7 +128,8 @@ impl Layout {
 
     /// An upper bound of the ports a plan needs.
     pub(crate) fn ports_needed(plan: &ClusterPlan) -> usize {
-        let per_broker = 2 + usize::from(!plan.listeners.are_plain());
+        let has_metrics = plan.metrics == BrokerMetrics::Jmx;
+        let per_broker = 2 + usize::from(!plan.listeners.are_plain()) + usize::from(has_metrics);
         3 * plan.mode.beside_brokers() as usize + per_broker * plan.brokers as usize
     }
 
@@ -209,6 +214,7 @@ pub(crate) mod tests {
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
+            metrics: Default::default(),
             listeners: Default::default(),
             is_second: false,
         }
@@ -218,6 +224,16 @@ pub(crate) mod tests {
         let mut ports = HeldPorts::take(Layout::ports_needed(plan), 99).expect("ports");
         let places = Places { work_dir: Path::new("/w"), memory_root: None, drive_folder: "kdyno-x" };
         Layout::new(plan, &places, "id".to_string(), &mut ports)
+    }
+
+    #[test]
+    fn brokers_alone_have_a_port_for_metrics_and_only_where_they_are_wanted() {
+        let mut plan = plan(Mode::KraftControllers { controllers: 1 }, 2);
+        let ports =
+            |plan: &ClusterPlan| layout(plan).nodes.iter().map(|n| n.metrics_port != 0).collect::<Vec<_>>();
+        assert_eq!(ports(&plan), [false, true, true]);
+        plan.metrics = BrokerMetrics::None;
+        assert_eq!(ports(&plan), [false, false, false]);
     }
 
     fn subjects(layout: &Layout) -> Vec<String> {

@@ -1,8 +1,10 @@
 //! Local clusters of real Apache Kafka: laid out, configured, launched under a guard, waited for, removed.
 
+mod agent;
 mod client_properties;
 mod config;
 pub(crate) mod diagnose;
+mod facts;
 mod launch;
 mod layout;
 mod logging;
@@ -23,11 +25,13 @@ use crate::error::TestbedError;
 use crate::folder::{create_folder, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
+use crate::metrics::LocalEndpoint;
 use crate::process::{ProcessId, ProcessRef};
 use crate::secret_file;
+use agent::Agent;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Security, Storage};
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
 use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
@@ -117,6 +121,9 @@ pub struct LocalCluster {
     facts: BTreeMap<String, String>,
     /// Settings of the plan that the brokers do not know, or why nobody could look.
     unknown_settings: Result<Vec<UnknownSetting>, String>,
+    metrics: Vec<LocalEndpoint>,
+    /// Why there are none although the plan wants them.
+    metrics_missing: Option<String>,
     remove: Vec<PathBuf>,
     detached: bool,
 }
@@ -130,9 +137,10 @@ impl LocalCluster {
         check(plan)?;
         let distribution = distribution::prepare(options.environment, &plan.kafka, options.progress)?;
         check_release(&distribution.version, plan)?;
+        let agent = Agent::provide(plan, options.environment, options.progress);
         let mut attempt = 1;
         loop {
-            match Self::try_start(plan, &distribution, options) {
+            match Self::try_start(plan, (&distribution, &agent), options) {
                 Err(Failed { port_clash: true, .. }) if attempt < START_ATTEMPTS_MAX => {
                     (options.progress)("a port was taken meanwhile, starting again with others");
                     attempt += 1;
@@ -144,7 +152,7 @@ impl LocalCluster {
 
     fn try_start(
         plan: &ClusterPlan,
-        distribution: &Distribution,
+        (distribution, agent): (&Distribution, &Agent),
         options: &StartOptions<'_>,
     ) -> Result<Self, Failed> {
         let started = Instant::now();
@@ -171,13 +179,16 @@ impl LocalCluster {
         }
         let retention = storage::retention(&layout, options.partition_replicas);
         let secured = Secured::make(&plan.listeners)?;
-        let command_lines = write_files(plan, distribution, &layout, (retention, secured.as_ref()), options)?;
+        let with = (retention, secured.as_ref(), agent);
+        let command_lines = write_files(plan, distribution, &layout, with, options)?;
         let spec = guard_spec(&layout, &command_lines, &remove, options);
         // Freed as late as can be: the JVMs bind them within a second.
         drop(ports);
         let guard = Guard::start(&spec, &options.hidden_variables, &options.work_dir.join("guard.log"))?;
         cleanup.disarm();
-        let mut facts = facts(plan, distribution, &layout, retention);
+        let mut facts = facts::facts(plan, distribution, &layout, retention);
+        facts.insert("jmx".to_string(), if agent.is_there() { "agent" } else { "off" }.to_string());
+        let metrics = if agent.is_there() { endpoints(&layout, &distribution.version) } else { Vec::new() };
         let mut cluster = Self {
             guard,
             access: Access::plaintext(layout.bootstrap()),
@@ -187,6 +198,8 @@ impl LocalCluster {
             command_lines,
             facts: BTreeMap::new(),
             unknown_settings: Ok(Vec::new()),
+            metrics,
+            metrics_missing: agent.missing(plan).map(str::to_string),
             remove,
             detached: false,
         };
@@ -286,6 +299,18 @@ impl LocalCluster {
     #[must_use]
     pub fn settings_unchecked(&self) -> Option<&str> {
         self.unknown_settings.as_ref().err().map(String::as_str)
+    }
+
+    /// Where the brokers' own metrics are read.
+    #[must_use]
+    pub fn metrics(&self) -> &[LocalEndpoint] {
+        &self.metrics
+    }
+
+    /// Why they are not although the plan wants it, one lowercase sentence.
+    #[must_use]
+    pub fn metrics_missing(&self) -> Option<&str> {
+        self.metrics_missing.as_deref()
     }
 
     /// Subjects of the processes that have ended by themselves.
@@ -390,7 +415,7 @@ fn write_files(
     plan: &ClusterPlan,
     distribution: &Distribution,
     layout: &Layout,
-    (retention, secured): (Retention, Option<&Secured>),
+    (retention, secured, agent): (Retention, Option<&Secured>, &Agent),
     options: &StartOptions<'_>,
 ) -> Result<BTreeMap<Subject, Vec<String>>, TestbedError> {
     let checkpoint = storage::checkpoint(plan, distribution, layout, &options.work_dir)?;
@@ -408,9 +433,23 @@ fn write_files(
         let path = node.folder.join(log_config.file_name);
         std::fs::write(&path, &log_config.content).map_err(|e| TestbedError::io("cannot write", &path, e))?;
         storage::format(layout, node, &distribution.version, checkpoint.as_deref())?;
-        command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node));
+        let agent = match node.metrics_port {
+            0 => None,
+            port => agent.option(&node.folder, port)?,
+        };
+        command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node, agent));
     }
     Ok(command_lines)
+}
+
+fn endpoints(layout: &Layout, version: &Version) -> Vec<LocalEndpoint> {
+    let endpoint = |node: &Node| LocalEndpoint {
+        subject: node.subject.clone(),
+        port: node.metrics_port,
+        // From 4.2 on each pool of request handlers has a metric of its own (KIP-1207).
+        counts_controller: node.kind == NodeKind::Combined && !version.at_least(4, 2),
+    };
+    layout.brokers().map(endpoint).collect()
 }
 
 fn guard_spec(
@@ -436,45 +475,4 @@ fn guard_spec(
         grace_ms: u64::try_from(options.grace.as_millis()).unwrap_or(u64::MAX),
         stop_file: options.stop_file.clone(),
     }
-}
-
-fn facts(
-    plan: &ClusterPlan,
-    distribution: &Distribution,
-    layout: &Layout,
-    retention: Retention,
-) -> BTreeMap<String, String> {
-    let mode = match plan.mode {
-        Mode::KraftCombined => "kraft, combined".to_string(),
-        Mode::KraftControllers { controllers } => format!("kraft, {controllers} controllers"),
-        Mode::Zookeeper { nodes } => format!("zookeeper, {nodes} nodes"),
-    };
-    let storage = match &plan.storage {
-        Storage::Disk => "disk".to_string(),
-        Storage::Memory => "memory".to_string(),
-        Storage::Dirs(drives) => format!("{} given folders", drives.len()),
-    };
-    let mut facts = BTreeMap::new();
-    let mut fact = |key: &str, value: String| facts.insert(key.to_string(), value);
-    fact("kafka", distribution.version.text.clone());
-    fact("java", distribution.java.version.clone());
-    fact("mode", mode);
-    fact("brokers", plan.brokers.to_string());
-    fact("heap_bytes", plan.heap_bytes.to_string());
-    fact("storage", storage);
-    fact("retention_bytes_per_partition", retention.partition_bytes.to_string());
-    fact("segment_bytes", retention.segment_bytes.to_string());
-    fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
-    fact("jmx", "off".to_string());
-    if !plan.listeners.are_plain() {
-        fact("listeners", plan.listeners.to_string());
-    }
-    let mut added = config::broker_defaults(plan.brokers, &distribution.version, retention);
-    added.retain(|name, _| !plan.config.contains_key(name));
-    let added: Vec<String> = added.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-    fact("settings_added", added.join(" "));
-    if layout.zookeepers().next().is_none() {
-        fact("cluster_id", layout.cluster_id.clone());
-    }
-    facts
 }

@@ -29,7 +29,7 @@ pub(crate) fn fetch(environment: &Environment, coordinates: &str, folder: &Path)
         command.arg(maven::define("maven.repo.local", repository));
     }
     command.current_dir(folder).stdin(Stdio::null()).stdout(output).stderr(errors);
-    if maven::run(command, &program)? {
+    if maven::run(command, &program, maven::AGENT_TIME_MAX)? {
         return Ok(());
     }
     let text = std::fs::read_to_string(&log).unwrap_or_default();

@@ -16,6 +16,9 @@ const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-
 /// 92 jars, 54 MB take seconds; this is for a slow line, and against one that hangs for ever.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
+/// The same for what a run can do without: one jar of 3 MB.
+pub(super) const AGENT_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Copies every jar that the pom names, and what those need, into `libs`. The user's Maven configuration
 /// (settings, mirrors, local repository) is used as it is.
 pub(super) fn copy_dependencies(
@@ -25,7 +28,11 @@ pub(super) fn copy_dependencies(
     libs: &Path,
 ) -> Result<(), TestbedError> {
     let program = environment.find_program("mvn").ok_or_else(|| TestbedError::Maven {
-        message: format!("no Maven found on PATH; it is needed once to fetch Kafka {}", version.text),
+        message: format!(
+            "no Maven found on PATH; it is needed once to fetch {} {}",
+            parts.product(),
+            version.text
+        ),
         hint: "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
             .to_string(),
     })?;
@@ -40,7 +47,11 @@ pub(super) fn copy_dependencies(
         command.arg(define("maven.repo.local", repository));
     }
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
-    let ended_well = run(command, &program)?;
+    let time_max = match parts {
+        Parts::Broker | Parts::Client => TIME_MAX,
+        Parts::MetricsAgent => AGENT_TIME_MAX,
+    };
+    let ended_well = run(command, &program, time_max)?;
     if ended_well {
         return Ok(());
     }
@@ -55,16 +66,17 @@ pub(super) fn define(name: &str, value: &Path) -> OsString {
 }
 
 /// Runs to the end or to the time limit; whether it ended well.
-pub(super) fn run(command: Command, program: &Path) -> Result<bool, TestbedError> {
-    let ended = bounded::run(command, TIME_MAX).map_err(|e| TestbedError::io("cannot run", program, e))?;
+pub(super) fn run(command: Command, program: &Path, time_max: Duration) -> Result<bool, TestbedError> {
+    let ended = bounded::run(command, time_max).map_err(|e| TestbedError::io("cannot run", program, e))?;
     ended.map(|status| status.success()).ok_or_else(|| TestbedError::Maven {
-        message: format!("Maven did not finish in {} s", TIME_MAX.as_secs()),
+        message: format!("Maven did not finish in {} s", time_max.as_secs()),
         hint: "check the network and the mirrors of the Maven settings".to_string(),
     })
 }
 
 /// Turns Maven's output into one message. Patterns are those of Maven 3.6 to 4.
 fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
+    let what = format!("{} {}", parts.product(), version.text);
     let errors: Vec<&str> =
         output.lines().filter_map(|line| line.split_once("[ERROR]").map(|(_, text)| text.trim())).collect();
     let has = |pattern: &str| output.contains(pattern);
@@ -78,17 +90,23 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
     if unreachable.iter().any(|pattern| has(pattern)) {
         let detail = errors.iter().find(|line| unreachable.iter().any(|p| line.contains(p))).unwrap_or(&"");
         return TestbedError::Maven {
-            message: format!("Kafka {} is not in the cache and Maven cannot reach its repository: {}", version.text, shorten(detail)),
+            message: format!("{what} is not in the cache and Maven cannot reach its repository: {}", shorten(detail)),
             hint: "check the network and the proxy or mirror in the Maven settings; what was fetched once works offline".to_string(),
         };
     }
     if has("offline mode") {
         return TestbedError::Maven {
-            message: format!("Kafka {} is not in the cache and Maven is set to work offline", version.text),
+            message: format!("{what} is not in the cache and Maven is set to work offline"),
             hint: "run once with Maven online".to_string(),
         };
     }
-    let main = format!("org.apache.kafka:{}:", parts.main());
+    let main = format!("{}:{}:", parts.group(), parts.main());
+    if parts == Parts::MetricsAgent && missing_artifact(output, &main).is_some() {
+        return TestbedError::Maven {
+            message: format!("Maven's repositories have not {what}"),
+            hint: "look whether the mirror of the Maven settings lacks it".to_string(),
+        };
+    }
     if let Some(missing) = missing_artifact(output, &main) {
         if missing.starts_with(&main) {
             return TestbedError::Version {
@@ -113,15 +131,14 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
     }
     if has("No space left on device") {
         return TestbedError::Disk {
-            message: format!("Maven could not fetch Kafka {}: no space left on device", version.text),
+            message: format!("Maven could not fetch {what}: no space left on device"),
             hint: "about 60 MB are needed in the cache folder and as much in Maven's local repository"
                 .to_string(),
         };
     }
     TestbedError::Maven {
         message: format!(
-            "Maven could not fetch Kafka {}: {}",
-            version.text,
+            "Maven could not fetch {what}: {}",
             shorten(errors.first().unwrap_or(&"it printed no error"))
         ),
         hint: "check that `mvn -v` works and that the Maven settings are valid".to_string(),

@@ -81,6 +81,27 @@ pub fn clients_are_cached(environment: &Environment, version: &Version) -> bool 
     environment.cache_dir.join(CLIENTS).join(&version.text).is_dir()
 }
 
+/// Version of the Prometheus JMX agent: the newest that is on Maven Central; later ones are published elsewhere.
+const METRICS_AGENT: (u32, u32, u32) = (1, 0, 1);
+
+/// Makes sure that the Prometheus JMX agent is in the cache; returns its jar.
+///
+/// # Errors
+/// No Maven, no network, or no room; what is already cached needs none of them.
+pub(crate) fn metrics_agent(
+    environment: &Environment,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf, TestbedError> {
+    let (major, minor, patch) = METRICS_AGENT;
+    let version = Version { major, minor, patch, text: format!("{major}.{minor}.{patch}") };
+    let base = environment.cache_dir.join("jmx-agent");
+    let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
+        progress(&format!("fetching the Prometheus JMX agent {} by Maven (once)", version.text));
+        fetch(environment, &version, Parts::MetricsAgent, folder)
+    })?;
+    Ok(folder.join(LIBS).join(format!("{}-{}.jar", Parts::MetricsAgent.main(), version.text)))
+}
+
 fn fill(
     environment: &Environment,
     java: &Java,

@@ -17,6 +17,8 @@ pub(super) enum Parts {
     /// What the Java client needs. Jackson, which its own OAUTHBEARER logins need and which it does not bring, is none of it:
     /// the token comes from us.
     Client,
+    /// The agent that tells the metrics of a JVM.
+    MetricsAgent,
 }
 
 impl Parts {
@@ -25,6 +27,23 @@ impl Parts {
         match self {
             Self::Broker => "kafka_2.13",
             Self::Client => "kafka-clients",
+            Self::MetricsAgent => "jmx_prometheus_javaagent",
+        }
+    }
+
+    /// Its group.
+    pub fn group(self) -> &'static str {
+        match self {
+            Self::Broker | Self::Client => "org.apache.kafka",
+            Self::MetricsAgent => "io.prometheus.jmx",
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn product(self) -> &'static str {
+        match self {
+            Self::Broker | Self::Client => "Kafka",
+            Self::MetricsAgent => "the Prometheus JMX agent",
         }
     }
 
@@ -35,6 +54,7 @@ impl Parts {
                 ("org.apache.kafka", "kafka-clients".to_string(), version.text.clone()),
                 ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE.to_string()),
             ],
+            Self::MetricsAgent => vec![(self.group(), self.main().to_string(), version.text.clone())],
         }
     }
 }

@@ -64,6 +64,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         cpus: vec![],
         racks: vec![],
         storage: Storage::Disk,
+        metrics: Default::default(),
         listeners: Default::default(),
         is_second: false,
     }

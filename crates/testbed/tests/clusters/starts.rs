@@ -96,6 +96,7 @@ fn attached() -> Result<(), Failed> {
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     };
     let access = Access::plaintext(cluster.bootstrap());

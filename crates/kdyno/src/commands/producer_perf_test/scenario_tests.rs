@@ -33,6 +33,7 @@ fn target(name: &str) -> Target {
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
         price: None,
+        metrics: None,
         sustain_ns: None,
     };
     Target { attached, secrets: BTreeMap::new(), notes: Vec::new() }

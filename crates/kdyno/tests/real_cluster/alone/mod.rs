@@ -6,5 +6,6 @@ mod between_trials;
 mod bundled;
 mod duet;
 mod end_to_end;
+mod inside;
 mod many_clients;
 mod quota;

@@ -1,0 +1,207 @@
+//! The threads that read the brokers' own metrics while a trial goes on: one for each that is asked, so that none waits for
+//! another, and the probes for none of them.
+
+use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
+use crate::inbox::Heard;
+use crate::observer::SECOND_NS;
+use kdyno_model::sample::ProbeReading;
+use kdyno_testbed::metrics::{Reading, Source};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Distance of readings, ns: each costs the broker some milliseconds of processor time.
+const EVERY_NS: u64 = 10 * SECOND_NS;
+
+/// What a thread is told.
+#[derive(Clone)]
+enum Order {
+    /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
+    Start(u64),
+    /// Read at these instants too, ns from T0: the phases' ends, for what was done in one is the difference of two readings.
+    ReadAt(Vec<u64>),
+}
+
+/// A running watch.
+#[derive(Default)]
+pub(crate) struct MetricsWatch {
+    threads: Vec<(Sender<Order>, JoinHandle<()>)>,
+}
+
+impl MetricsWatch {
+    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read.
+    pub(crate) fn start(sources: Vec<Source>, inbox: &SyncSender<Heard>) -> Self {
+        let mut watch = Self::default();
+        for source in sources {
+            let (orders, received) = channel();
+            let thread =
+                Thread { source, inbox: inbox.clone(), t0_ns: None, read_at: Vec::new(), next_ns: u64::MAX };
+            let thread =
+                std::thread::Builder::new().name("metrics".to_owned()).spawn(move || thread.run(&received));
+            watch.threads.extend(thread.ok().map(|thread| (orders, thread)));
+        }
+        watch
+    }
+
+    /// The load starts at T0, an instant of CLOCK_MONOTONIC.
+    pub(crate) fn load_starts(&self, t0_ns: u64) {
+        self.order(&Order::Start(t0_ns));
+    }
+
+    /// Phases end at these instants, ns from T0.
+    pub(crate) fn phases_end(&self, ends_ns: &[u64]) {
+        self.order(&Order::ReadAt(ends_ns.to_vec()));
+    }
+
+    /// The end of the threads, each when it has the answer that it may be waiting for. What they read lies in the inbox.
+    pub(crate) fn finish(self) {
+        let (orders, threads): (Vec<_>, Vec<_>) = self.threads.into_iter().unzip();
+        drop(orders);
+        // A panic in one costs its readings and nothing else.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+
+    fn order(&self, order: &Order) {
+        for (orders, _) in &self.threads {
+            // One that is gone has nothing more to do.
+            let _ = orders.send(order.clone());
+        }
+    }
+}
+
+/// A thread's side.
+struct Thread {
+    source: Source,
+    inbox: SyncSender<Heard>,
+    t0_ns: Option<u64>,
+    read_at: Vec<u64>,
+    next_ns: u64,
+}
+
+impl Thread {
+    fn run(mut self, orders: &Receiver<Order>) {
+        /// As good as for ever; an order ends the wait.
+        const LONG: Duration = Duration::from_secs(3600);
+        loop {
+            match orders.recv_timeout(until(self.next_ns).min(LONG)) {
+                Ok(Order::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
+                Ok(Order::ReadAt(ends_ns)) => {
+                    self.read_at = ends_ns;
+                    self.next_ns = self.next_ns.min(self.next_after(monotonic_ns()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if monotonic_ns() >= self.next_ns {
+                self.read();
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        let Some(t0_ns) = self.t0_ns else { return };
+        let begun_ns = monotonic_ns();
+        let read = self.source.read();
+        // Values are told one after the other: the instant in the middle is off by half the time that takes at most.
+        let at_ns = relative_ns(begun_ns.midpoint(monotonic_ns()), t0_ns);
+        let found =
+            read.map(|readings| readings.into_iter().flat_map(|one| rows(one, at_ns, t0_ns)).collect());
+        // A trial that is over does not listen, and one whose inbox is full has enough to hear.
+        let _ = self.inbox.try_send(Heard::Metrics(at_ns, found));
+        self.next_ns = self.next_after(begun_ns);
+    }
+
+    /// The next instant at which to read, CLOCK_MONOTONIC, ns.
+    fn next_after(&self, now_ns: u64) -> u64 {
+        let Some(t0_ns) = self.t0_ns else { return u64::MAX };
+        let since_ns = now_ns.saturating_sub(t0_ns);
+        let regular_ns = (since_ns / EVERY_NS + 1) * EVERY_NS;
+        let ends_ns = self.read_at.iter().copied().filter(|end_ns| *end_ns > since_ns);
+        t0_ns.saturating_add(ends_ns.fold(regular_ns, u64::min))
+    }
+}
+
+/// Readings as they are kept; those that somebody else took have the instant at which he did.
+fn rows(reading: Reading, now_ns: i64, t0_ns: u64) -> Vec<ProbeReading> {
+    let taken_ns = reading.at_unix_ns.map(|at_unix_ns| {
+        let monotonic_now = monotonic_ns();
+        let ago_ns = unix_ns().saturating_sub(at_unix_ns);
+        relative_ns(monotonic_now.saturating_sub(ago_ns), t0_ns)
+    });
+    let at_ns = taken_ns.unwrap_or(now_ns);
+    let subject = reading.subject;
+    let row = |(series, value)| ProbeReading { at_ns, subject: subject.clone(), series, value };
+    reading.values.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inbox::Inbox;
+    use kdyno_model::event::Subject;
+    use kdyno_testbed::metrics::LocalEndpoint;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    const GENEROUS: Duration = Duration::from_secs(60);
+
+    fn source(port: u16) -> Source {
+        let endpoint = LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false };
+        Source::local(&endpoint).expect("a source")
+    }
+
+    fn thread(t0_ns: Option<u64>, read_at: Vec<u64>) -> Thread {
+        Thread { source: source(1), inbox: Inbox::default().sender(), t0_ns, read_at, next_ns: u64::MAX }
+    }
+
+    #[test]
+    fn readings_come_every_ten_seconds_and_at_the_ends_of_phases() {
+        let s = SECOND_NS;
+        let one = thread(Some(5 * s), vec![3 * s, 20 * s, 24 * s]);
+        let next = |since_s: u64| (one.next_after((5 + since_s) * s) - 5 * s) / s;
+        assert_eq!([0, 3, 10, 20, 24, 30].map(next), [3, 10, 20, 24, 30, 40]);
+        assert_eq!(thread(None, Vec::new()).next_after(7), u64::MAX);
+    }
+
+    #[test]
+    fn what_brokers_tell_and_do_not_tell_is_heard() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let answering = std::thread::spawn(move || {
+            for status in ["200 OK", "503 Unavailable"] {
+                let (mut stream, _) = listener.accept().expect("a connection");
+                let mut request = [0; 4096];
+                let _ = stream.read(&mut request);
+                let body = "kafka_server_BrokerTopicMetrics_Count{name=\"BytesInPerSec\"} 5\n";
+                let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                stream.write_all(answer.as_bytes()).expect("sent");
+            }
+        });
+        let inbox = Inbox::default();
+        let watch = MetricsWatch::start(vec![source(port)], &inbox.sender());
+        let t0_ns = monotonic_ns();
+        watch.load_starts(t0_ns);
+        let Some(Heard::Metrics(at_ns, Ok(rows))) = inbox.hear(GENEROUS) else { panic!("no readings") };
+        assert_eq!((rows.len(), rows[0].value, rows[0].at_ns), (1, 5.0, at_ns));
+        watch.phases_end(&[monotonic_ns() - t0_ns + SECOND_NS / 2]);
+        let Some(Heard::Metrics(_, Err(unread))) = inbox.hear(GENEROUS) else { panic!("no failure") };
+        assert!(unread.subject == Subject::Broker(1) && unread.why.contains("503"), "{unread:?}");
+        watch.finish();
+        answering.join().expect("both were asked for");
+    }
+
+    #[test]
+    fn what_somebody_else_read_has_his_instant() {
+        let reading = |at_unix_ns| Reading {
+            subject: Subject::Broker(0),
+            at_unix_ns,
+            values: vec![("bytes_in_total".to_owned(), 1.0)],
+        };
+        let t0_ns = monotonic_ns() - 60 * SECOND_NS;
+        assert_eq!(rows(reading(None), 7, t0_ns)[0].at_ns, 7);
+        let taken = rows(reading(Some(unix_ns() - 50 * SECOND_NS)), 7, t0_ns)[0].at_ns;
+        let expected = 10 * SECOND_NS.cast_signed();
+        assert!((taken - expected).abs() < SECOND_NS.cast_signed(), "{taken}");
+        assert!(rows(reading(Some(0)), 7, t0_ns)[0].at_ns < 0, "a clock that is far off");
+    }
+}

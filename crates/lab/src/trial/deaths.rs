@@ -1,0 +1,46 @@
+//! Processes of the system under test that end by themselves in a trial.
+
+use super::Execution;
+use crate::clock::{monotonic_ns, relative_ns};
+use crate::error::LabError;
+use crate::inbox::Stop;
+use crate::options::Progress;
+use kdyno_model::event::{EventKind, Subject};
+
+impl Execution<'_> {
+    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
+    /// the time line, and the end of its log is kept.
+    pub(super) fn tell_dead(
+        &mut self,
+        at_ns: Option<i64>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
+        let system = self.context.system;
+        let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
+        for (subject, how) in system.ended() {
+            if self.died.insert(subject.clone()) {
+                let detail = format!("{subject} ended {when}: {how}");
+                self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
+                progress(Progress::Step(detail));
+                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells which processes have ended; the trial goes on while a broker is left.
+    pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
+        let system = self.context.system;
+        let brokers = system.processes().iter().filter(|process| is_broker(&process.subject)).count();
+        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
+        if died > 0 && died == brokers {
+            self.stop(Stop::NoBrokerLeft.into());
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn is_broker(subject: &Subject) -> bool {
+    matches!(subject, Subject::Broker(_))
+}

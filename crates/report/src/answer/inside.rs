@@ -1,0 +1,88 @@
+//! Where the milliseconds went: the stages of records that were produced, and the brokers' own split of the requests that
+//! carried them.
+
+use super::form::Answer;
+use super::table::TextTable;
+use crate::figures::Figures;
+use crate::input::ReportInput;
+use crate::marks::Cell;
+use crate::units;
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
+use kdyno_model::metric::Address;
+use kdyno_model::sample::Timing;
+
+const TITLE: &str = "Where the milliseconds went";
+const BROKERS: &str = "brokers";
+
+const NOTES: [&str; 2] = [
+    "Means in the measured window. What the brokers tell is part of `request`; the rest of that is the way there and back, and what \
+     a broker leaves unread meanwhile. A broker's are per produce request, of whomever; those of load items per record.",
+    "Kafka rounds each stage of each request to whole milliseconds: what mostly takes less than 0.5 ms reads as 0.",
+];
+
+/// The table: a row for each stage, a column for each case and side; `None`: no broker told its split.
+pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
+    let figures = Figures::new(input.findings, input.caveats);
+    let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
+        let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
+        figures.get(scope, Quantity::Value, &of).filter(|found| found.estimate != Value::None)
+    };
+    let total = stage_metric(RequestKind::Produce, RequestStage::Total);
+    let groups: Vec<(String, Scope)> =
+        groups(input).into_iter().filter(|(_, scope)| find(*scope, BROKERS, &total).is_some()).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut row = |name: String, subject: &str, metric: &str| {
+        let found: Vec<Option<&Finding>> =
+            groups.iter().map(|(_, scope)| find(*scope, subject, metric)).collect();
+        if found.iter().any(Option::is_some) {
+            let figure = |one: Option<&Finding>| one.map_or_else(|| Cell::from(units::NOTHING), Cell::from);
+            rows.push(std::iter::once(Cell::from(name)).chain(found.into_iter().map(figure)).collect());
+        }
+    };
+    for item in items(input) {
+        for stage in Timing::STAGES {
+            row(format!("{item}: {}", words(&stage.to_string())), item, &format!("{stage}.mean"));
+        }
+    }
+    for stage in RequestStage::all() {
+        let name = format!("{BROKERS}: {}", words(&stage.to_string()));
+        row(name, BROKERS, &stage_metric(RequestKind::Produce, stage));
+    }
+    let heads = groups.iter().map(|(name, _)| if name.is_empty() { "mean" } else { name.as_str() });
+    let columns: Vec<(&str, bool)> =
+        std::iter::once(("stage", false)).chain(heads.map(|head| (head, true))).collect();
+    let notes = NOTES.map(str::to_owned).to_vec();
+    Some(Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), notes))
+}
+
+fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// Every case, of a comparison each side of it.
+fn groups(input: &ReportInput<'_>) -> Vec<(String, Scope)> {
+    let is_compared = input.sides().is_some();
+    let sides = |case: u32| {
+        let of = |side: usize, scope| (input.side_label(case, side), scope);
+        let b = is_compared.then(|| of(1, Scope::SideB { case }));
+        std::iter::once(of(0, Scope::Case(case))).chain(b)
+    };
+    (0u32..).zip(&input.plan().cases).flat_map(|(case, _)| sides(case)).collect()
+}
+
+/// The load items that produce, by address.
+fn items<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for case in &input.plan().cases {
+        for (name, item) in &case.load {
+            if item.role.as_produce().is_some() && !found.contains(&name.as_str()) {
+                found.push(name);
+            }
+        }
+    }
+    found
+}

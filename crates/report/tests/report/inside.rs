@@ -1,0 +1,66 @@
+//! Where the milliseconds went, in every form of a report.
+
+use crate::fixture::{Run, finding, run};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_report::html::page;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{csv, json, markdown};
+
+const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
+const TITLE: &str = "Where the milliseconds went";
+
+fn with(scope: Scope, run: &mut Run) {
+    for (of, ms) in [
+        ("writers.linger.mean", 5.25),
+        ("writers.request.mean", 3.75),
+        ("brokers.produce_total_mean", 3.0),
+        ("brokers.produce_local_mean", 0.5),
+        ("brokers.produce_remote_mean", 2.5),
+    ] {
+        run.findings.push(finding(scope, of, Value::Is(ms * 1e6)));
+    }
+}
+
+#[test]
+fn stages_of_records_stand_beside_those_of_their_requests() {
+    let mut run = run();
+    run.only_one_trial();
+    with(Scope::Case(0), &mut run);
+    let text = run_table(&run.input(), &OPTIONS);
+    let told = text.split(&format!("\n{TITLE}\n")).nth(1).unwrap_or_else(|| panic!("{text}"));
+    let lines: Vec<&str> =
+        told.lines().map(str::trim).take_while(|line| !line.starts_with("Means")).collect();
+    let at = |name: &str| {
+        let found = lines.iter().position(|line| line.starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
+    };
+    let order =
+        ["writers: linger", "writers: request", "brokers: total", "brokers: local", "brokers: remote"];
+    assert!(order.map(at).is_sorted(), "{lines:?}");
+    assert!(lines[at("brokers: local")].ends_with("500 µs"), "{lines:?}");
+    assert!(lines[at("writers: request")].ends_with("3.75 ms"), "{lines:?}");
+    assert!(!told.contains("brokers: response send"), "nobody told it");
+    assert!(told.contains("Kafka rounds each stage of each request to whole milliseconds"), "{told}");
+    assert!(page(&run.input()).contains(TITLE) && markdown::block(&run.input()).contains(TITLE));
+    let json = json::run(&run.input()).to_string();
+    assert!(json.contains("produce_remote_mean"), "{json}");
+    assert!(csv::findings(&run.input()).contains("produce_remote_mean"));
+}
+
+#[test]
+fn without_what_brokers_tell_there_is_no_table() {
+    let text = run_table(&run().input(), &OPTIONS);
+    assert!(!text.contains(TITLE), "{text}");
+}
+
+#[test]
+fn each_case_has_its_column() {
+    let mut run = run();
+    with(Scope::Case(0), &mut run);
+    with(Scope::Case(1), &mut run);
+    let labels: Vec<String> = run.header.plan.cases.iter().map(|case| case.label.clone()).collect();
+    let text = run_table(&run.input(), &OPTIONS);
+    let told = text.split(&format!("\n{TITLE}\n")).nth(1).expect("the table");
+    let head = told.lines().find(|line| line.contains("stage")).expect("a head");
+    assert!(head.contains(&labels[0]) && head.contains(&labels[1]), "{head}: {labels:?}");
+}

@@ -1,0 +1,156 @@
+//! `metrics` of a target: where those of its brokers are read.
+
+use crate::input::{InputError, known_hint, quoted};
+use crate::keys;
+use crate::walk::Fields;
+use crate::yaml::{Node, Typed};
+use kdyno_model::plan::{MetricsFrom, MetricsLogin, MetricsPlan};
+use kdyno_model::secret::SecretRef;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Longest URL.
+const URL_CHARACTERS_MAX: usize = 1000;
+
+/// `metrics: {per_broker: "http://{host}:7071/metrics"}`; the path of a file begins in `folder`.
+pub(super) fn metrics(
+    node: &Node,
+    folder: &Path,
+    secrets: &BTreeMap<String, SecretRef>,
+) -> Result<MetricsPlan, InputError> {
+    let fields = Fields::of(node, &keys::METRICS)?;
+    let from = match (fields.scalar("per_broker")?, fields.scalar("prometheus")?) {
+        (Some(url), None) => MetricsFrom::PerBroker(per_broker(&url)?),
+        (None, Some(url)) => MetricsFrom::Prometheus(prometheus(&url)?),
+        _ => {
+            let message = "`metrics` takes `per_broker` or `prometheus`, exactly one";
+            return Err(InputError::at(node.place(), message));
+        }
+    };
+    let secret = |typed: &Typed| secret(typed, secrets);
+    let login = match (fields.scalar("username")?, fields.scalar("password")?, fields.scalar("bearer")?) {
+        (None, None, None) => None,
+        (Some(username), Some(password), None) if !username.text.contains(':') => {
+            Some(MetricsLogin::Basic { username: username.text, password: secret(&password)? })
+        }
+        (Some(username), Some(_), None) => {
+            return Err(InputError::at(username.place, "a `username` of basic authentication has no `:`"));
+        }
+        (None, None, Some(token)) => Some(MetricsLogin::Bearer { token: secret(&token)? }),
+        _ => {
+            let message = "a login of `metrics` is `username` with `password`, or `bearer`";
+            return Err(InputError::at(node.place(), message));
+        }
+    };
+    let trust = fields.scalar("trust")?.map(|path| folder.join(path.text));
+    Ok(MetricsPlan { from, login, trust })
+}
+
+fn per_broker(typed: &Typed) -> Result<String, InputError> {
+    let url = url(typed)?;
+    match url.matches(MetricsFrom::HOST).count() {
+        1 => Ok(url),
+        _ => Err(InputError::at(typed.place, "`per_broker`: the URL has no `{host}`, or more than one")
+            .hint("it stands for the host of each broker: `http://{host}:7071/metrics`")),
+    }
+}
+
+fn prometheus(typed: &Typed) -> Result<String, InputError> {
+    let url = url(typed)?;
+    if url.contains(['{', '?', '#']) || url.trim_end_matches('/').ends_with("/api/v1/query") {
+        return Err(InputError::at(typed.place, "`prometheus`: this is more than the URL of the server")
+            .hint("what its query API adds to it is added here: `https://prometheus.example:9090`"));
+    }
+    Ok(url)
+}
+
+fn url(typed: &Typed) -> Result<String, InputError> {
+    let wrong = |message: &str| InputError::at(typed.place, message.to_owned());
+    let text = typed.text.trim();
+    let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let authority = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    if authority.contains('@') {
+        return Err(wrong("a login stands in the URL")
+            .hint("name it beside: `username: NAME`, `password: \"${SECRET}\"`"));
+    }
+    let is_plain = text.chars().all(|c| c.is_ascii_graphic());
+    if authority.is_empty() || !is_plain || text.len() > URL_CHARACTERS_MAX {
+        return Err(wrong(&format!("{} is no URL", quoted(text)))
+            .hint("it begins with `http://` or `https://`, then come host and port"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Name of the secret in `${NAME}`.
+fn secret(typed: &Typed, secrets: &BTreeMap<String, SecretRef>) -> Result<String, InputError> {
+    let name = typed.text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let Some(name) = name else {
+        return Err(InputError::at(typed.place, "a login of `metrics` stands here in plain text")
+            .hint("name it under `client.secrets` and refer to it as `${NAME}`"));
+    };
+    if !secrets.contains_key(name) {
+        let message = format!("{} is no secret of the target", quoted(name));
+        let known = secrets.keys().map(String::as_str);
+        return Err(InputError::at(typed.place, message).hint(known_hint(name, known)));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::input::InputError;
+    use crate::target::{Target, TargetFile};
+    use kdyno_model::plan::{MetricsFrom, MetricsLogin, MetricsPlan};
+
+    fn read(metrics: &str) -> Result<Target, String> {
+        let text = format!(
+            "kdyno: 1\ntarget: t\ncluster_id: x\nclient: {{bootstrap: [a:1], secrets: {{PW: {{env: X}}}}}}\nguard: {{}}\n\
+             metrics: {metrics}\n"
+        );
+        let told = |error: InputError| format!("{error} | {}", error.hint.clone().unwrap_or_default());
+        TargetFile::parse(&text, "dir/t.yaml").and_then(|file| file.resolve(None)).map_err(told)
+    }
+
+    #[test]
+    fn endpoints_of_brokers_and_a_server_are_read_with_their_logins() {
+        let url = "https://{host}:7071/metrics";
+        let target =
+            read(&format!("{{per_broker: \"{url}\", username: me, password: \"${{PW}}\", trust: ca.pem}}"));
+        let target = target.expect("a target");
+        let login = Some(MetricsLogin::Basic { username: "me".to_owned(), password: "PW".to_owned() });
+        let from = MetricsFrom::PerBroker(url.to_owned());
+        let expected = MetricsPlan { from, login, trust: Some("dir/ca.pem".into()) };
+        assert_eq!(target.attached.metrics.as_deref(), Some(&expected));
+        assert!(target.secrets.contains_key("PW") && target.notes.is_empty(), "{:?}", target.notes);
+        let target = read("{prometheus: \"http://p:9090/prom\", bearer: \"${PW}\"}").expect("a target");
+        let metrics = target.attached.metrics.expect("metrics");
+        assert_eq!(metrics.from, MetricsFrom::Prometheus("http://p:9090/prom".to_owned()));
+        assert_eq!(metrics.login.as_ref().map(MetricsLogin::secret), Some("PW"));
+        let mut redacted = *metrics;
+        redacted.redact();
+        assert!(!format!("{redacted:?}").contains("p:9090"), "{redacted:?}");
+        let target = read("{prometheus: \"http://p\"}").expect("a target");
+        assert!(target.notes.iter().any(|note| note.contains("used nowhere")), "{:?}", target.notes);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_no_secret_repeated() {
+        for (metrics, part) in [
+            ("{}", "exactly one"),
+            ("{per_broker: \"http://{host}:1/\", prometheus: \"http://p\"}", "exactly one"),
+            ("{per_broker: \"http://h:1/metrics\"}", "no `{host}`"),
+            ("{per_broker: \"{host}:7071\"}", "is no URL"),
+            ("{prometheus: \"http://p/api/v1/query\"}", "more than the URL of the server"),
+            ("{prometheus: \"http://me:hunter2@p\"}", "a login stands in the URL"),
+            ("{prometheus: \"http://p\", bearer: hunter2}", "in plain text"),
+            ("{prometheus: \"http://p\", bearer: \"${PV}\"}", "allowed here: `PW`"),
+            ("{prometheus: \"http://p\", username: me}", "`username` with `password`"),
+            ("{prometheus: \"http://p\", username: \"a:b\", password: \"${PW}\"}", "has no `:`"),
+            ("{promtheus: \"http://p\"}", "prometheus"),
+        ] {
+            let told = read(metrics).expect_err(metrics);
+            assert!(told.starts_with("dir/t.yaml:6:") && told.contains(part), "{metrics}: {told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a cluster is, in words that are kept with a run.
+
+use super::config::{self, Retention};
+use super::layout::Layout;
+use crate::distribution::Distribution;
+use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use std::collections::BTreeMap;
+
+/// Version, Java, mode, storage, retention, settings that were added.
+pub(super) fn facts(
+    plan: &ClusterPlan,
+    distribution: &Distribution,
+    layout: &Layout,
+    retention: Retention,
+) -> BTreeMap<String, String> {
+    let mode = match plan.mode {
+        Mode::KraftCombined => "kraft, combined".to_string(),
+        Mode::KraftControllers { controllers } => format!("kraft, {controllers} controllers"),
+        Mode::Zookeeper { nodes } => format!("zookeeper, {nodes} nodes"),
+    };
+    let storage = match &plan.storage {
+        Storage::Disk => "disk".to_string(),
+        Storage::Memory => "memory".to_string(),
+        Storage::Dirs(drives) => format!("{} given folders", drives.len()),
+    };
+    let mut facts = BTreeMap::new();
+    let mut fact = |key: &str, value: String| facts.insert(key.to_string(), value);
+    fact("kafka", distribution.version.text.clone());
+    fact("java", distribution.java.version.clone());
+    fact("mode", mode);
+    fact("brokers", plan.brokers.to_string());
+    fact("heap_bytes", plan.heap_bytes.to_string());
+    fact("storage", storage);
+    fact("retention_bytes_per_partition", retention.partition_bytes.to_string());
+    fact("segment_bytes", retention.segment_bytes.to_string());
+    fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
+    if !plan.listeners.are_plain() {
+        fact("listeners", plan.listeners.to_string());
+    }
+    let mut added = config::broker_defaults(plan.brokers, &distribution.version, retention);
+    added.retain(|name, _| !plan.config.contains_key(name));
+    let added: Vec<String> = added.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    fact("settings_added", added.join(" "));
+    if layout.zookeepers().next().is_none() {
+        fact("cluster_id", layout.cluster_id.clone());
+    }
+    facts
+}

@@ -1,0 +1,178 @@
+//! The metrics that brokers keep of themselves: read from the agents of local brokers, from endpoints of a target's brokers in
+//! the Prometheus text format, or from a Prometheus server.
+//!
+//! Whatever answers, or does not: a reading takes a bounded time and memory, and its failure is a clause and nothing else.
+
+mod http;
+mod names;
+mod prometheus;
+mod text;
+
+pub use http::Login;
+
+use http::Http;
+use kdyno_model::event::Subject;
+use kdyno_model::plan::MetricsFrom;
+use names::Told;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Where the agent of a broker on this host tells its metrics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalEndpoint {
+    /// The broker.
+    pub subject: Subject,
+    /// Its port on the loopback address.
+    pub port: u16,
+    /// The broker counts the request handlers of the controller in its process with its own.
+    pub counts_controller: bool,
+}
+
+/// What one broker told of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The broker.
+    pub subject: Subject,
+    /// When, on the wall clock of who scraped it, ns since 1970; `None`: just now.
+    pub at_unix_ns: Option<u64>,
+    /// Names of series, and their values.
+    pub values: Vec<(String, f64)>,
+}
+
+/// Why nothing is read of a broker, or of all: one lowercase sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The broker, or all of them.
+    pub subject: Subject,
+    /// Why.
+    pub why: String,
+}
+
+/// One thing that is asked for metrics.
+#[derive(Debug)]
+pub struct Source {
+    http: Http,
+    of: Of,
+}
+
+#[derive(Debug)]
+enum Of {
+    Broker { subject: Subject, url: String, is_own: bool, counts_controller: bool },
+    Server(prometheus::Server),
+}
+
+impl Source {
+    /// The agent of a broker on this host.
+    ///
+    /// # Errors
+    /// There is no client for HTTP.
+    pub fn local(endpoint: &LocalEndpoint) -> Result<Self, Unread> {
+        let unread = |why| Unread { subject: endpoint.subject.clone(), why };
+        Ok(Self {
+            http: Http::new(&[], None).map_err(unread)?,
+            of: Of::Broker {
+                subject: endpoint.subject.clone(),
+                url: format!("http://127.0.0.1:{}/metrics", endpoint.port),
+                is_own: true,
+                counts_controller: endpoint.counts_controller,
+            },
+        })
+    }
+
+    /// What a target names, for its brokers with their hosts. `trusted`: certificates of authorities as DER.
+    ///
+    /// # Errors
+    /// Brokers cannot be told apart, or the login cannot be sent.
+    pub fn of_target(
+        from: &MetricsFrom,
+        brokers: &[(Subject, String)],
+        trusted: &[Vec<u8>],
+        login: Option<Login<'_>>,
+    ) -> Result<Vec<Self>, Unread> {
+        let unread = |why| Unread { subject: Subject::Brokers, why };
+        let hosts: BTreeMap<String, Subject> =
+            brokers.iter().map(|(subject, host)| (host.clone(), subject.clone())).collect();
+        if hosts.len() < brokers.len() {
+            let why = "metrics of the brokers are not read, for some have the same host, which does not tell them apart";
+            return Err(unread(why.to_string()));
+        }
+        let http = || Http::new(trusted, login).map_err(|why| unread(not_read("the brokers", &why)));
+        match from {
+            MetricsFrom::Prometheus(url) => {
+                Ok(vec![Self { http: http()?, of: Of::Server(prometheus::Server::new(url, hosts)) }])
+            }
+            MetricsFrom::PerBroker(url) => {
+                let one = |(host, subject): (String, Subject)| {
+                    // As in a broker's address, an IPv6 address stands in brackets.
+                    let host = if host.contains(':') { format!("[{host}]") } else { host };
+                    let url = url.replace(MetricsFrom::HOST, &host);
+                    Ok(Self {
+                        http: http()?,
+                        of: Of::Broker { subject, url, is_own: false, counts_controller: false },
+                    })
+                };
+                hosts.into_iter().map(one).collect()
+            }
+        }
+    }
+
+    /// Asks once; it takes as long as the answer does, and some seconds at most.
+    ///
+    /// # Errors
+    /// There is no answer of use.
+    pub fn read(&mut self) -> Result<Vec<Reading>, Unread> {
+        match &mut self.of {
+            Of::Broker { subject, url, is_own, counts_controller } => {
+                let values = of_broker(&self.http, url, *is_own, *counts_controller);
+                let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
+                let unread = |why: String| Unread { subject: subject.clone(), why: not_read(&whose, &why) };
+                let values = values.map_err(unread)?;
+                Ok(vec![Reading { subject: subject.clone(), at_unix_ns: None, values }])
+            }
+            Of::Server(server) => {
+                let unread =
+                    |why: String| Unread { subject: Subject::Brokers, why: not_read("the brokers", &why) };
+                let scraped = server.read(&self.http).map_err(unread)?;
+                let one = |(subject, at_ms, values): prometheus::Scraped| Reading {
+                    subject,
+                    at_unix_ns: Some(at_ms.saturating_mul(1_000_000)),
+                    values,
+                };
+                Ok(scraped.into_iter().map(one).collect())
+            }
+        }
+    }
+}
+
+fn of_broker(
+    http: &Http,
+    url: &str,
+    is_own: bool,
+    counts_controller: bool,
+) -> Result<Vec<names::Value>, String> {
+    let asked = names::OF_AGENT.map(|name| ("name[]", name));
+    let answer = http.get(url, if is_own { &asked } else { &[] })?;
+    let mut told = Told::default();
+    let mut is_any = false;
+    text::read(answer, names::is_asked, |one| {
+        is_any |= one.name.starts_with("kafka_");
+        told.take(one);
+    })?;
+    match is_any {
+        true => Ok(told.values(counts_controller)),
+        false => Err("it tells none of Kafka's metrics (kafka_server_…)".to_string()),
+    }
+}
+
+fn not_read(whose: &str, why: &str) -> String {
+    format!("metrics of {whose} are not read: {why}")
+}
+
+/// That brokers of our own run without the agent although it is wanted, one lowercase sentence.
+#[must_use]
+pub fn missing_words(why: &str) -> String {
+    format!("metrics of the brokers are not read: {why} (`metrics: none` under `system` does without them)")
+}
+
+#[cfg(test)]
+mod tests;

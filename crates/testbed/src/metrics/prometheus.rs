@@ -1,0 +1,228 @@
+//! Metrics of brokers from a Prometheus server: instant queries for what it scraped within the last minute, with the
+//! instants at which it did.
+
+use super::http::Http;
+use super::names::{Told, Value};
+use super::text::{Series, number};
+use kdyno_model::event::Subject;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+/// Longest answer that is read.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
+/// Of the metrics of all topics and partitions those without, at the brokers' hosts. Names in either form of the exporters'.
+const NAMES: &str = "(?i:kafka_(server_brokertopicmetrics|server_replicamanager|server_kafkarequesthandlerpool|\
+    server_delayedoperationpurgatory|server_socket_server_metrics_io_wait|network_requestmetrics|network_socketserver|\
+    controller_kafkacontroller|log_logflushstats).*)|process_cpu_seconds_total|jvm_memory_used_bytes|jvm_memory_bytes_used";
+/// Longest quotation of an error of its own.
+const QUOTED_CHARACTERS_MAX: usize = 200;
+
+/// Which broker is at which host, and up to when its metrics have been read.
+#[derive(Debug)]
+pub(super) struct Server {
+    url: String,
+    query: String,
+    brokers: BTreeMap<String, Subject>,
+    read_to_ms: BTreeMap<Subject, u64>,
+}
+
+/// What the server had scraped of one broker at one instant, ms since 1970.
+pub(super) type Scraped = (Subject, u64, Vec<Value>);
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Data>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    result: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    metric: BTreeMap<String, String>,
+    values: Vec<(f64, String)>,
+}
+
+impl Server {
+    pub(super) fn new(url: &str, brokers: BTreeMap<String, Subject>) -> Self {
+        let hosts: Vec<String> = brokers.keys().map(|host| escaped(host)).collect();
+        // A regular expression in quotes: both have backslashes of their own.
+        let instances = format!("\\\\[?({})\\\\]?(:[0-9]+)?", hosts.join("|"));
+        let query =
+            format!("{{__name__=~\"{NAMES}\",topic=\"\",partition=\"\",instance=~\"{instances}\"}}[1m]");
+        Self {
+            url: format!("{}/api/v1/query", url.trim_end_matches('/')),
+            query,
+            brokers,
+            read_to_ms: BTreeMap::new(),
+        }
+    }
+
+    /// What was scraped since the last time.
+    ///
+    /// # Errors
+    /// It has no answer, or not of these brokers: one lowercase clause.
+    pub(super) fn read(&mut self, http: &Http) -> Result<Vec<Scraped>, String> {
+        let mut text = Vec::new();
+        http.get(&self.url, &[("query", &self.query)])?
+            .take(ANSWER_BYTES_MAX + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| format!("the answer broke off: {error}"))?;
+        self.take(&text)
+    }
+
+    fn take(&mut self, text: &[u8]) -> Result<Vec<Scraped>, String> {
+        if text.len() as u64 > ANSWER_BYTES_MAX {
+            return Err(format!("the answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20));
+        }
+        let answer: Answer = serde_json::from_slice(text)
+            .map_err(|error| format!("the answer is none of a Prometheus server's query API: {error}"))?;
+        if let Some(error) = answer.error {
+            let error: String =
+                error.chars().take(QUOTED_CHARACTERS_MAX).flat_map(char::escape_debug).collect();
+            return Err(format!("the Prometheus server refuses the query: {error}"));
+        }
+        let rows = answer.data.map(|data| data.result).unwrap_or_default();
+        // Other programs at the same host tell of their processes too.
+        let of_kafka: BTreeSet<&str> = rows
+            .iter()
+            .filter(|row| label(row, "__name__").starts_with("kafka_"))
+            .map(|row| label(row, "instance"))
+            .collect();
+        let mut told: BTreeMap<(Subject, u64), Told> = BTreeMap::new();
+        let mut is_any = false;
+        for row in rows.iter().filter(|row| of_kafka.contains(label(row, "instance"))) {
+            let Some(subject) = self.brokers.get(host_of(label(row, "instance"))) else { continue };
+            is_any = true;
+            let name = label(row, "__name__");
+            let labels: Vec<_> = row
+                .metric
+                .iter()
+                .map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str())))
+                .collect();
+            let read_to_ms = self.read_to_ms.get(subject).copied().unwrap_or(0);
+            for (at_s, value) in &row.values {
+                let at_ms = (at_s * 1e3) as u64;
+                if let Some(value) = number(value).filter(|_| at_ms > read_to_ms) {
+                    let one = Series { name, labels: labels.clone(), value };
+                    told.entry((subject.clone(), at_ms)).or_default().take(&one);
+                }
+            }
+        }
+        if !is_any {
+            return Err("the Prometheus server has none of Kafka's metrics with an `instance` at a host of the brokers".to_string());
+        }
+        for (subject, at_ms) in told.keys() {
+            self.read_to_ms.insert(subject.clone(), *at_ms);
+        }
+        Ok(told.into_iter().map(|((subject, at_ms), told)| (subject, at_ms, told.values(false))).collect())
+    }
+}
+
+fn label<'a>(row: &'a Row, name: &str) -> &'a str {
+    row.metric.get(name).map_or("", String::as_str)
+}
+
+/// `b1.example` of `b1.example:9404`; an IPv6 address without its brackets.
+fn host_of(instance: &str) -> &str {
+    match instance.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => instance.rsplit_once(':').map_or(instance, |(host, _)| host),
+    }
+}
+
+/// Of a regular expression in quotes the text for itself.
+fn escaped(host: &str) -> String {
+    let one =
+        |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_string() } else { format!("\\\\{c}") };
+    host.chars().filter(|c| !matches!(c, '"' | '\\' | '\n')).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::sample::series;
+    use proptest::prelude::*;
+
+    fn server() -> Server {
+        let brokers = [("b0.example", 0), ("b1.example", 1)];
+        let brokers = brokers.map(|(host, id)| (host.to_owned(), Subject::Broker(id)));
+        Server::new("https://prometheus.example/", brokers.into())
+    }
+
+    fn row(name: &str, instance: &str, labels: &str, values: &str) -> String {
+        format!(
+            "{{\"metric\":{{\"__name__\":\"{name}\",\"instance\":\"{instance}\"{labels}}},\"values\":[{values}]}}"
+        )
+    }
+
+    fn answer(rows: &[String]) -> String {
+        format!(
+            "{{\"status\":\"success\",\"data\":{{\"resultType\":\"matrix\",\"result\":[{}]}}}}",
+            rows.join(",")
+        )
+    }
+
+    #[test]
+    fn each_scrape_is_told_once_with_its_instant() {
+        let bytes = ",\"name\":\"BytesInPerSec\",\"job\":\"kafka\"";
+        let count = "kafka_server_BrokerTopicMetrics_Count";
+        let text = answer(&[
+            row(count, "b0.example:7071", bytes, "[1700000000.5,\"10\"],[1700000015.5,\"25\"]"),
+            row(count, "b1.example:7071", bytes, "[1700000001,\"7\"]"),
+            row("process_cpu_seconds_total", "b0.example:7071", "", "[1700000000.5,\"3\"]"),
+            row("process_cpu_seconds_total", "b0.example:9100", "", "[1700000000.5,\"99\"]"),
+            row(count, "else.example:7071", bytes, "[1700000001,\"8\"]"),
+        ]);
+        let mut server = server();
+        let found = server.take(text.as_bytes()).expect("an answer");
+        let bytes = |value: f64| (series::BYTES_IN_TOTAL.to_owned(), value);
+        let cpu = (series::PROCESS_CPU_S_TOTAL.to_owned(), 3.0);
+        assert_eq!(
+            found,
+            [
+                (Subject::Broker(0), 1_700_000_000_500, vec![bytes(10.0), cpu]),
+                (Subject::Broker(0), 1_700_000_015_500, vec![bytes(25.0)]),
+                (Subject::Broker(1), 1_700_000_001_000, vec![bytes(7.0)]),
+            ]
+        );
+        assert_eq!(server.take(text.as_bytes()).expect("the same"), []);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_told() {
+        for (text, part) in [
+            ("<html>", "none of a Prometheus server's query API"),
+            ("{\"status\":\"error\",\"error\":\"parse error\"}", "refuses the query: parse error"),
+            (answer(&[]).as_str(), "none of Kafka's metrics"),
+            (answer(&[row("kafka_x", "else.example:1", "", "")]).as_str(), "none of Kafka's metrics"),
+        ] {
+            let told = server().take(text.as_bytes()).expect_err(text);
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_query_names_hosts_as_they_are() {
+        let server = server();
+        assert_eq!(server.url, "https://prometheus.example/api/v1/query");
+        assert!(server.query.contains("(b0\\\\.example|b1\\\\.example)"), "{}", server.query);
+        assert!(!escaped("a\"} or {b\\").contains(['"']), "no way out of the quotes");
+        assert_eq!((host_of("[::1]:7071"), host_of("h"), host_of("h:1")), ("::1", "h", "h"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic(value in "\\PC{0,10}", at in any::<f64>(), instance in "\\PC{0,10}") {
+            let text = serde_json::json!({"data": {"result": [
+                {"metric": {"__name__": "kafka_server_BrokerTopicMetrics_Count", "instance": instance, "name": value},
+                 "values": [[at, value]]}]}});
+            let _ = server().take(text.to_string().as_bytes());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Endpoints of every kind, on sockets of our own.
+
+use super::*;
+use kdyno_model::sample::series;
+use kdyno_model::secret::Secret;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const TOLD: &str = "kafka_server_BrokerTopicMetrics_Count{name=\"BytesInPerSec\"} 5\n";
+const GENEROUS: Duration = Duration::from_secs(60);
+
+/// A server for one connection; `answer` writes to it. Gives its port, and what was asked of it.
+fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (told, asked) = channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.set_read_timeout(Some(GENEROUS)).expect("a bound");
+        stream.set_write_timeout(Some(GENEROUS)).expect("a bound");
+        let mut request = Vec::new();
+        let mut byte = [0];
+        while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+            request.push(byte[0]);
+        }
+        // Nobody may ask what was asked.
+        let _ = told.send(String::from_utf8_lossy(&request).into_owned());
+        answer(&mut stream);
+    });
+    (port, asked)
+}
+
+/// Writes an answer; the client may be gone by then.
+fn says(status: &str, body: &str) -> impl FnOnce(&mut TcpStream) + Send + 'static {
+    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    move |stream| drop(stream.write_all(answer.as_bytes()))
+}
+
+fn source(port: u16, login: Option<Login<'_>>) -> Source {
+    let from = MetricsFrom::PerBroker(format!("http://{{host}}:{port}/metrics"));
+    let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
+    Source::of_target(&from, &brokers, &[], login).expect("a source").remove(0)
+}
+
+fn why(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
+    let (port, _) = server(answer);
+    let unread = source(port, None).read().expect_err("nothing of use");
+    assert_eq!(unread.subject, Subject::Broker(3));
+    assert!(unread.why.starts_with("metrics of broker 3 are not read: "), "{unread:?}");
+    unread.why
+}
+
+#[test]
+fn what_an_endpoint_tells_are_readings_of_its_broker() {
+    let (port, asked) = server(says("200 OK", TOLD));
+    let found = source(port, None).read().expect("readings");
+    let values = vec![(series::BYTES_IN_TOTAL.to_owned(), 5.0)];
+    assert_eq!(found, [Reading { subject: Subject::Broker(3), at_unix_ns: None, values }]);
+    let asked = asked.recv_timeout(GENEROUS).expect("a request");
+    assert!(
+        asked.starts_with("GET /metrics HTTP/1.1\r\n") && !asked.to_lowercase().contains("authorization"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn an_agent_of_our_own_is_asked_by_name_alone() {
+    let (port, asked) = server(says("200 OK", TOLD));
+    let endpoint = LocalEndpoint { subject: Subject::Broker(0), port, counts_controller: true };
+    assert_eq!(Source::local(&endpoint).expect("a source").read().expect("readings").len(), 1);
+    let asked = asked.recv_timeout(GENEROUS).expect("a request");
+    let line = asked.lines().next().unwrap_or_default();
+    assert_eq!(line.matches("name").count(), names::OF_AGENT.len(), "{line}");
+    assert!(line.contains("process_cpu_seconds_total"), "{line}");
+}
+
+#[test]
+fn logins_are_sent_and_never_told() {
+    let secret = Secret::new(b"hunter2".to_vec());
+    for (login, header) in [
+        (Login::Basic("kdyno", &secret), "Basic a2R5bm86aHVudGVyMg=="),
+        (Login::Bearer(&secret), "Bearer hunter2"),
+    ] {
+        let (port, asked) = server(says("403 Forbidden", ""));
+        let mut source = source(port, Some(login));
+        assert!(!format!("{source:?}").contains("hunter2"));
+        let unread = source.read().expect_err("refused");
+        assert!(unread.why.ends_with("it refuses the login (HTTP status 403)"), "{unread:?}");
+        let asked = asked.recv_timeout(GENEROUS).expect("a request");
+        assert!(asked.contains(header), "{asked}");
+    }
+    let token = Secret::new(b"a\nb".to_vec());
+    let from = MetricsFrom::PerBroker("http://{host}/".to_owned());
+    let brokers = [(Subject::Broker(0), "h".to_owned())];
+    let unread = Source::of_target(&from, &brokers, &[], Some(Login::Bearer(&token))).expect_err("no header");
+    assert!(unread.why.contains("characters that no header may have"), "{unread:?}");
+}
+
+#[test]
+fn each_endpoint_of_no_use_says_why() {
+    for (status, body, part) in [
+        ("401 Unauthorized", "", "it wants a login (HTTP status 401)"),
+        ("404 Not Found", "", "nothing at this path"),
+        ("302 Found\r\nLocation: http://127.0.0.1:1/", "", "refers elsewhere, which is not followed"),
+        ("503 Unavailable", "", "HTTP status 503"),
+        ("200 OK", "<html>sign in</html>\n", "line 1 of the answer is no line of Prometheus's text format"),
+        ("200 OK", "node_cpu_seconds_total 1\n", "none of Kafka's metrics"),
+        ("200 OK", "", "none of Kafka's metrics"),
+    ] {
+        let told = why(says(status, body));
+        assert!(told.contains(part), "{status} {body}: {told}");
+    }
+    let told = why(|stream| drop(stream.write_all(b"\x16\x03\x01 no HTTP\r\n\r\n")));
+    assert!(told.contains("it does not answer as HTTP does") || told.contains("cannot be reached"), "{told}");
+    let told = why(|stream| drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nkafka")));
+    assert!(told.contains("broke off"), "{told}");
+}
+
+#[test]
+fn one_that_is_gone_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let unread = source(port, None).read().expect_err("nobody");
+    assert!(unread.why.contains("it cannot be reached"), "{unread:?}");
+}
+
+#[test]
+fn one_without_end_is_left_in_time_and_takes_no_memory() {
+    // One line without end, and lines without end.
+    for (piece, part) in
+        [("a".repeat(1 << 16), "longer than 65536 bytes"), ("# a\n".repeat(1 << 14), "longer than 64 MiB")]
+    {
+        let told = why(move |stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+            // It ends when the client has gone.
+            while stream.write_all(piece.as_bytes()).is_ok() {}
+        });
+        // On a slow host the time is over first.
+        assert!(told.contains(part) || told.contains("broke off"), "{told}");
+    }
+}
+
+#[test]
+fn one_that_is_slow_is_left_when_its_time_is_over() {
+    let begun = Instant::now();
+    let told = why(|stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
+        // A byte now and then keeps no reading alive.
+        while stream.write_all(b"#").is_ok() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    assert!(told.contains("broke off") || told.contains("within 5 s"), "{told}");
+    assert!(begun.elapsed() >= http::ANSWER_TIME_MAX, "it was given its time");
+}
+
+#[test]
+fn brokers_at_one_host_are_not_mistaken_for_each_other() {
+    let brokers = [0, 1].map(|id| (Subject::Broker(id), "h".to_owned()));
+    for from in [MetricsFrom::PerBroker("http://{host}/".into()), MetricsFrom::Prometheus("http://p".into())]
+    {
+        let unread = Source::of_target(&from, &brokers, &[], None).expect_err("one host");
+        assert!(unread.why.contains("does not tell them apart"), "{unread:?}");
+    }
+}
+
+#[test]
+fn over_https_those_are_believed_that_are_trusted_and_no_others() {
+    use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+    let made = || rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let (own, other) = (made(), made());
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)
+        .expect("a key");
+    let config = std::sync::Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(2) {
+            let session = rustls::ServerConnection::new(config.clone()).expect("a session");
+            let mut stream = rustls::StreamOwned::new(session, stream.expect("a connection"));
+            let mut request = [0; 4096];
+            // Whoever does not trust it sends nothing.
+            if stream.read(&mut request).is_ok_and(|read| read > 0) {
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", TOLD.len());
+                let _ = stream.write_all([head.as_str(), TOLD].concat().as_bytes());
+                let _ = stream.flush();
+            }
+        }
+    });
+    let from = MetricsFrom::PerBroker(format!("https://{{host}}:{port}/metrics"));
+    let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
+    let read = |trusted: &[u8]| {
+        let sources = Source::of_target(&from, &brokers, &[trusted.to_vec()], None);
+        sources.expect("a source").remove(0).read()
+    };
+    let unread = read(other.cert.der()).expect_err("not trusted");
+    assert!(unread.why.contains("certificate"), "{unread:?}");
+    assert_eq!(read(own.cert.der()).expect("trusted").len(), 1);
+}
