@@ -184,14 +184,14 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
         show::print(&input, args.format)?;
     }
     if let Some(target) = &args.junit {
-        out::file(target, &kdyno_report::junit::document(&input))?;
+        out::file(target, kdyno_report::junit::document(&input))?;
     }
     if outcome.failure.is_none() {
         // After a failure the last line says where the evidence is.
         out::note(&format!("run     {}", outcome.path.display()));
     }
     if !input.trials.is_empty() {
-        match out::file(&page, &kdyno_report::html::page(&input)) {
+        match out::file(&page, kdyno_report::html::page(&input)) {
             Ok(()) => out::note(&format!("report  {}", page.display())),
             // The run's own outcome counts: its evidence is kept, and the page can be made from it later.
             Err(failure) => out::note(&format!("no report: {}", failure.message)),

@@ -20,12 +20,12 @@ pub(crate) fn data(content: impl AsRef<[u8]>) -> Result<(), Failure> {
 
 /// Writes a line of data.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    data(&format!("{text}\n"))
+    data(format!("{text}\n"))
 }
 
 /// Writes a JSON document to standard output, indented, with a line end.
 pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
-    data(&format!("{value:#}\n"))
+    data(format!("{value:#}\n"))
 }
 
 /// What every SQLite file begins with, run files among them.

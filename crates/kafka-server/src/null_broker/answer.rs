@@ -113,6 +113,27 @@ pub(super) fn answer(
             let request = m32_describe_configs::Request::decode(body, version)?;
             respond(out, head, &responses::describe_configs(request));
         }
+        Api::InitProducerId | Api::FindCoordinator | Api::AddPartitionsToTxn | Api::EndTxn => {
+            return coordinate(head, body, broker, out);
+        }
+        Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
+        Api::OffsetCommit
+        | Api::OffsetFetch
+        | Api::JoinGroup
+        | Api::Heartbeat
+        | Api::LeaveGroup
+        | Api::SyncGroup
+        | Api::ConsumerGroupHeartbeat => {
+            return Err(WireError::Invalid("a null broker keeps no groups"));
+        }
+    }
+    Ok(Answered::Now)
+}
+
+/// The same of requests of producers with an id, and of their transactions.
+fn coordinate(head: &RequestHead, body: &[u8], broker: &mut Broker, out: &mut Vec<u8>) -> Result<Answered> {
+    let version = head.version;
+    match head.api {
         Api::InitProducerId => {
             m22_init_producer_id::Request::decode(body, version)?;
             respond(out, head, &responses::init_producer_id(broker.next_producer_id));
@@ -131,16 +152,7 @@ pub(super) fn answer(
             m26_end_txn::Request::decode(body, version)?;
             respond(out, head, &m26_end_txn::Response::default());
         }
-        Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
-        Api::OffsetCommit
-        | Api::OffsetFetch
-        | Api::JoinGroup
-        | Api::Heartbeat
-        | Api::LeaveGroup
-        | Api::SyncGroup
-        | Api::ConsumerGroupHeartbeat => {
-            return Err(WireError::Invalid("a null broker keeps no groups"));
-        }
+        _ => return Err(WireError::Invalid("no request of a producer's coordinator")),
     }
     Ok(Answered::Now)
 }

@@ -62,7 +62,7 @@ pub(crate) fn stand(
             path.display()
         ));
     }
-    out::data(&format!("{}\n", running.bootstrap.join(",")))?;
+    out::data(format!("{}\n", running.bootstrap.join(",")))?;
     Ok(Exit::Done)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
     } else if running.is_empty() {
         out::note("no cluster is running");
     } else {
-        out::data(&running.iter().map(line).collect::<String>())?;
+        out::data(running.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Done)
 }
@@ -84,7 +84,7 @@ pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
 /// Prints what `kdyno run --target` needs to measure a running cluster.
 pub(crate) fn target(args: &ClusterTargetArgs) -> Outcome {
     let running = registry::find(&Environment::read()?.testbed, &args.name)?;
-    out::data(&target_text(&running))?;
+    out::data(target_text(&running))?;
     Ok(Exit::Done)
 }
 

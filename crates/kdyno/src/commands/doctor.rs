@@ -24,15 +24,15 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
     let advice = look(args)?;
     let measured = if args.measure { measure(&args.data)? } else { Vec::new() };
     if args.script {
-        out::data(&script(&advice))?;
+        out::data(script(&advice))?;
         return Ok(Exit::Done);
     }
     if args.json {
         let document = Document::new(&advice, &measured);
         out::json(&serde_json::to_value(document).map_err(Failure::tool)?)?;
     } else {
-        out::data(&measured_text(&measured))?;
-        out::data(&text(&advice))?;
+        out::data(measured_text(&measured))?;
+        out::data(text(&advice))?;
     }
     let is_grave = advice
         .iter()

@@ -23,7 +23,7 @@ pub(crate) fn runs(args: &RunsArgs) -> Outcome {
     } else if list.runs.is_empty() {
         out::note(&format!("no runs in {}", folder.display()));
     } else {
-        out::data(&table(&list.runs))?;
+        out::data(table(&list.runs))?;
     }
     Ok(Exit::Done)
 }

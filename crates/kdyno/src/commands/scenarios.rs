@@ -9,7 +9,7 @@ use crate::scenario_source::{self, BUNDLED};
 pub(crate) fn scenarios(args: &ScenariosArgs) -> Outcome {
     match &args.name {
         Some(name) => out::data(scenario_source::bundled(name)?.text)?,
-        None => out::data(&list())?,
+        None => out::data(list())?,
     }
     Ok(Exit::Done)
 }

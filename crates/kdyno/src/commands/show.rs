@@ -49,7 +49,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
         out::json(&kdyno_report::json::config(&evidence.input()))?;
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::config_text(&evidence.input(), &options))?;
+        out::data(kdyno_report::terminal::config_text(&evidence.input(), &options))?;
     }
     Ok(Exit::Done)
 }
@@ -58,7 +58,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
 fn plan(path: &Path) -> Outcome {
     let options = text_options(std::io::stdout().is_terminal());
     let header = RunFile::open(path)?.header()?;
-    out::data(&kdyno_report::terminal::settings_text(&header.plan, &options))?;
+    out::data(kdyno_report::terminal::settings_text(&header.plan, &options))?;
     Ok(Exit::Done)
 }
 
@@ -69,7 +69,7 @@ fn logs(path: &Path) -> Outcome {
         out::note("no log was kept: nothing went wrong in a process");
     }
     for (subject, text) in logs {
-        out::data(&format!("==> {subject} <==\n{}\n", text.trim_end()))?;
+        out::data(format!("==> {subject} <==\n{}\n", text.trim_end()))?;
     }
     Ok(Exit::Done)
 }

@@ -46,6 +46,9 @@ impl Sampler {
     }
 }
 
+/// A sampling that runs and since when, ns of CLOCK_MONOTONIC; or why it does not.
+type Begun = Result<(Sampling, u64), String>;
+
 /// The thread's side: waits for the beginning and for the end, instants of CLOCK_MONOTONIC in ns.
 pub(super) fn run(
     samplings: &[(Subject, Sampling)],
@@ -58,14 +61,14 @@ pub(super) fn run(
     let most_s = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
     let started = at_once(samplings, |sampling| sampling.start(most_s).map(|()| monotonic_ns()));
     is_told_to_end(end_ns, orders);
-    let begun: Vec<(Subject, Result<(Sampling, u64), String>)> = samplings
+    let begun: Vec<(Subject, Begun)> = samplings
         .iter()
         .zip(started)
         .map(|((subject, sampling), started)| {
             (subject.clone(), started.map(|started_ns| (sampling.clone(), started_ns)))
         })
         .collect();
-    let stop = |begun: &Result<(Sampling, u64), String>| -> Result<(Sampled, u64), String> {
+    let stop = |begun: &Begun| -> Result<(Sampled, u64), String> {
         let (sampling, started_ns) = begun.as_ref().map_err(Clone::clone)?;
         let sampled_ns = monotonic_ns().saturating_sub(*started_ns);
         Ok((sampling.stop()?, sampled_ns))

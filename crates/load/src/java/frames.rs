@@ -371,7 +371,10 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
         },
         13 => FromJava::CaughtUp { client: body.u32()? },
         14 => FromJava::Settings(settings::read(&mut body)?),
-        15 => transactions::read(&mut body)?,
+        15 => {
+            let (client, ended) = transactions::read(&mut body)?;
+            FromJava::Transaction { client, ended }
+        }
         _ => return Err(FrameError("a frame of an unknown kind")),
     };
     if body.0.is_empty() { Ok(found) } else { Err(FrameError("a frame that goes on behind its end")) }

@@ -99,8 +99,11 @@ fn series<'a>(name: &'a str, rest: &'a str) -> Result<Series<'a>, &'static str> 
     Ok(Series { name, labels, value: number(value).ok_or("its value is no number")? })
 }
 
+/// Names and values.
+type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
+
 /// Labels up to the closing brace, and what follows it.
-fn labels_of(mut rest: &str) -> Result<(Vec<(&str, Cow<'_, str>)>, &str), &'static str> {
+fn labels_of(mut rest: &str) -> Result<(Labels<'_>, &str), &'static str> {
     let mut labels = Vec::new();
     loop {
         rest = rest.trim_start();
@@ -157,7 +160,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(text: &str) -> Result<Vec<(String, Vec<(String, String)>, f64)>, String> {
+    /// Name, labels and value.
+    type Found = (String, Vec<(String, String)>, f64);
+
+    fn all(text: &str) -> Result<Vec<Found>, String> {
         let mut found = Vec::new();
         read(
             text.as_bytes(),

@@ -45,7 +45,7 @@ impl GcLog {
     pub(super) fn of(pid: u32) -> Option<Self> {
         let command_line = parse::read(&format!("/proc/{pid}/cmdline"))?;
         let mut log = Self::at(&command_line.split('\0').find_map(named)?)?;
-        log.told.heap_most_bytes = command_line.split('\0').filter_map(heap_most_bytes).last();
+        log.told.heap_most_bytes = command_line.split('\0').filter_map(heap_most_bytes).next_back();
         Some(log)
     }
 

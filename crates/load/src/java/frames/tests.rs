@@ -80,31 +80,37 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
             });
         }
         FromJava::CaughtUp { client } => super::frame(&mut out, 13, |out| out.extend(client.to_be_bytes())),
-        FromJava::Settings(settings) => super::frame(&mut out, 14, |out| {
-            out.extend((settings.len() as u32).to_be_bytes());
-            for setting in settings {
-                put_string(out, setting.name);
-                out.push(setting.origin as u8);
-                put_string(out, setting.value);
-                put_string(out, setting.default);
-            }
-        }),
+        FromJava::Settings(settings) => super::frame(&mut out, 14, |out| put_settings(out, settings)),
         FromJava::Transaction { client, ended } => super::frame(&mut out, 15, |out| {
-            let (kind, why) = match ended.how {
-                TransactionHow::Committed => (0, ""),
-                TransactionHow::Aborted => (1, ""),
-                TransactionHow::Failed(why) => (2, why),
-            };
             out.extend(client.to_be_bytes());
-            out.extend(ended.asked_ns.to_be_bytes());
-            out.extend(ended.ended_ns.to_be_bytes());
-            out.push(kind);
-            out.extend(ended.partitions.sure.to_be_bytes());
-            out.extend(ended.partitions.unsure.to_be_bytes());
-            put_string(out, why);
+            put_transaction(out, ended);
         }),
     }
     out
+}
+
+fn put_settings(out: &mut Vec<u8>, settings: &[Setting<'_>]) {
+    out.extend((settings.len() as u32).to_be_bytes());
+    for setting in settings {
+        put_string(out, setting.name);
+        out.push(setting.origin as u8);
+        put_string(out, setting.value);
+        put_string(out, setting.default);
+    }
+}
+
+fn put_transaction(out: &mut Vec<u8>, ended: &TransactionOver<'_>) {
+    let (kind, why) = match ended.how {
+        TransactionHow::Committed => (0, ""),
+        TransactionHow::Aborted => (1, ""),
+        TransactionHow::Failed(why) => (2, why),
+    };
+    out.extend(ended.asked_ns.to_be_bytes());
+    out.extend(ended.ended_ns.to_be_bytes());
+    out.push(kind);
+    out.extend(ended.partitions.sure.to_be_bytes());
+    out.extend(ended.partitions.unsure.to_be_bytes());
+    put_string(out, why);
 }
 
 /// Outcomes of a client's records, as the process writes them.

@@ -1,6 +1,6 @@
 //! What is said of transactions.
 
-use super::{Body, FrameError, FromJava};
+use crate::java::body::{Body, FrameError};
 use kdyno_kafka::producer::TransactionPartitions;
 use kdyno_model::plan::TransactionsPlan;
 
@@ -40,8 +40,8 @@ pub(super) fn put_pace(out: &mut Vec<u8>, pace: Option<TransactionPace>) {
     out.extend_from_slice(&seed.to_be_bytes());
 }
 
-/// Reads how a client's transaction ended.
-pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<FromJava<'a>, FrameError> {
+/// Reads which client's transaction ended, and how.
+pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<(u32, TransactionOver<'a>), FrameError> {
     let (client, asked_ns, ended_ns, kind) = (body.u32()?, body.u64()?, body.u64()?, body.u8()?);
     let partitions = TransactionPartitions { sure: body.u32()?, unsure: body.u32()? };
     let how = match (kind, body.string()?) {
@@ -50,5 +50,5 @@ pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<FromJava<'a>, FrameError> 
         (2, why) => TransactionHow::Failed(why),
         _ => return Err(FrameError("a transaction that ended in an unknown way")),
     };
-    Ok(FromJava::Transaction { client, ended: TransactionOver { asked_ns, ended_ns, how, partitions } })
+    Ok((client, TransactionOver { asked_ns, ended_ns, how, partitions }))
 }
