@@ -11,6 +11,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
+use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Counts, Grain, ProbeReading, Sample, StreamId, Timing};
 use kdyno_model::series::LiveFigures;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +60,7 @@ impl Live {
             achieved_per_s: written.achieved,
             acknowledged_per_s: written.acknowledged,
             fetched_per_s: consumers.then_some(written.fetched),
-            lag_records: lag_records(recent, second),
+            lag_records: lag_records(recent, second, |_| true),
             response_ns_p50: whole_ns(response.quantile(0.5)),
             response_ns_p99: whole_ns(response.quantile(0.99)),
             open_records: self.offered.saturating_sub(self.resolved),
@@ -92,10 +93,15 @@ impl Live {
     }
 }
 
-/// How far all consumers that wrote rows in a second were from the end of the log when it ended: of several rows of a stream one
-/// says so.
-fn lag_records(recent: &TrialEvidence, second: u32) -> Option<u64> {
+/// How far all consumers among these streams that wrote rows in a second were from the end of the log when it ended: of several
+/// rows of a stream one says so.
+pub(crate) fn lag_records(
+    recent: &TrialEvidence,
+    second: u32,
+    is_asked: impl Fn(&StreamInfo) -> bool,
+) -> Option<u64> {
     let consumers = recent.start.streams.iter().filter(|stream| stream.role == RoleKind::Consume);
+    let consumers = consumers.filter(|stream| is_asked(stream));
     let consumers: BTreeSet<StreamId> = consumers.map(|stream| stream.id).collect();
     let is_of = |row: &&Sample| row.written_second == second && consumers.contains(&row.id);
     let mut told: BTreeMap<StreamId, Option<u64>> = BTreeMap::new();

@@ -4,6 +4,7 @@
 
 use crate::cpu;
 use crate::histogram::Distribution;
+use crate::live::lag_records;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
@@ -25,8 +26,10 @@ pub struct LiveItems {
     items: BTreeMap<(String, String), Item>,
     /// Of a trial that runs: the first second that was not counted yet.
     next_second: BTreeMap<TrialId, u32>,
-    /// Newest readings of processes by the trial in words, and of the host.
+    /// Newest readings of processes by the trial in words.
     processes: BTreeMap<String, Vec<ProbeReading>>,
+    /// Newest readings of the host, which all trials share.
+    host: Vec<ProbeReading>,
 }
 
 /// One load item. A probe sends and fetches.
@@ -44,7 +47,10 @@ impl LiveItems {
     /// Takes what a trial has written. `recent` holds its rows of the last seconds, those of the seconds before
     /// `complete_until` all there.
     pub fn take(&mut self, case: &str, recent: &TrialEvidence, complete_until: u32) {
-        self.processes.insert(case.to_owned(), newest(&recent.probes));
+        let (host, processes) =
+            newest(&recent.probes).into_iter().partition(|reading| reading.subject == Subject::Host);
+        self.host = host;
+        self.processes.insert(case.to_owned(), processes);
         let next = self.next_second.entry(recent.start.trial.id).or_default();
         let from = std::mem::replace(next, complete_until.max(*next));
         if from >= complete_until {
@@ -52,7 +58,8 @@ impl LiveItems {
         }
         for stream in &recent.start.streams {
             let item = self.item(case, &stream.name, stream.role);
-            item.lag_records = None;
+            let newest = complete_until.saturating_sub(1);
+            item.lag_records = lag_records(recent, newest, |other| other.name == stream.name);
             item.response = Distribution::new();
         }
         let rows = recent.samples.iter().filter(|row| row.grain == Grain::Second);
@@ -79,10 +86,7 @@ impl LiveItems {
         for (case, readings) in &self.processes {
             values.extend(readings.iter().filter_map(|reading| of_process(case, reading)));
         }
-        // Each case has readings of the same host: the newest say most, and a counter must stand there once.
-        let host = |reading: &&ProbeReading| reading.subject == Subject::Host;
-        let newest = self.processes.values().max_by_key(|readings| readings.iter().map(|r| r.at_ns).max());
-        values.extend(newest.into_iter().flatten().filter(host).filter_map(of_host));
+        values.extend(self.host.iter().filter_map(of_host));
         values
     }
 
@@ -103,13 +107,7 @@ impl LiveItems {
 impl Item {
     fn add(&mut self, row: &Sample, is_newest: bool) {
         self.counted.add(&Counts { lag_records: None, ..row.counts.clone() });
-        if !is_newest {
-            return;
-        }
-        if let Some(lag) = row.counts.lag_records {
-            self.lag_records = Some(self.lag_records.unwrap_or(0).saturating_add(lag));
-        }
-        if let Some(bytes) = row.histograms.get(&Timing::Response) {
+        if let Some(bytes) = row.histograms.get(&Timing::Response).filter(|_| is_newest) {
             // What is damaged is told by the findings; here it is only not shown.
             let _ = self.response.add_histogram(bytes);
         }

@@ -33,10 +33,7 @@ pub fn measured_text(all: &[MeasuredDisk]) -> String {
     for disk in all {
         let mib_per_s = disk.write_bytes_per_s / BYTES_PER_MIB;
         let MeasuredDisk { folder, syncs, .. } = disk;
-        let _ = writeln!(
-            text,
-            "Measured of the disk under {folder}, in a few seconds and with nothing else in mind:"
-        );
+        let _ = writeln!(text, "Measured of the disk under {folder}, in a few seconds:");
         let _ = writeln!(
             text,
             "  written one after the other  {mib_per_s:.0} MiB/s ({:.0} MiB)",

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a run's table
     Show(ShowArgs),
-    /// Write a run as JSON, CSV, Markdown, JUnit or HdrHistogram log
+    /// Write a run as JSON, CSV, Markdown, JUnit or HdrHistogram log, or what --flame sampled
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
@@ -167,8 +167,8 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
-    /// Tell how the run stands over HTTP in OpenMetrics text, under /metrics; 0 is a free port, and without HOST it is
-    /// the loopback address
+    /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is
+    /// an IP address [default: do not listen; HOST: 127.0.0.1]
     #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
 }
@@ -211,8 +211,10 @@ pub(crate) struct QuickArgs {
     /// Acknowledgements to wait for: 0, 1 or all [default: all, or what --command-config says]
     #[arg(long, value_parser = ["0", "1", "all"])]
     pub(crate) acks: Option<String>,
-    /// Sample the stacks of brokers that `kdyno cluster up` or `kdyno up` started on this host, for flame graphs in the report
-    #[arg(long, value_name = "OF", value_parser = flame_kind())]
+    /// Sample the stacks of brokers that `kdyno cluster up` or `kdyno up` started on this host, for flame graphs in the report:
+    /// cpu (processor time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without
+    /// a graph [default: not sampled]
+    #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
@@ -306,7 +308,8 @@ pub(crate) enum ExportFormat {
 
 const EXPORT_FORMATS: &str = "\
 The columns of csv and series-csv, their units and series: docs/reference/csv.md
-The fields of json: docs/reference/run.schema.json, or `kdyno schema run`";
+The fields of json: docs/reference/run.schema.json, or `kdyno schema run`
+flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_FORMATS)]
@@ -319,10 +322,11 @@ pub(crate) struct ExportArgs {
     /// Number of the trial (hlog, flame, collapsed, jfr)
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) trial: u32,
-    /// Whose samples: `broker-N`, or `jvm-WORKER-STREAM` of a Java client [default: all brokers together]
+    /// Of which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers
+    /// together, of jfr the only recording]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) of: Option<String>,
-    /// Draw how the trial's flame graph differs from that of this one, by their shares
+    /// Draw how the flame graph of --trial (B) differs from that of this trial (A), by their shares (flame)
     #[arg(long, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) against: Option<u32>,
     /// File to write [default: standard output]

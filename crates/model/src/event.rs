@@ -110,7 +110,7 @@ pub enum EventKind {
     /// Those of a process were to be sampled and were not; the detail says why.
     StacksNotSampled,
     /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
-    ProbeFailed,
+    MetricsNotRead,
     /// A stream had more events than are kept.
     EventsDropped,
 }

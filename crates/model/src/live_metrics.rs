@@ -181,7 +181,7 @@ pub mod metrics {
         "kdyno_throttled",
         Some(Seconds),
         &["case", "item"],
-        "Time for which brokers held back answers, by their own words",
+        "Time for which brokers held back answers, as their responses say",
     );
     pub static REBALANCES: LiveMetric = LiveMetric::counter(
         "kdyno_rebalances",

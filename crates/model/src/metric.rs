@@ -94,7 +94,7 @@ const ALL: &[Metric] = &[
         "throttled_share",
         LOAD,
         Unit::Ratio,
-        "time for which brokers held back answers in the window, by their own words, divided by the time of the item's clients",
+        "time for which brokers held back answers in the window, as their responses say, divided by the time of the item's clients",
     ),
     metric(
         "compression_ratio",

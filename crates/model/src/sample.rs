@@ -143,7 +143,7 @@ pub struct Counts {
     /// seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_records: Option<u64>,
-    /// Time for which brokers held back answers, by their own words, ns.
+    /// Time for which brokers held back answers, as their responses say, ns.
     pub throttled_ns: u64,
     /// Records of the batches sent again, each time counted: a log may hold each of them once more.
     pub retried_records: u64,

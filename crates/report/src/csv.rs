@@ -109,12 +109,12 @@ const SERIES_AFTER: [Column; 6] = [
     ("series", "which figure and its unit, see below"),
     (
         "phase",
-        "`startup`, `warmup`, `measure` or `drain`; empty for processor time, which belongs to no record",
+        "`startup`, `warmup`, `measure` or `drain`; empty for processor time and imported series, which belong to no record",
     ),
     (
         "at_s",
         "seconds from the start of the load, T0: of a load item the whole second that begins there, of processor \
-         time the end of its stretch of about a second, negative before T0",
+         time the end of its stretch of about a second, negative before T0, of an imported series the instant of its reading",
     ),
     VALUE,
     AT_LEAST,

@@ -262,7 +262,9 @@ impl Asked<'_> {
             format!("; something waited for a disk for {} of the window", percent(share))
         });
         let Some((limit, brokers)) = self.declared("disk.limit") else {
-            let detail = format!("no limit is declared (`facts.disk.limit`) or measured{waited}");
+            let detail = format!(
+                "no limit is declared (`disk.limit` in `facts` of the target or `environment` of the scenario) or measured{waited}"
+            );
             return evidence(LimitKind::Disk, None, detail);
         };
         let Some(given) = given_bytes_per_s(self.trial, self.window) else {
@@ -278,7 +280,8 @@ impl Asked<'_> {
     /// consumers.
     fn network(&self) -> LimitEvidence {
         let Some((limit, brokers)) = self.declared("network.limit") else {
-            let detail = "no limit is declared (`facts.network.limit`) or measured";
+            let detail = "no limit is declared (`network.limit` in `facts` of the target or `environment` of the scenario) or \
+                          measured";
             return not_judged(LimitKind::Network, detail);
         };
         let per_s = |bytes: u64| bytes as f64 / self.window.seconds();

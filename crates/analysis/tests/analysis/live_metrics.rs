@@ -106,10 +106,46 @@ fn processes_and_the_host_are_told_as_read_last() {
         read(&mut trial, Subject::Broker(0), series::OPEN_FILES, at_s, 7.0);
     }
     items.take("a=1", &trial, 1);
+    // The next case's trial has just begun: its readings count from a T0 of its own.
+    trial.probes.retain(|reading| reading.at_ns == 1_000_000_000 || reading.subject != Subject::Host);
+    for reading in &mut trial.probes {
+        reading.value += if reading.subject == Subject::Host { 3.0 } else { 0.0 };
+    }
     items.take("a=2", &trial, 1);
     let cpu = values(&items, &metrics::PROCESS_CPU);
     assert_eq!(cpu[0], (["a=1", "broker-0", "user"].map(str::to_owned).to_vec(), 4.0));
     assert_eq!(cpu.len(), 2, "{cpu:?}");
-    assert_eq!(values(&items, &metrics::HOST_CPU), [(vec!["steal".to_owned()], 2.0)]);
-    assert_eq!(values(&items, &metrics::HOST_DISK), [(vec!["write".to_owned()], 4e6)]);
+    assert_eq!(values(&items, &metrics::HOST_CPU), [(vec!["steal".to_owned()], 4.5)]);
+    assert_eq!(values(&items, &metrics::HOST_DISK), [(vec!["write".to_owned()], 3e6 + 3.0)]);
+}
+
+#[test]
+fn lag_is_told_where_all_consumers_of_the_item_told_theirs() {
+    let mut trial = Trial::clean();
+    trial.samples.clear();
+    let consumers: Vec<_> =
+        trial.start.streams.iter().filter(|stream| stream.role == RoleKind::Consume).collect();
+    let first = (*consumers.first().expect("a consumer")).clone();
+    let mut second = first.clone();
+    second.id.worker += 1;
+    trial.start.streams = vec![first.clone(), second.clone()];
+    let row = |id, written, lag_records| Sample {
+        id,
+        sequence: u64::from(written),
+        grain: Grain::Second,
+        phase: Phase::Measure,
+        t0_second: written,
+        written_second: written,
+        counts: Counts { fetched: 1, lag_records, ..Counts::default() },
+        histograms: [].into(),
+        sums_ns: [].into(),
+    };
+    trial.samples.extend([row(first.id, 0, Some(5)), row(second.id, 0, Some(7))]);
+    trial.samples.extend([row(first.id, 1, Some(5)), row(second.id, 1, None)]);
+    let mut items = LiveItems::default();
+    items.take("", &trial.0, 1);
+    assert_eq!(one(&items, &metrics::LAG_RECORDS), 12.0);
+    items.take("", &trial.0, 2);
+    assert_eq!(values(&items, &metrics::LAG_RECORDS), []);
+    assert_eq!(one(&items, &metrics::RECORDS_HANDED_OVER), 4.0);
 }

@@ -37,8 +37,8 @@ pub(crate) struct DoctorArgs {
     /// A folder of this host in which brokers keep their logs: its disk is looked at; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Vec<PathBuf>,
-    /// Measure, for some seconds, how fast the disk under each --data (else under the current folder) takes writes of up to 1 GiB
-    /// and small writes that are waited for; what is written is gone afterwards
+    /// Measure how fast the disk under each --data (else under the current folder) takes writes: for 10 s, 1 GiB or an eighth
+    /// of what is free at most, then writes of 4 KiB that are waited for, for 5 s at most; the file is removed
     #[arg(long, conflicts_with = "script")]
     pub(crate) measure: bool,
     /// Print everything as JSON (fields: `kdyno schema doctor`)

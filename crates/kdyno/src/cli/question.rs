@@ -30,9 +30,10 @@ pub(crate) struct ChoiceArgs {
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) sustain: Option<u64>,
-    /// Sample the stacks of local brokers and of Java clients in the measured window: for flame graphs in the report, or
-    /// `jfr` for a Flight Recorder file (`kdyno export`)
-    #[arg(long, value_name = "OF", value_parser = flame_kind())]
+    /// Sample the stacks of local brokers and of Java clients in the measured window, for flame graphs in the report: cpu
+    /// (processor time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without a
+    /// graph (`kdyno export`) [default: what the scenario says, else not sampled]
+    #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
     /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
     /// took counts

@@ -11,6 +11,9 @@ use std::path::Path;
 
 /// Writes the run in the format asked for.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
+    if args.against.is_some() && args.format != ExportFormat::Flame {
+        return Err(Failure::usage("`--against` is for `--format flame`"));
+    }
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let bytes = match args.format {
         ExportFormat::Hlog => response_log(&path, args.trial)?.into_bytes(),

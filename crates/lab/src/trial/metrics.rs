@@ -45,6 +45,6 @@ impl Execution<'_> {
             return Ok(());
         }
         progress(Progress::Warning(unread.why.clone()));
-        self.event(at_ns, EventKind::ProbeFailed, &unread.subject, &unread.why)
+        self.event(at_ns, EventKind::MetricsNotRead, &unread.subject, &unread.why)
     }
 }

@@ -45,7 +45,7 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     }
     if let Some(kind) = plan.flame {
         let text = format!(
-            "Stacks are sampled in each measured window (flame: {kind}), which costs the brokers some processor time."
+            "Stacks are sampled in each measured window (flame: {kind}), which costs the processes that are sampled some processor time."
         );
         out.line(0, &text);
     }
@@ -53,7 +53,7 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out
 }
 
-/// Systems, topics, load and settings of all cases as they were in force: what `--dry-run` tells of them.
+/// Systems, topics, load and settings of all cases as they are planned: what `--dry-run` tells of them.
 #[must_use]
 pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };

@@ -31,7 +31,7 @@ fn one_combined_broker() -> Result<(), Failed> {
     let cluster = scene.start(&with_odd_settings(one_broker()))?;
     tells_unknown_settings(&cluster)?;
     let facts = cluster.facts();
-    ensure(facts["kafka"] == NEWEST && facts["jmx"] == "off", format!("{facts:?}"))?;
+    ensure(facts["kafka"] == NEWEST && facts["jmx"] == "agent", format!("{facts:?}"))?;
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
     let info = admin.cluster()?;
     ensure(info.cluster_id.as_deref() == Some(facts["cluster_id"].as_str()), format!("{info:?}"))?;

@@ -30,7 +30,7 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
-    assert!(!event_kinds(&document).contains(&"probe-failed".to_owned()), "{}", document["events"]);
+    assert!(!event_kinds(&document).contains(&"metrics-not-read".to_owned()), "{}", document["events"]);
     let evidence = evidences(&place).remove(0);
     let measure = evidence.span(Phase::Measure).expect("a measure phase");
     let (start, end) = (measure.start_ns / 1_000_000_000, measure.end_ns / 1_000_000_000);
