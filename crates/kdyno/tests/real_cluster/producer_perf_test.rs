@@ -190,19 +190,15 @@ fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
     }
 }
 
-/// Where records fail, all of them or some, both tools end with 0 and say what was sent; kdyno's says on standard error what failed.
+/// Where all records fail, both tools end with 0 and say that none was sent; kdyno's says on standard error that they failed.
 fn assert_failures_end_with_zero(both: &Both<'_>) {
-    let topics = |name: &str, setting: &str| {
-        for whose in ["kafka", "kdyno"] {
-            let topic = format!("{name}-{whose}");
-            let create = ["--create", "--topic", &topic, "--partitions", "1", "--config", setting];
-            let args = [&["--bootstrap-server", both.address.as_str()], &create[..]].concat();
-            ended(&kafka_tool(both.place, "org.apache.kafka.tools.TopicCommand", &args), 0);
-        }
-    };
-    let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
     // No record is as small as its topic takes them.
-    topics("nowhere", "max.message.bytes=50");
+    for topic in ["nowhere-kafka", "nowhere-kdyno"] {
+        let create = ["--create", "--topic", topic, "--partitions", "1", "--config", "max.message.bytes=50"];
+        let args = [&["--bootstrap-server", both.address.as_str()], &create[..]].concat();
+        ended(&kafka_tool(both.place, "org.apache.kafka.tools.TopicCommand", &args), 0);
+    }
+    let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
     let load = ["--num-records", "50", "--record-size", "100", "--throughput", "-1"];
     let said = both.run("nowhere", &load);
     said.iter().for_each(|said| ended(said, 0));
@@ -211,22 +207,6 @@ fn assert_failures_end_with_zero(both: &Both<'_>) {
     assert!(total(&theirs).starts_with(nothing), "{theirs:?}");
     assert_eq!(ours.stdout, theirs.stdout, "{ours:?}");
     assert!(ours.stderr.contains("50 records failed, 0 unresolved"), "{ours:?}");
-
-    // Of two payloads one is larger than its topic takes.
-    topics("small", "max.message.bytes=1000");
-    let payloads = both.place.file("two.txt", &format!("small|{}", "x".repeat(5_000)));
-    let file = ["--payload-file", payloads.to_str().expect("plain path"), "--payload-delimiter", "\\|"];
-    let load = ["batch.size=1", "--num-records", "400", "--throughput", "400"];
-    let said = both.run_with("small", &[&load[..], &file].concat(), &["--driver", "java"]);
-    said.iter().for_each(|said| ended(said, 0));
-    let [theirs, ours] = said;
-    assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{ours:?}\n{theirs:?}");
-    let sent = |said: &Said| {
-        total(said).split(' ').next().and_then(|sent| sent.parse::<u32>().ok()).expect("records")
-    };
-    assert!((100..300).contains(&sent(&theirs)) && (100..300).contains(&sent(&ours)), "{ours:?}\n{theirs:?}");
-    let failed = format!("{} records failed, 0 unresolved", 400 - sent(&ours));
-    assert!(ours.stderr.contains(&failed), "{failed}: {ours:?}");
 }
 
 /// Kafka's own client carries 1,000 records in transactions, and its lines are those of the tool.
