@@ -5,6 +5,8 @@ use crate::common::{Place, RUN_DEADLINE};
 use crate::fixture::{ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_model::sample::series;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -76,6 +78,7 @@ fn write_token(path: &Path) {
     let token = [r#"{"alg":"none"}"#, claims.as_str()].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
     let newer = path.with_extension("newer");
     std::fs::write(&newer, format!("{token}.")).expect("a file");
+    std::fs::set_permissions(&newer, Permissions::from_mode(0o600)).expect("its owner's alone");
     std::fs::rename(newer, path).expect("in its place");
 }
 

@@ -102,12 +102,11 @@ fn a_thousand_producers_and_five_hundred_consumers_lose_nothing() {
     assert!(written.offered > 100_000, "{written:?}");
     assert!(written.failed.is_empty() && written.unresolved == 0, "{written:?}");
     assert_eq!((written.acknowledged, read.fetched), (written.offered, written.offered));
+    // Readers are not asked for: a writer keeps to a partition for 16 KiB, more than it sends, so an eighth of them stays empty.
+    let each = &totals(evidence, "writers").clients;
+    assert!(each.iter().all(|client| client.records > 0), "each writer had its share");
     for (item, clients) in [("writers", 1000), ("readers", 500)] {
         assert_eq!(totals(evidence, item).clients.len(), clients);
-        assert!(
-            totals(evidence, item).clients.iter().all(|client| client.records > 0),
-            "{item}: each had its share"
-        );
         assert!(figure(&document, &format!("{item}.connect.max")) > 0.0);
     }
     place.expect_no_processes();
