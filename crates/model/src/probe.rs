@@ -110,7 +110,7 @@ pub mod series {
     pub const CONTEXT_SWITCHES_VOLUNTARY_TOTAL: &str = "context_switches_voluntary_total";
     /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): processor time of the thread that reads the probes.
     pub const PROBES_CPU_S_TOTAL: &str = "probes_cpu_s_total";
-    /// JVMs of brokers and controllers, from their logs: pauses for garbage collection since T0.
+    /// JVMs of brokers and controllers, from their logs: pauses for garbage collection since they are watched.
     pub const GC_PAUSES_TOTAL: &str = "gc_pauses_total";
     /// The same: time that these took.
     pub const GC_PAUSE_S_TOTAL: &str = "gc_pause_s_total";

@@ -7,6 +7,7 @@ import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -28,6 +29,7 @@ public final class ShownThreads {
     private static void show(Path file) {
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
         Set<String> shown = new TreeSet<>();
+        Path newer = file.resolveSibling(file.getFileName() + ".newer");
         try {
             while (true) {
                 for (ThreadInfo info : bean.getThreadInfo(bean.getAllThreadIds())) {
@@ -36,7 +38,9 @@ public final class ShownThreads {
                         shown.add((Threads.isOfClients(name) ? "+" : "-") + name);
                     }
                 }
-                Files.write(file, shown);
+                // The process may end at any instant, and must not leave half a file.
+                Files.write(newer, shown);
+                Files.move(newer, file, StandardCopyOption.ATOMIC_MOVE);
                 Thread.sleep(50);
             }
         } catch (IOException error) {
