@@ -22,8 +22,15 @@ const COVERED_SHARE_MIN: f64 = 0.5;
 const LATE_NS_MAX: i64 = NS_PER_S.cast_signed();
 
 /// Idle share of request handlers above which it is that of two pools: those of a broker and of the controller in its process,
-/// which releases before 4.2 add up. A share of one pool may lie a little above 1, since idle time is counted when it ends.
+/// which releases before 4.2 add up. Two pools of which that of the broker is busy lie below it too, so any two readings of the
+/// trial that lie above it say that there are two.
 const ONE_POOL_MAX: f64 = 1.2;
+
+/// A share of one pool may lie a little above 1, since idle time is counted when it ends; above this it may be that of two.
+const ONE_POOL_LIKELY_MAX: f64 = 1.02;
+
+/// Least distance of two readings whose growth is a share of time, ns: over less, what was counted late weighs too much.
+const SHARE_NS_MIN: i64 = 5 * NS_PER_S.cast_signed();
 
 /// Series of brokers' own metrics, whole names and beginnings.
 const SERIES: [&str; 13] = [
@@ -126,12 +133,24 @@ impl<'a> Inside<'a> {
     fn handlers_idle(&self, broker: &Subject) -> Option<f64> {
         let share = |series: &str| Some(self.grown(broker, series)? / self.window?.seconds());
         let idle = match share(series::REQUEST_HANDLER_IDLE_S_TOTAL) {
-            Some(share) if share > ONE_POOL_MAX => share - 1.0,
+            Some(share) if self.has_two_pools(broker) => share - 1.0,
+            Some(share) if share > ONE_POOL_LIKELY_MAX => return None,
             Some(share) => share,
             // Those of the controller work for changes of metadata alone: they were idle.
             None => share(series::REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH)? - 1.0,
         };
         Some(idle.clamp(0.0, 1.0))
+    }
+
+    /// Whether its handlers' idle time grew faster at some time in the trial than that of one pool can.
+    fn has_two_pools(&self, broker: &Subject) -> bool {
+        let course = self.readings.get(broker).and_then(|of| of.get(series::REQUEST_HANDLER_IDLE_S_TOTAL));
+        let readings: Vec<(&i64, &f64)> = course.into_iter().flatten().collect();
+        readings.windows(2).any(|two| {
+            let [(from_ns, before), (to_ns, now)] = two else { return false };
+            let span_ns = **to_ns - **from_ns;
+            span_ns >= SHARE_NS_MIN && (**now - **before) * NS_PER_S as f64 > ONE_POOL_MAX * span_ns as f64
+        })
     }
 
     /// The same of the network processors of its busiest listener; where totals are not told, of all of them.

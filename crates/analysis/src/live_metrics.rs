@@ -16,6 +16,15 @@ use std::collections::BTreeMap;
 
 const NS_PER_S: f64 = 1e9;
 
+/// What is 0 of a Java client and says nothing.
+const UNSEEN_OF_JAVA: [&LiveMetric; 5] = [
+    &metrics::REQUESTS,
+    &metrics::BATCHES,
+    &metrics::BATCH_RETRIES,
+    &metrics::THROTTLED,
+    &metrics::FETCHED_BYTES,
+];
+
 /// Response times are told at these quantiles, 1 being the largest.
 const QUANTILES: [(f64, &str); 3] = [(0.5, "0.5"), (0.99, "0.99"), (1.0, "1")];
 
@@ -37,6 +46,8 @@ pub struct LiveItems {
 struct Item {
     produces: bool,
     consumes: bool,
+    /// Kafka's Java client carries it: of its requests and batches nothing is seen.
+    is_java: bool,
     counted: Counts,
     /// Of the newest whole second.
     lag_records: Option<u64>,
@@ -58,6 +69,8 @@ impl LiveItems {
         }
         for stream in &recent.start.streams {
             let item = self.item(case, &stream.name, stream.role);
+            let planned = recent.start.trial.effective.load.get(&stream.name);
+            item.is_java = planned.is_some_and(|planned| !planned.driver.is_native());
             let newest = complete_until.saturating_sub(1);
             item.lag_records = lag_records(recent, newest, |other| other.name == stream.name);
             item.response = Distribution::new();
@@ -94,6 +107,7 @@ impl LiveItems {
         let item = self.items.entry((case.to_owned(), name.to_owned())).or_insert_with(|| Item {
             produces: false,
             consumes: false,
+            is_java: false,
             counted: Counts::default(),
             lag_records: None,
             response: Distribution::new(),
@@ -115,7 +129,11 @@ impl Item {
 
     fn values(&self, case: &str, name: &str, values: &mut Vec<LiveValue>) {
         let labels = || vec![case.to_owned(), name.to_owned()];
+        let is_java = self.is_java;
         let mut tell = |metric: &'static LiveMetric, value: f64| {
+            if is_java && UNSEEN_OF_JAVA.contains(&metric) {
+                return;
+            }
             values.push(LiveValue { metric, labels: labels(), value });
         };
         let counts = &self.counted;

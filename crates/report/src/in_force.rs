@@ -172,6 +172,14 @@ pub(crate) fn differences(groups: &[InForce<'_>], index: usize) -> Option<(Vec<S
         let shown = |of: &InForce<'_>| of.kafka.clone().unwrap_or_else(|| "-".to_owned());
         lines.push(format!("Kafka ({} → {})", shown(first), shown(this)));
     }
+    if first.javas != this.javas {
+        lines.push("Java, as told above".to_owned());
+    }
+    let is_told =
+        |subject: &&Subject| first.settings.contains_key(*subject) != this.settings.contains_key(*subject);
+    let subjects: std::collections::BTreeSet<&Subject> =
+        first.settings.keys().chain(this.settings.keys()).filter(is_told).collect();
+    lines.extend(subjects.into_iter().map(|subject| format!("{}, told of one of both", whose(subject))));
     // What is set first, then what differs by its default.
     let mut defaults = Vec::new();
     for (subject, settings) in this.settings {
@@ -179,7 +187,18 @@ pub(crate) fn differences(groups: &[InForce<'_>], index: usize) -> Option<(Vec<S
         let names: std::collections::BTreeSet<&String> = settings.keys().chain(others.keys()).collect();
         for name in names {
             let (a, b) = (others.get(name), settings.get(name));
-            if a.map(|one| &one.value) == b.map(|one| &one.value) {
+            if a.map(|one| (&one.value, one.origin)) == b.map(|one| (&one.value, one.origin)) {
+                continue;
+            }
+            if let (Some(a), Some(b)) = (a, b)
+                && a.value == b.value
+            {
+                lines.push(format!(
+                    "where {name} of {} is set ({} → {})",
+                    whose(subject),
+                    origin(a.origin),
+                    origin(b.origin)
+                ));
                 continue;
             }
             let shown =

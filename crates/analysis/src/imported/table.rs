@@ -90,7 +90,15 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Vec<Column>, TableError> {
         let at_ns = instant(record.get(time).unwrap_or_default(), line, how)?;
         for (place, factor, column) in &mut columns {
             let cell = record.get(*place).unwrap_or_default();
-            column.points.extend(number(cell, line, &column.name)?.map(|value| (at_ns, value * *factor)));
+            let Some(value) = number(cell, line, &column.name)?.map(|value| value * *factor) else {
+                continue;
+            };
+            if !value.is_finite() {
+                let message =
+                    format!("line {line}, column {}: {} is too large", shown(&column.name), shown(cell));
+                return Err(wrong(message));
+            }
+            column.points.push((at_ns, value));
         }
     }
     if rows == 0 {
@@ -140,6 +148,12 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
         if name.is_empty() || name.chars().count() > CHARACTERS_MAX || name.chars().any(char::is_control) {
             let message = format!("a column is called {}", shown(name));
             return Err(hinted(message, "name those that are to be taken, each with --column"));
+        }
+        if found.iter().any(|(.., column): &(usize, f64, Column)| column.name == name) {
+            return Err(hinted(
+                format!("column {} is asked for twice", shown(name)),
+                "name each column once",
+            ));
         }
         let word = how.units.get(name).unwrap_or(&how.unit);
         let (unit, factor) = imported::unit(word).ok_or_else(|| {
@@ -273,6 +287,12 @@ mod tests {
         how.unit = "parsecs".to_owned();
         let error = read(b"time,CPU\n0,1\n", &how).expect_err("refused");
         assert!(error.message.contains("`parsecs` is not a unit"), "{error}");
+        (how.unit, how.columns) = ("GB".to_owned(), vec!["CPU".to_owned(), "CPU".to_owned()]);
+        let error = read(b"time,CPU\n0,1\n", &how).expect_err("refused");
+        assert!(error.message.contains("`CPU` is asked for twice"), "{error}");
+        how.columns.pop();
+        let error = read(b"time,CPU\n0,1e308\n", &how).expect_err("refused");
+        assert!(error.message.contains("line 2, column `CPU`: `1e308` is too large"), "{error}");
     }
 
     #[test]

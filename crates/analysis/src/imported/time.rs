@@ -21,6 +21,9 @@ pub(super) enum NoInstant {
     NotOne,
 }
 
+/// `2026-03-07`.
+const DATE_CHARACTERS: usize = 10;
+
 /// ns since 1970 of an ISO 8601 time with an offset (`2026-03-07T09:05:04Z`), of one without in `zone`, or of a number of
 /// seconds or milliseconds since 1970. A blank may stand for the `T`, and slashes for the dashes of a date.
 pub(super) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInstant> {
@@ -33,7 +36,9 @@ pub(super) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInst
             Err(NoInstant::NoTime)
         };
     }
-    let text = text.replace('/', "-");
+    // Of the date alone: the name of a zone, which may follow, has slashes of its own.
+    let text =
+        text.replacen('/', "-", if text.find('/').is_some_and(|at| at < DATE_CHARACTERS) { 2 } else { 0 });
     let timestamp = match text.parse::<Timestamp>() {
         Ok(timestamp) => timestamp,
         Err(_) => {
@@ -58,6 +63,7 @@ mod tests {
         for text in [
             "2026-03-07T09:05:04Z",
             "2026-03-07T10:05:04+01:00",
+            "2026-03-07T04:05:04-05:00[America/New_York]",
             "2026-03-07 09:05:04+00:00",
             "1772874304",
             "1772874304000",

@@ -128,6 +128,17 @@ fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
 }
 
 #[test]
+fn busy_handlers_beside_an_idle_pool_are_not_told_as_idle() {
+    let in_window = |at_ms: i64| (at_ms, 1000.0 + 1.1 * at_ms as f64 / 1e3);
+    let mut trial = Trial::clean();
+    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [0, 2_005, 10_000, 12_005].map(in_window));
+    assert_eq!(value(&trial, "broker-0.request_handler_idle"), None, "one pool or two: nobody knows");
+    // Before the load both were idle.
+    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [(-10_000, 1000.0 - 19.5)]);
+    close(&trial, "broker-0.request_handler_idle", 0.1);
+}
+
+#[test]
 fn states_are_the_worst_that_was_seen_in_the_window() {
     let mut trial = Trial::clean();
     told(&mut trial, 0, series::UNDER_REPLICATED_PARTITIONS, [(1_000, 9.0), (2_005, 0.0), (12_005, 2.0)]);

@@ -1,6 +1,7 @@
 //! What a run that goes on tells a monitoring system.
 
 use crate::fixture::{Trial, WRITERS, histogram};
+use crate::java::java;
 use kdyno_analysis::live_metrics::LiveItems;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -148,4 +149,21 @@ fn lag_is_told_where_all_consumers_of_the_item_told_theirs() {
     items.take("", &trial.0, 2);
     assert_eq!(values(&items, &metrics::LAG_RECORDS), []);
     assert_eq!(one(&items, &metrics::RECORDS_HANDED_OVER), 4.0);
+}
+
+#[test]
+fn what_is_not_seen_of_a_java_client_is_not_told_as_0() {
+    let mut trial = silent();
+    add(&mut trial, 0, 100, 5);
+    for (is_java, told) in [(false, 1), (true, 0)] {
+        if is_java {
+            trial.start.trial.effective.load.get_mut("writers").expect("the item").driver = java();
+        }
+        let mut items = LiveItems::default();
+        items.take("", &trial, 1);
+        for metric in [&metrics::THROTTLED, &metrics::REQUESTS, &metrics::BATCHES, &metrics::BATCH_RETRIES] {
+            assert_eq!(values(&items, metric).len(), told, "{}", metric.name);
+        }
+        assert_eq!(one(&items, &metrics::RECORDS_ACKNOWLEDGED), 100.0);
+    }
 }

@@ -127,14 +127,14 @@ fn judged(
         }
         [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
             let is_set = sides.iter().flatten().any(|setting| setting.is_set());
-            match on.versions() {
+            match on.runs_another_version() {
                 // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
-                [Some(a), Some(b)] if a != b && is_set => unasked(Severity::Warning),
+                Some(true) if is_set => unasked(Severity::Warning),
                 // Another version has other defaults.
-                [Some(a), Some(b)] if a != b => (with_another(sides), None),
-                [Some(_), Some(_)] => unasked(Severity::Invalid),
+                Some(true) => (with_another(sides), None),
+                Some(false) => unasked(Severity::Invalid),
                 // Nobody said whether the same runs on both, so it is told and voids nothing.
-                _ => unasked(Severity::Warning),
+                None => unasked(Severity::Warning),
             }
         }
         _ => unasked(Severity::Invalid),

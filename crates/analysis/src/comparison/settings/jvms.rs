@@ -16,6 +16,9 @@ const JAVA: &str = "Java version";
 /// How options of its machine are called.
 const FLAGS: &str = "JVM options";
 
+/// How the agent is called that tells brokers' own metrics, which costs them a little; `agent` or `off`.
+const AGENT: &str = "JMX agent";
+
 /// What differs between the brokers' Java of both sides, and how bad that is where nobody asked for it.
 pub(super) fn differences(
     scope: Scope,
@@ -41,9 +44,10 @@ pub(super) fn differences(
 
 fn told(start: &TrialStart) -> Settings {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
+    let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
     let mut brokers = start.command_lines.iter().filter(|(of, _)| matches!(of, Subject::Broker(_)));
     let flags = brokers.next().map(|(_, line)| (FLAGS.to_owned(), jvm_flags(line).join(" ")));
-    java.into_iter().chain(flags).collect()
+    java.into_iter().chain(agent).chain(flags).collect()
 }
 
 fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
@@ -53,6 +57,11 @@ fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
         {
             WhyDiffers::Asked
         }
+        [SystemPlan::Local(a), SystemPlan::Local(b)] if setting == AGENT => match a.metrics == b.metrics {
+            // It could be had for one side alone.
+            true => WhyDiffers::NotAsked,
+            false => WhyDiffers::Asked,
+        },
         _ if on.are_other() => WhyDiffers::ComesWith,
         _ => WhyDiffers::NotAsked,
     }
