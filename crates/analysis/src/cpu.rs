@@ -38,11 +38,6 @@ pub(crate) fn subjects(probes: &[ProbeReading], is_one: impl Fn(&Subject) -> boo
     found.into_iter().cloned().collect()
 }
 
-/// Whether it is a single broker.
-pub(crate) fn is_broker(subject: &Subject) -> bool {
-    matches!(subject, Subject::Broker(_))
-}
-
 /// Whether it is a worker.
 pub(crate) fn is_worker(subject: &Subject) -> bool {
     matches!(subject, Subject::Worker(_))
@@ -383,7 +378,7 @@ mod tests {
         use Subject::{Broker, Brokers, Controller, Host};
         let probes = [Broker(10), Broker(2), Brokers, Controller(1), Broker(2), Host]
             .map(|subject| reading(0, subject, series::MEMORY_RSS_BYTES, 1.0));
-        assert_eq!(subjects(&probes, is_broker), [Broker(2), Broker(10)]);
+        assert_eq!(subjects(&probes, Subject::is_broker), [Broker(2), Broker(10)]);
         assert_eq!(subjects(&probes, is_own_process), [Broker(2), Broker(10), Controller(1)]);
     }
 

@@ -74,7 +74,7 @@ impl<'a> Inside<'a> {
                 || SERIES_OF.iter().any(|begin| name.starts_with(begin))
         };
         for reading in trial.probes() {
-            if cpu::is_broker(&reading.subject) && reading.value.is_finite() && is_one(&reading.series) {
+            if reading.subject.is_broker() && reading.value.is_finite() && is_one(&reading.series) {
                 let of_subject = readings.entry(&reading.subject).or_default();
                 of_subject.entry(&reading.series).or_default().insert(reading.at_ns, reading.value);
             }

@@ -65,7 +65,7 @@ impl Live {
             response_ns_p99: whole_ns(response.quantile(0.99)),
             open_records: self.offered.saturating_sub(self.resolved),
             failed: self.failed,
-            brokers_cpu_percent: cpu_percent(&recent.probes, cpu::is_broker),
+            brokers_cpu_percent: cpu_percent(&recent.probes, Subject::is_broker),
             workers_cpu_percent: cpu_percent(&recent.probes, cpu::is_worker),
             java_cpu_percent: cpu_percent(&recent.probes, cpu::is_java_client),
         }

@@ -315,8 +315,7 @@ pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     };
     // One that is elsewhere may tell of itself; what it used was not of this host.
     let is_probed = |reading: &&ProbeReading| reading.series == series::CPU_USER_S_TOTAL;
-    for reading in evidence.probes.iter().filter(is_probed).filter(|reading| cpu::is_broker(&reading.subject))
-    {
+    for reading in evidence.probes.iter().filter(is_probed).filter(|reading| reading.subject.is_broker()) {
         if !brokers.contains(&reading.subject) {
             brokers.push(reading.subject.clone());
         }

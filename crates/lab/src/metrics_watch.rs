@@ -3,7 +3,7 @@
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
-use crate::observer::SECOND_NS;
+use crate::observer::{SECOND_NS, next_after};
 use kdyno_model::sample::ProbeReading;
 use kdyno_testbed::metrics::{Reading, Source};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -114,10 +114,7 @@ impl Thread {
     /// The next instant at which to read, CLOCK_MONOTONIC, ns.
     fn next_after(&self, now_ns: u64) -> u64 {
         let Some(t0_ns) = self.t0_ns else { return u64::MAX };
-        let since_ns = now_ns.saturating_sub(t0_ns);
-        let regular_ns = (since_ns / EVERY_NS + 1) * EVERY_NS;
-        let ends_ns = self.read_at.iter().copied().filter(|end_ns| *end_ns > since_ns);
-        t0_ns.saturating_add(ends_ns.fold(regular_ns, u64::min))
+        t0_ns.saturating_add(next_after(now_ns.saturating_sub(t0_ns), EVERY_NS, &self.read_at))
     }
 }
 

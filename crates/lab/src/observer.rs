@@ -171,7 +171,7 @@ impl Watch {
             series: series::PROBES_CPU_S_TOTAL.to_owned(),
             value: thread_cpu_ns() as f64 / SECOND_NS as f64,
         });
-        self.next_ns = t0_ns + next_after(self.read_ns.saturating_sub(t0_ns), &self.read_at);
+        self.next_ns = t0_ns + next_after(self.read_ns.saturating_sub(t0_ns), SECOND_NS, &self.read_at);
         let _ = self.inbox.send(Heard::Probes(self.read_ns, readings));
     }
 }
@@ -185,10 +185,10 @@ impl Drop for Watch {
     }
 }
 
-/// The first whole second or given instant after `since_ns`, all ns from T0.
-fn next_after(since_ns: u64, instants_ns: &[u64]) -> u64 {
-    let second = (since_ns / SECOND_NS + 1) * SECOND_NS;
-    instants_ns.iter().copied().filter(|instant| *instant > since_ns).fold(second, u64::min)
+/// The first multiple of `every_ns`, or given instant, after `since_ns`; all ns from T0.
+pub(crate) fn next_after(since_ns: u64, every_ns: u64, instants_ns: &[u64]) -> u64 {
+    let regular_ns = (since_ns / every_ns + 1) * every_ns;
+    instants_ns.iter().copied().filter(|instant| *instant > since_ns).fold(regular_ns, u64::min)
 }
 
 #[cfg(test)]
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn readings_come_at_whole_seconds_and_at_the_ends_of_phases() {
-        assert_eq!(next_after(0, &[]), SECOND_NS);
-        assert_eq!(next_after(999_999_999, &[]), SECOND_NS);
-        assert_eq!(next_after(SECOND_NS, &[SECOND_NS, 1_500_000_000]), 1_500_000_000);
-        assert_eq!(next_after(1_500_000_000, &[1_500_000_000]), 2 * SECOND_NS);
+        assert_eq!(next_after(0, SECOND_NS, &[]), SECOND_NS);
+        assert_eq!(next_after(999_999_999, SECOND_NS, &[]), SECOND_NS);
+        assert_eq!(next_after(SECOND_NS, SECOND_NS, &[SECOND_NS, 1_500_000_000]), 1_500_000_000);
+        assert_eq!(next_after(1_500_000_000, SECOND_NS, &[1_500_000_000]), 2 * SECOND_NS);
     }
 
     #[test]

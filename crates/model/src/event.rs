@@ -157,6 +157,13 @@ const ITEM: &str = "item:";
 const TOPIC: &str = "topic:";
 const SETTING: &str = "setting:";
 
+impl Subject {
+    /// Whether it is a single broker.
+    pub fn is_broker(&self) -> bool {
+        matches!(self, Self::Broker(_))
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -52,6 +52,6 @@ pub struct TrialStacks {
 impl TrialStacks {
     /// Whether the process is a broker.
     pub fn is_of_broker(&self) -> bool {
-        matches!(self.subject, Subject::Broker(_))
+        self.subject.is_broker()
     }
 }

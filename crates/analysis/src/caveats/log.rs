@@ -61,7 +61,7 @@ fn unchecked(trial: &Trial<'_>) -> Vec<Found> {
 
 fn has_lost_a_broker(trial: &Trial<'_>) -> bool {
     let gone = since_t0(trial, EventKind::ProcessDied).chain(since_t0(trial, EventKind::BrokersChanged));
-    gone.map(|event| &event.subject).any(|subject| matches!(subject, Subject::Broker(_)))
+    gone.map(|event| &event.subject).any(|subject| subject.is_broker())
 }
 
 fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -> Vec<Found> {

@@ -54,8 +54,7 @@ impl Run {
         let wanted = of.unwrap_or(BROKERS);
         let mut found: Option<(FlameKind, Stacks)> = None;
         for (_, subject, kind) in self.of_trial(trial, graphs)? {
-            let is_broker = matches!(subject, Subject::Broker(_));
-            if subject.to_string() != wanted && !(wanted == BROKERS && is_broker) {
+            if subject.to_string() != wanted && !(wanted == BROKERS && subject.is_broker()) {
                 continue;
             }
             let Some(of_process) = self.file.stacks(trial, subject)? else { continue };

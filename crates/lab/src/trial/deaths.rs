@@ -5,7 +5,7 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Stop;
 use crate::options::Progress;
-use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::event::EventKind;
 
 impl Execution<'_> {
     /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
@@ -32,15 +32,11 @@ impl Execution<'_> {
     pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
         let system = self.context.system;
-        let brokers = system.processes().iter().filter(|process| is_broker(&process.subject)).count();
-        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
+        let brokers = system.processes().iter().filter(|process| process.subject.is_broker()).count();
+        let died = self.died.iter().filter(|subject| subject.is_broker()).count();
         if died > 0 && died == brokers {
             self.stop(Stop::NoBrokerLeft.into());
         }
         Ok(())
     }
-}
-
-pub(super) fn is_broker(subject: &Subject) -> bool {
-    matches!(subject, Subject::Broker(_))
 }

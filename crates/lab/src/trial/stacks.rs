@@ -2,7 +2,6 @@
 //! clients in Java. Each process is started and stopped by itself, in each trial anew.
 
 use super::Execution;
-use super::deaths::is_broker;
 use super::sampler::{Outcome, Running, at_once, run};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
@@ -27,7 +26,7 @@ impl Execution<'_> {
             Err(why) => return self.event(None, EventKind::StacksNotSampled, &Subject::Brokers, why),
         };
         let system = self.context.system;
-        let brokers = system.processes().into_iter().filter(|process| is_broker(&process.subject));
+        let brokers = system.processes().into_iter().filter(|process| process.subject.is_broker());
         let brokers: Vec<ProcessRef> = brokers.filter(|_| system.is_kafka()).collect();
         if brokers.is_empty() && system.is_kafka() {
             let why = "they are no processes that kdyno started on this host";
@@ -97,7 +96,7 @@ impl Execution<'_> {
             Sampled::Collapsed(text) => text,
         };
         let stacks = Stacks::read(&text).map_err(|error| format!("what the profiler wrote: {error}"))?;
-        let allocated = (kind == FlameKind::Alloc && ns > 0 && is_broker(subject)).then(|| ProbeReading {
+        let allocated = (kind == FlameKind::Alloc && ns > 0 && subject.is_broker()).then(|| ProbeReading {
             at_ns: relative_ns(monotonic_ns(), self.t0_ns),
             subject: subject.clone(),
             series: series::ALLOCATED_BYTES_PER_S_SAMPLED.to_owned(),

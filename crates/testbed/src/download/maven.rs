@@ -16,8 +16,8 @@ const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-
 /// 92 jars, 54 MB take seconds; this is for a slow line, and against one that hangs for ever.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// The same for what a run can do without: one jar of 3 MB.
-pub(super) const AGENT_TIME_MAX: Duration = Duration::from_secs(60);
+/// The same for one jar that a run can do without.
+const OPTIONAL_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Copies every jar that the pom names, and what those need, into `libs`. The user's Maven configuration
 /// (settings, mirrors, local repository) is used as it is.
@@ -47,10 +47,7 @@ pub(super) fn copy_dependencies(
         command.arg(define("maven.repo.local", repository));
     }
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
-    let time_max = match parts {
-        Parts::Broker | Parts::Client => TIME_MAX,
-        Parts::MetricsAgent => AGENT_TIME_MAX,
-    };
+    let time_max = if parts.is_optional() { OPTIONAL_TIME_MAX } else { TIME_MAX };
     let ended_well = run(command, &program, time_max)?;
     if ended_well {
         return Ok(());
@@ -59,14 +56,14 @@ pub(super) fn copy_dependencies(
     Err(explain(version, parts, &text))
 }
 
-pub(super) fn define(name: &str, value: &Path) -> OsString {
+fn define(name: &str, value: &Path) -> OsString {
     let mut argument = OsString::from(format!("-D{name}="));
     argument.push(value);
     argument
 }
 
 /// Runs to the end or to the time limit; whether it ended well.
-pub(super) fn run(command: Command, program: &Path, time_max: Duration) -> Result<bool, TestbedError> {
+fn run(command: Command, program: &Path, time_max: Duration) -> Result<bool, TestbedError> {
     let ended = bounded::run(command, time_max).map_err(|e| TestbedError::io("cannot run", program, e))?;
     ended.map(|status| status.success()).ok_or_else(|| TestbedError::Maven {
         message: format!("Maven did not finish in {} s", time_max.as_secs()),
@@ -101,7 +98,7 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
         };
     }
     let main = format!("{}:{}:", parts.group(), parts.main());
-    if parts == Parts::MetricsAgent && missing_artifact(output, &main).is_some() {
+    if parts.is_optional() && missing_artifact(output, &main).is_some() {
         return TestbedError::Maven {
             message: format!("Maven's repositories have not {what}"),
             hint: "look whether the mirror of the Maven settings lacks it".to_string(),
@@ -159,7 +156,7 @@ fn missing_artifact(output: &str, main: &str) -> Option<String> {
 }
 
 /// Bounds what is quoted of a foreign program.
-pub(super) fn shorten(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const CHARACTERS_MAX: usize = 300;
     match text.char_indices().nth(CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),

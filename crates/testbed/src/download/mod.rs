@@ -1,6 +1,5 @@
 //! Kafka releases by Maven into the per-user cache: complete or not there at all, once per host.
 
-pub(crate) mod artifact;
 mod maven;
 mod pom;
 
@@ -94,12 +93,47 @@ pub(crate) fn metrics_agent(
 ) -> Result<PathBuf, TestbedError> {
     let (major, minor, patch) = METRICS_AGENT;
     let version = Version { major, minor, patch, text: format!("{major}.{minor}.{patch}") };
-    let base = environment.cache_dir.join("jmx-agent");
-    let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
-        progress(&format!("fetching the Prometheus JMX agent {} by Maven (once)", version.text));
-        fetch(environment, &version, Parts::MetricsAgent, folder)
-    })?;
-    Ok(folder.join(LIBS).join(format!("{}-{}.jar", Parts::MetricsAgent.main(), version.text)))
+    let parts = Parts::MetricsAgent;
+    let folder = optional(environment, (&version, parts), "jmx-agent", progress, |_, _| Ok(()))?;
+    Ok(main_jar(&folder, &version, parts))
+}
+
+/// Version of async-profiler: that whose commands and answers are known.
+const PROFILER: (u32, u32) = (4, 4);
+
+/// Makes sure that async-profiler is in the cache; returns its folder, with what `unpack` makes of its jar there.
+///
+/// # Errors
+/// As for the agent, or what `unpack` fails with.
+pub(crate) fn profiler(
+    environment: &Environment,
+    progress: &dyn Fn(&str),
+    unpack: impl FnOnce(&Path, &Path) -> Result<(), TestbedError>,
+) -> Result<PathBuf, TestbedError> {
+    let (major, minor) = PROFILER;
+    let version = Version { major, minor, patch: 0, text: format!("{major}.{minor}") };
+    optional(environment, (&version, Parts::Profiler), "async-profiler", progress, unpack)
+}
+
+/// A folder of the cache by that name with one jar, and what `unpack` makes of the jar in the folder before it is there.
+fn optional(
+    environment: &Environment,
+    (version, parts): (&Version, Parts),
+    name: &str,
+    progress: &dyn Fn(&str),
+    unpack: impl FnOnce(&Path, &Path) -> Result<(), TestbedError>,
+) -> Result<PathBuf, TestbedError> {
+    let base = environment.cache_dir.join(name);
+    cached::folder(&base, &version.text, progress, |folder: &Path| {
+        progress(&format!("fetching {} {} by Maven (once)", parts.product(), version.text));
+        fetch(environment, version, parts, folder)?;
+        unpack(&main_jar(folder, version, parts), folder)
+    })
+}
+
+/// Where the jar lies that parts are named after.
+fn main_jar(folder: &Path, version: &Version, parts: Parts) -> PathBuf {
+    folder.join(LIBS).join(format!("{}-{}.jar", parts.main(), version.text))
 }
 
 fn fill(
@@ -134,7 +168,7 @@ fn fetch(
     let pom = folder.join("pom.xml");
     std::fs::write(&pom, pom::text(version, parts)).map_err(|e| TestbedError::io("cannot write", &pom, e))?;
     maven::copy_dependencies(environment, (version, parts), &pom, &libs)?;
-    let main_jar = libs.join(format!("{}-{}.jar", parts.main(), version.text));
+    let main_jar = main_jar(folder, version, parts);
     if main_jar.is_file() {
         return Ok(());
     }

@@ -19,6 +19,8 @@ pub(super) enum Parts {
     Client,
     /// The agent that tells the metrics of a JVM.
     MetricsAgent,
+    /// What samples the stacks of a JVM.
+    Profiler,
 }
 
 impl Parts {
@@ -28,6 +30,7 @@ impl Parts {
             Self::Broker => "kafka_2.13",
             Self::Client => "kafka-clients",
             Self::MetricsAgent => "jmx_prometheus_javaagent",
+            Self::Profiler => "async-profiler",
         }
     }
 
@@ -36,6 +39,7 @@ impl Parts {
         match self {
             Self::Broker | Self::Client => "org.apache.kafka",
             Self::MetricsAgent => "io.prometheus.jmx",
+            Self::Profiler => "tools.profiler",
         }
     }
 
@@ -44,6 +48,15 @@ impl Parts {
         match self {
             Self::Broker | Self::Client => "Kafka",
             Self::MetricsAgent => "the Prometheus JMX agent",
+            Self::Profiler => "async-profiler",
+        }
+    }
+
+    /// Whether it is one jar that a run can do without.
+    pub fn is_optional(self) -> bool {
+        match self {
+            Self::Broker | Self::Client => false,
+            Self::MetricsAgent | Self::Profiler => true,
         }
     }
 
@@ -54,7 +67,9 @@ impl Parts {
                 ("org.apache.kafka", "kafka-clients".to_string(), version.text.clone()),
                 ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE.to_string()),
             ],
-            Self::MetricsAgent => vec![(self.group(), self.main().to_string(), version.text.clone())],
+            Self::MetricsAgent | Self::Profiler => {
+                vec![(self.group(), self.main().to_string(), version.text.clone())]
+            }
         }
     }
 }

