@@ -62,8 +62,10 @@ pub fn significant(number: f64) -> String {
     let first = decimals(number.abs());
     let scale = 10f64.powi(first as i32);
     let rounded = (number.abs() * scale).round() / scale;
-    let again = if rounded > 0.0 { decimals(rounded) } else { first };
-    separated(number, again.min(first))
+    if rounded == 0.0 {
+        return "0".to_owned();
+    }
+    separated(number, decimals(rounded).min(first))
 }
 
 /// A time in the unit that reads best, three significant digits.
@@ -207,6 +209,13 @@ mod tests {
         assert_eq!(value(Value::None, Unit::Ns), NOTHING);
         assert_eq!(value(Value::Is(f64::NAN), Unit::RecordsPerS), NOTHING);
         assert_eq!(value(Value::AtLeast(f64::INFINITY), Unit::Ns), NOTHING);
+    }
+
+    #[test]
+    fn what_is_smaller_than_all_decimals_is_nothing() {
+        assert_eq!([1e-9, -1e-9, 0.0].map(significant), ["0"; 3]);
+        assert_eq!(nanoseconds(1e-8), "0 ns");
+        assert_eq!(significant(1e-6), "0.000001");
     }
 
     #[test]

@@ -9,8 +9,9 @@ use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    AttachedPlan, Caps, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, OnClusters, Partitioner, Payload,
-    Plan, ProducePlan, ProducerSettings, Protocol, Rate, Role, SystemPlan, TransactionsPlan,
+    AttachedPlan, Caps, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, NullBrokerPlan, OnClusters,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Protocol, Rate, Role, SystemPlan,
+    TransactionsPlan,
 };
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart};
 use std::collections::BTreeMap;
@@ -141,6 +142,17 @@ fn brokers_that_told_nothing_are_not_compared() {
     assert!(
         matches!(&found.caveats[0].caveat, Caveat::EvidenceOfRuns { detail } if detail.contains("settings"))
     );
+}
+
+#[test]
+fn a_null_broker_has_no_settings_that_could_differ() {
+    let mut plan = alike();
+    let null_broker = || SystemPlan::NullBroker(NullBrokerPlan::default());
+    compared(&mut plan).b[0].system = null_broker();
+    assert_eq!(differences(&mut plan, &[], &[]).caveats.len(), 1, "of the other side's brokers");
+    plan.cases[0].system = null_broker();
+    compared(&mut plan).b[0].system = null_broker();
+    assert_eq!(differences(&mut plan, &[], &[]).caveats, []);
 }
 
 /// A target of this name that declares this version.

@@ -39,9 +39,12 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
             entry.why = entry.why.max(why);
         }
     }
-    // Of trials that ran, settings that nobody could read may differ in anything.
-    let is_unread =
-        |on: &Clusters<'_>| [0, 1].iter().any(|side| on.has_run[*side] && on.of_side(*side).is_none());
+    // Of trials that ran, settings that nobody could read may differ in anything. A null broker has none.
+    let has_settings =
+        |on: &Clusters<'_>, side: usize| !matches!(on.systems[side], SystemPlan::NullBroker(_));
+    let is_unread = |on: &Clusters<'_>| {
+        [0, 1].iter().any(|&side| on.has_run[side] && has_settings(on, side) && on.of_side(side).is_none())
+    };
     if clusters.iter().any(is_unread) {
         found.caveats.push(not_compared(scope));
     }
