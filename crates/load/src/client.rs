@@ -308,6 +308,27 @@ impl ProduceClient {
         (!is_over).then_some(at)
     }
 
+    /// Compresses batches that are full, and hands over what came due meanwhile, as an application does that does not wait for
+    /// its client. Returns the instant of that.
+    pub fn compress_full(
+        &mut self,
+        now_ns: u64,
+        clock: Clock,
+        net: &mut dyn Net,
+        recorder: &mut Recorder,
+    ) -> u64 {
+        let Some(payloads) = &mut self.payloads else { return now_ns };
+        if !self.kafka.compress_full(now_ns, payloads) {
+            return now_ns;
+        }
+        let now_ns = net.now_ns();
+        recorder.tick(now_ns);
+        let wants_turn = self.wants_turn;
+        self.release_due(now_ns, clock, recorder);
+        self.wants_turn |= wants_turn;
+        now_ns
+    }
+
     /// A connection has something to read, or takes writes again.
     pub fn on_ready(
         &mut self,

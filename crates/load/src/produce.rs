@@ -228,7 +228,7 @@ impl ProduceStream {
     /// Lets a client take records, send and keep its connections up. It has a reading of the clock of its own: what
     /// the clients before it took is this one's delay.
     fn turn_client(&mut self, index: usize, net: &mut dyn Net) {
-        let now_ns = net.now_ns();
+        let mut now_ns = net.now_ns();
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(now_ns);
         }
@@ -245,6 +245,10 @@ impl ProduceStream {
                 client.release_due(now_ns, clock, recorder);
             } else {
                 client.admit_backlog(now_ns, clock, recorder);
+            }
+            // With the maximum rate nothing comes due, and the buffer is full.
+            if !matches!(self.plan.rate, Rate::Max { .. }) {
+                now_ns = client.compress_full(now_ns, clock, net, recorder);
             }
         }
         let (token_bucket, recorder) = (&mut self.token_bucket, self.recorder.as_mut());

@@ -269,6 +269,19 @@ impl<M: RecordData> ProducerClient<M> {
         records
     }
 
+    /// Compresses the full batches that may be sent next; returns whether there were any.
+    pub fn compress_full(&mut self, now_ns: u64, bodies: &mut impl Bodies<M>) -> bool {
+        let Some(producer) = &mut self.producer else { return false };
+        let in_flight_max = producer.config().in_flight_max as usize;
+        let connections = &self.connections;
+        let takes = |partition| {
+            let leader = connections.leader(TOPIC, partition);
+            let may_ask = |at: &usize| connections.can_ask(*at) && connections.in_flight(*at) < in_flight_max;
+            leader.filter(may_ask).is_some()
+        };
+        producer.compress_full(now_ns, takes, bodies)
+    }
+
     /// Has connections made again that were closed because nothing was sent over them, where something waits.
     pub fn wake_idle(&mut self) {
         let Some(producer) = self.producer.as_ref().filter(|_| self.connections.has_idle()) else { return };

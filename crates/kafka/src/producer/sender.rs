@@ -4,7 +4,7 @@ use super::transactions::TransactionRequest;
 use super::{Batch, Bodies, Producer, RecordData};
 use crate::connection::Connection;
 use crate::messages::m00_produce::{self, Head, PartitionBatch};
-use crate::records::{BatchHeader, HEADER_BYTES, TRANSACTIONAL_BIT, write_batch_header};
+use crate::records::{BatchHeader, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, write_batch_header};
 
 /// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,37 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
+    /// Compresses the full batches that the next request over a connection begins with, if its broker leads any. That takes
+    /// time, and an application goes on meanwhile: what it hands over can still join the batches that travel along, as it
+    /// does while the sender thread of Java's client closes a full one. Returns whether there were any.
+    pub(super) fn compress_full(
+        &mut self,
+        now_ns: u64,
+        leads: impl Fn(usize) -> bool,
+        bodies: &mut impl Bodies<M>,
+    ) -> bool {
+        if self.config.compression == Compression::None {
+            return false;
+        }
+        let mut is_any = false;
+        let mut from = 0;
+        while let Some(partition) = self.queues.waiting_from(from) {
+            from = partition + 1;
+            let is_due = |batch: &Batch<M>| batch.is_full() && batch.sealed.is_none();
+            if !leads(partition)
+                || self.is_held(partition)
+                || !self.queues.front(partition).is_some_and(is_due)
+            {
+                continue;
+            }
+            let Some(mut batch) = self.queues.pop(partition) else { continue };
+            self.close(&mut batch, now_ns, bodies);
+            self.queues.put_back(batch);
+            is_any = true;
+        }
+        is_any
+    }
+
     /// The next request over a connection begins with this partition.
     fn begin_with(&mut self, connection: usize, partition: usize) {
         if self.drain_from.len() <= connection {
@@ -128,27 +159,31 @@ impl<M: RecordData> Producer<M> {
         self.drain_from[connection] = partition;
     }
 
+    /// A batch takes no more records: its body is made.
+    fn close(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
+        batch.is_closed = true;
+        batch.sealed_ns.get_or_insert(now_ns);
+        if batch.sealed.is_none() {
+            let Batch { partition, first, count, user_data, .. } = &*batch;
+            let sealed = bodies.seal(*partition, *first, *count, user_data);
+            batch.body_bytes = sealed.body_bytes;
+            self.ratio.learn(sealed.body_bytes, sealed.sum.bytes as u64);
+            batch.sealed = Some(sealed);
+        }
+    }
+
     /// Makes a batch ready to go out, and stages it.
     fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
         self.number(batch);
-        batch.is_closed = true;
-        batch.sealed_ns.get_or_insert(now_ns);
-        batch.sent_ns = now_ns;
+        self.close(batch, now_ns, bodies);
+        let Some(sealed) = batch.sealed.take() else { return };
+        // At the first attempt nothing has held it up but that it was compressed.
+        batch.sent_ns = batch.sealed_ns.filter(|_| batch.attempts == 0).unwrap_or(now_ns);
         if batch.attempts > 0 {
             self.retries.batches += 1;
             self.retries.records += u64::from(batch.count);
         }
         batch.attempts += 1;
-        let sealed = match batch.sealed.take() {
-            Some(sealed) => sealed,
-            None => {
-                let Batch { partition, first, count, user_data, .. } = &*batch;
-                let sealed = bodies.seal(*partition, *first, *count, user_data);
-                batch.body_bytes = sealed.body_bytes;
-                self.ratio.learn(sealed.body_bytes, sealed.sum.bytes as u64);
-                sealed
-            }
-        };
         let plain = BatchHeader::plain(
             sealed.compression,
             batch.count as i32,

@@ -180,6 +180,12 @@ impl World {
         staged
     }
 
+    /// Compresses what is full; returns whether anything was.
+    pub(super) fn compress_full(&mut self) -> bool {
+        let leaders = &self.leaders;
+        self.producer.compress_full(self.now_ns, |partition| leaders[partition].is_some(), &mut self.bodies)
+    }
+
     fn answer(&mut self, request: usize, endings: &[Ending]) {
         if self.requests.is_empty() {
             return;

@@ -46,6 +46,34 @@ fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
     assert_eq!(sent(&mut world, 0), [0]);
 }
 
+/// As with Java's client, whose application goes on while the sender thread closes a full batch.
+#[test]
+fn what_comes_while_a_full_batch_is_compressed_travels_along() {
+    // Batches of one record each, which are full when another one finds no room.
+    let mut world = World::new(ProducerConfig { compression: Compression::Zstd, ..config() }, 450, 1.0);
+    world.leaders = vec![Some(0); PARTITIONS];
+    admitted_to(&mut world, 0, 0);
+    assert!(!world.compress_full(), "it lingers");
+    (0..2).for_each(|_| admitted_to(&mut world, 0, 1));
+    assert!(world.compress_full(), "the first of three");
+    assert!(!world.compress_full(), "the next full one is of the next request");
+    admitted_to(&mut world, 1, 2);
+    assert_eq!(sent(&mut world, 0), [0, 1]);
+    let request = world.requests.last().and_then(|&token| world.producer.in_flight[token].as_ref());
+    let instants = |batch: &Batch<_>| (batch.count, batch.sealed_ns, batch.sent_ns);
+    let of_request: Vec<_> = request.into_iter().flatten().map(instants).collect();
+    assert_eq!(of_request, [(1, Some(MS), MS), (1, Some(2 * MS), 2 * MS)], "compressing is no retry");
+    assert!(world.compress_full(), "now it is");
+    assert_eq!(sent(&mut world, 0), [0]);
+}
+
+#[test]
+fn what_is_not_compressed_is_not_held_up_for_it() {
+    let mut world = world(config());
+    (0..2).for_each(|_| admitted_to(&mut world, 0, 0));
+    assert!(!world.compress_full());
+}
+
 /// What the leader did not take pauses all the same, and makes nothing ready while it does.
 #[test]
 fn what_pauses_does_not_travel_along() {
