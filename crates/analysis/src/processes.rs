@@ -48,6 +48,9 @@ pub(crate) fn of(trial: &Trial<'_>) -> Option<Processes> {
 
 /// Of one that tells its processor time: brokers elsewhere tell other things.
 fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessUse> {
+    // Of an hour there are millions of all, and each figure looks through what it is given.
+    let probes: &[ProbeReading] =
+        &probes.iter().filter(|reading| reading.subject == of).cloned().collect::<Vec<_>>();
     let grown = |series: &str| cpu::counter_s(probes, &of, series, window).map(|sum| sum / window.seconds());
     let cpu_user_percent = grown(series::CPU_USER_S_TOTAL).map(|share| 100.0 * share);
     let cpu_system_percent = grown(series::CPU_SYSTEM_S_TOTAL).map(|share| 100.0 * share);
@@ -70,7 +73,7 @@ fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessU
 /// How resident memory of a process went.
 pub(crate) fn memory(probes: &[ProbeReading], of: &Subject, window: Window) -> Option<MemoryCourse> {
     let readings = of_series(probes, of, series::MEMORY_RSS_BYTES);
-    course(&stretches(&readings, window, |values| median(values)), window)
+    course(&stretches(&readings, window, median), window)
 }
 
 /// How the heap after collections went: of readings before which there was one.

@@ -12,7 +12,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use execution::ExecutionArgs;
+pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, FakeBrokerArgs,
     GuardExecArgs,
@@ -21,7 +21,7 @@ pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
-pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
+pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, RunArgs};
 use std::path::PathBuf;
 use values::{flame_kind, mode, name_and_value, number, number_up_to};
 

@@ -1,14 +1,13 @@
 //! Processes that a user named, while a trial goes on: one that has ended is looked for again.
 
-use crate::observer::SECOND_NS;
 use kdyno_model::event::Subject;
 use kdyno_testbed::probe::Sampler;
 use kdyno_testbed::probe::named::{Found, NamedProcesses, denied};
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeSet;
 
-/// How often one that is not there is looked for: that reads the names of all processes of the host.
-const LOOK_AGAIN_NS: u64 = 5 * SECOND_NS;
+/// How often one that is not there is looked for: that reads the names of all processes of the host; ns.
+const LOOK_AGAIN_NS: u64 = 5_000_000_000;
 
 /// What became of them, for events: of which, and what.
 type Told = Vec<(Subject, String)>;

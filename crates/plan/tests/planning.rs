@@ -51,24 +51,6 @@ fn labels(plan: &Plan) -> Vec<&str> {
 }
 
 #[test]
-fn a_limit_of_processor_time_may_be_a_param() {
-    let text = BASE
-        .replace("system: {brokers: $brokers}", "system: {brokers: $brokers, limits: {cpus: $cpus}}")
-        .replace("clients: = 2*brokers}", "clients: = 2*brokers, cpus: 1.5}");
-    let limit = |plan: &Plan| match &plan.cases[0].system {
-        SystemPlan::Local(cluster) => cluster.cpu_limit,
-        _ => panic!("a cluster"),
-    };
-    assert_eq!(limit(&made(BASE)), None);
-    assert_eq!(limit(&made(&text)), Some(1.5));
-    assert_eq!(limit(&choose(&text, &set(&[("cpus", "4")])).unwrap()), Some(4.0));
-    for wrong in ["0.01", "-1", "1GiB", "many"] {
-        let told = choose(&text, &set(&[("cpus", wrong)])).expect_err(wrong);
-        assert!(told.contains("cpus"), "{told}");
-    }
-}
-
-#[test]
 fn profiles_lay_over_params_and_may_bring_cases() {
     assert_eq!(labels(&made(BASE)), ["size=1KiB", "size=2KiB"]);
     let wide = choose(BASE, &profile("wide")).unwrap();

@@ -1,9 +1,28 @@
 //! How a run is carried out: what every command takes that runs trials.
 
-use super::question::{Form, Gate};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+/// What makes the exit code red.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Gate {
+    /// An SLA or claim that is not met (3), side B materially worse (4); no answer is 0
+    #[default]
+    Worse,
+    /// These, and no answer (5)
+    Strict,
+}
+
+/// How results are printed on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Tables and sentences for a terminal
+    #[default]
+    Text,
+    /// A block to paste into a pull request
+    Markdown,
+}
 
 /// How a run is carried out and where its evidence goes.
 #[derive(Debug, Args)]
