@@ -48,7 +48,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	cargo test --workspace --test null_broker -- ten_thousand
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
-	@scripts/setup.sh kafka
+	@scripts/setup.sh kafka accuracy
 	KDYNO_ACCURACY=full cargo test --workspace --test accuracy --test accounting
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy

@@ -3,10 +3,11 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [kafka] [bench]
+# usage: scripts/setup.sh [build] [kafka] [bench] [accuracy]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
+#   accuracy  what the probes are held against: pidstat, sar, iostat
 set -uo pipefail
 
 readonly OLDEST_JAVA=17
@@ -110,6 +111,7 @@ survey() {
     need make "make" make
     need git "git" git
     case " $* " in *" kafka "* | *" bench "*) check_kafka ;; esac
+    case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "*)
         need c++ "a C++ compiler" g++
         need python3 "Python 3 (for librdkafka's configure)" python3
@@ -122,10 +124,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | kafka | bench) ;;
+        build | kafka | bench | accuracy) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, kafka, bench" >&2
+            echo "hint: build, kafka, bench, accuracy" >&2
             exit 2
             ;;
         esac

@@ -72,6 +72,12 @@ enum Chore {
         #[arg(long)]
         delay_us: u64,
     },
+    /// Busy until it is killed
+    #[command(hide = true)]
+    AccuracyBusy {
+        #[arg(long)]
+        file: PathBuf,
+    },
     /// Where a bare writer's bytes go
     #[command(hide = true)]
     BenchSink,
@@ -147,6 +153,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Bench(args) => return bench(args),
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
+        Chore::AccuracyBusy { file } => accuracy::probes::busy(&file)?,
         Chore::BenchSink => bench::pipe::sink()?,
         Chore::BenchSeal { suite, pool, milliseconds } => {
             bench::seal::run(&suite, pool, Duration::from_millis(milliseconds))?;

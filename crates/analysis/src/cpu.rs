@@ -60,6 +60,11 @@ pub(crate) fn is_own_process(subject: &Subject) -> bool {
     matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
 }
 
+/// Whether it is a process that a user named, none of the run's own.
+pub(crate) fn is_named(subject: &Subject) -> bool {
+    matches!(subject, Subject::Process(_))
+}
+
 /// Processor time that a subject used in the window, seconds.
 pub(crate) fn used_s(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
     counters_s(probes, subject, counters_of(subject), window)

@@ -34,6 +34,7 @@ pub mod live_metrics;
 pub mod marks;
 mod median;
 mod paired;
+mod processes;
 mod queue;
 mod row_ratios;
 mod rows;

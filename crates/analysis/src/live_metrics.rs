@@ -200,7 +200,7 @@ fn newest(probes: &[ProbeReading]) -> Vec<ProbeReading> {
 }
 
 fn of_process(case: &str, reading: &ProbeReading) -> Option<LiveValue> {
-    if !cpu::is_own_process(&reading.subject) {
+    if !cpu::is_own_process(&reading.subject) && !cpu::is_named(&reading.subject) {
         return None;
     }
     let mut labels = vec![case.to_owned(), reading.subject.to_string()];

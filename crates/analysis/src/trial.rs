@@ -23,6 +23,7 @@ use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
+use crate::processes;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::steadiness;
@@ -35,6 +36,7 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::SystemPlan;
+use kdyno_model::processes::MemoryCourse;
 use kdyno_model::sample::{ProbeReading, Timing, series};
 use std::collections::BTreeSet;
 
@@ -80,6 +82,11 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     };
     processes("system", SubjectKind::Broker, &trial.system());
     processes("workers", SubjectKind::Worker, &workers);
+    for named in cpu::subjects(trial.probes(), cpu::is_named) {
+        let one = std::slice::from_ref(&named);
+        processes(&named.to_string(), SubjectKind::Process, one);
+    }
+    trial.memory(&told, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
     let mut caveats = caveats::of(&trial);
@@ -96,6 +103,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let mut conclusions = steadiness.conclusions;
     let limits = limit::of(&trial);
     conclusions.extend(health::of(&trial, &limits, (&inside, &told)).map(Conclusion::Health));
+    conclusions.extend(processes::of(&trial).map(Conclusion::Processes));
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
     conclusions.extend(members.map(Conclusion::Members));
@@ -142,6 +150,35 @@ impl<'a> Trial<'a> {
                 marks: BTreeSet::new(),
                 of: Address { subject: subject.to_owned(), metric: name },
             });
+        }
+    }
+
+    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, and those that were named.
+    fn memory(&self, brokers: &[Subject], found: &mut Vec<Finding>) {
+        let Some(window) = self.window else { return };
+        let mut add = |of: &str, name: &str, course: Option<MemoryCourse>| {
+            found.extend(course.map(|course| Finding {
+                scope: self.scope(),
+                quantity: Quantity::Value,
+                unit: Unit::MibPerMin,
+                estimate: Value::Is(course.mib_per_min),
+                n: 1,
+                range: None,
+                interval: course.interval,
+                marks: BTreeSet::new(),
+                of: Address { subject: of.to_owned(), metric: name.to_owned() },
+            }));
+        };
+        let rss = |one: &Subject| processes::memory(self.probes(), one, window);
+        for broker in brokers {
+            add(&broker.to_string(), metric::MEMORY_GROWTH, rss(broker));
+            add(&broker.to_string(), metric::HEAP_GROWTH, processes::heap(self.probes(), broker, window));
+        }
+        if let [worker] = &self.workers()[..] {
+            add("workers", metric::MEMORY_GROWTH, rss(worker));
+        }
+        for named in cpu::subjects(self.probes(), cpu::is_named) {
+            add(&named.to_string(), metric::MEMORY_GROWTH, rss(&named));
         }
     }
 

@@ -2,6 +2,7 @@
 //! bears its name; nothing here reaches there.
 
 mod doctor;
+mod execution;
 mod hidden;
 mod import;
 mod listeners;
@@ -11,15 +12,16 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
-    BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
+    BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, FakeBrokerArgs,
+    GuardExecArgs,
 };
 pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
-pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
-use std::net::{Ipv4Addr, SocketAddr};
+pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, RunArgs};
 use std::path::PathBuf;
 use values::{flame_kind, mode, name_and_value, number, number_up_to};
 
@@ -114,6 +116,9 @@ pub(crate) enum Command {
     /// Send produce requests built beforehand, again and again: for `make bench`
     #[command(hide = true)]
     BenchReplay(BenchReplayArgs),
+    /// Read the probes of a process and of this host: for `make accuracy`
+    #[command(hide = true)]
+    BenchProbes(BenchProbesArgs),
     /// Be a cluster that answers late or wrongly: for `make accuracy`
     #[command(hide = true)]
     FakeBroker(FakeBrokerArgs),
@@ -137,48 +142,6 @@ pub(crate) struct ScenarioArgs {
     /// Set a parameter of the scenario; may be repeated
     #[arg(long, value_name = "PARAM=VALUE", value_parser = name_and_value)]
     pub(crate) set: Vec<(String, String)>,
-}
-
-/// How a run is carried out and where its evidence goes.
-#[derive(Debug, Args)]
-pub(crate) struct ExecutionArgs {
-    /// Folder of the run file [default: kdyno-runs]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out: Option<PathBuf>,
-    /// Print the run as one JSON document on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// How the result is printed
-    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub(crate) format: Form,
-    /// Write claims, verdicts and SLAs as JUnit XML to this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) junit: Option<PathBuf>,
-    /// What makes the exit code red
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) gate: Gate,
-    /// Run although another run measures on this host
-    #[arg(long)]
-    pub(crate) share: bool,
-    /// Do not ask before existing clusters are sent more than 1 GiB of values in all, or as much as they take (`rate: max`);
-    /// needed for that where there is no terminal to ask on, as in CI
-    #[arg(long, short = 'y')]
-    pub(crate) yes: bool,
-    /// No progress on standard error
-    #[arg(long)]
-    pub(crate) no_progress: bool,
-    /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is
-    /// an IP address [default: do not listen; HOST: 127.0.0.1]
-    #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
-    pub(crate) metrics_listen: Option<SocketAddr>,
-}
-
-/// Where to listen: an address with a port, or a port of the loopback address alone.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    of_port.or_else(|_| text.parse()).map_err(|_| {
-        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
-    })
 }
 
 #[derive(Debug, Args)]

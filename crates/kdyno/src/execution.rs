@@ -15,6 +15,7 @@ use kdyno_plan::Note;
 use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_testbed::git;
+use kdyno_testbed::probe::named::NamedProcesses;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
@@ -53,6 +54,7 @@ pub(crate) struct Resumed {
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
+    let named = named_processes(args)?;
     confirm(&planned.plan, args)?;
     announce(&planned);
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
@@ -64,6 +66,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     };
     let way = Way {
         out: args.out.as_deref(),
+        named,
         share: args.share,
         command_line: command_line(std::env::args()),
         variables: &|name| std::env::var_os(name),
@@ -77,10 +80,17 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     present(&outcome, args)
 }
 
+/// The processes that `--probe` names, found on this host.
+pub(crate) fn named_processes(args: &ExecutionArgs) -> Result<NamedProcesses, Failure> {
+    NamedProcesses::find(&args.probe).map_err(|error| Failure::usage(&error).hint(error.hint()))
+}
+
 /// How a plan is executed.
 pub(crate) struct Way<'a> {
     /// Folder of the run file, if it was typed.
     pub(crate) out: Option<&'a Path>,
+    /// Processes of this host that are read beside those of the run.
+    pub(crate) named: NamedProcesses,
     /// Run although another run measures on this host.
     pub(crate) share: bool,
     /// The command line that the run file keeps.
@@ -116,6 +126,7 @@ pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Fail
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
+        named: way.named,
         share: way.share,
         stop,
         variables: way.variables,

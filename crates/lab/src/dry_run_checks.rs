@@ -9,7 +9,7 @@ use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, Syst
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
 use kdyno_testbed::capacity::Capacity;
-use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
+use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, preflight};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +51,9 @@ pub fn dry_run_checks(
     }
     for (case, cluster) in local(plan) {
         if let Err(error) = room(plan, case, cluster, work_dir, environment) {
+            add(warning(&error));
+        }
+        if let Some(Err(error)) = cluster.cpu_limit.map(cpu_limit::check) {
             add(warning(&error));
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::cluster_view::Change;
 use crate::limit::TimeCap;
+use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
@@ -25,6 +26,8 @@ pub enum Heard {
     Worker(u16, WorkerNews),
     /// One round of probes, read at this instant of CLOCK_MONOTONIC, ns.
     Probes(u64, Vec<ProbeReading>),
+    /// What became of processes that a user named, and when, ns from T0; `None`: before it.
+    Named(Option<i64>, Vec<(Subject, String)>),
     /// What was read of the brokers' own metrics, or why nothing was, and when, ns from T0.
     Metrics(i64, Result<Vec<ProbeReading>, Unread>),
     /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.

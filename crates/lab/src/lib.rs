@@ -27,6 +27,7 @@ mod limit;
 mod log_ends;
 mod logs;
 mod metrics_watch;
+mod named_watch;
 mod null_broker;
 mod observer;
 mod options;

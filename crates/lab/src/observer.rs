@@ -4,9 +4,11 @@ use crate::clock::{monotonic_ns, relative_ns, thread_cpu_ns};
 use crate::error::LabError;
 use crate::inbox::{Heard, Stop};
 use crate::limit::TimeCap;
+use crate::named_watch::NamedWatch;
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
 use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,17 +62,18 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Watches these processes and the host, and whether the run may go on; tells the inbox.
+    /// Watches these processes, those that were named and the host, and whether the run may go on; tells the inbox.
     ///
     /// # Errors
     /// The thread does not start: nothing would be read, and no wish to stop seen.
     pub(crate) fn start(
         processes: Vec<ProcessRef>,
+        named: NamedProcesses,
         may_go_on: MayGoOn,
         inbox: SyncSender<Heard>,
     ) -> Result<Self, LabError> {
         let (orders, received) = channel();
-        let mut watch = Watch::new(processes, may_go_on, inbox);
+        let mut watch = Watch::new(processes, named, may_go_on, inbox);
         let thread = std::thread::Builder::new()
             .name("observer".to_owned())
             .spawn(move || watch.run(&received))
@@ -104,6 +107,7 @@ impl Observer {
 /// The thread's side.
 struct Watch {
     sampler: Sampler,
+    named: NamedWatch,
     may_go_on: MayGoOn,
     inbox: SyncSender<Heard>,
     t0_ns: Option<u64>,
@@ -117,9 +121,21 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(processes: Vec<ProcessRef>, may_go_on: MayGoOn, inbox: SyncSender<Heard>) -> Self {
+    fn new(
+        processes: Vec<ProcessRef>,
+        named: NamedProcesses,
+        may_go_on: MayGoOn,
+        inbox: SyncSender<Heard>,
+    ) -> Self {
+        let mut named = NamedWatch::new(named, &processes);
+        let mut sampler = Sampler::new(processes, true);
+        let told = named.begin(&mut sampler);
+        if !told.is_empty() {
+            let _ = inbox.send(Heard::Named(None, told));
+        }
         Self {
-            sampler: Sampler::new(processes, true),
+            sampler,
+            named,
             may_go_on,
             inbox,
             t0_ns: None,
@@ -173,6 +189,10 @@ impl Watch {
         });
         self.next_ns = t0_ns + next_after(self.read_ns.saturating_sub(t0_ns), SECOND_NS, &self.read_at);
         let _ = self.inbox.send(Heard::Probes(self.read_ns, readings));
+        let told = self.named.after_reading(&mut self.sampler, self.read_ns);
+        if !told.is_empty() {
+            let _ = self.inbox.send(Heard::Named(Some(at_ns), told));
+        }
     }
 }
 
@@ -211,7 +231,8 @@ mod tests {
         let inbox = Inbox::default();
         let stop = Arc::new(AtomicBool::new(true));
         let may_go_on = MayGoOn { stop, time_cap: None };
-        let observer = Observer::start(Vec::new(), may_go_on, inbox.sender()).expect("a thread");
+        let observer = Observer::start(Vec::new(), NamedProcesses::default(), may_go_on, inbox.sender())
+            .expect("a thread");
         assert!(matches!(inbox.hear(GENEROUS), Some(Heard::Stop(Stop::Asked))));
         observer.load_starts(monotonic_ns());
         for _ in 0..2 {
@@ -228,7 +249,7 @@ mod tests {
         let inbox = Inbox::default();
         let watch = || {
             let may_go_on = MayGoOn { stop: Arc::default(), time_cap: None };
-            Watch::new(Vec::new(), may_go_on, inbox.sender())
+            Watch::new(Vec::new(), NamedProcesses::default(), may_go_on, inbox.sender())
         };
         let (orders, received) = channel();
         orders.send(Order::End).expect("an order");

@@ -9,6 +9,7 @@ use kdyno_model::run::RunStatus;
 use kdyno_model::sample::{Counts, Phase};
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
+use kdyno_testbed::probe::named::NamedProcesses;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct RunOptions<'a> {
     pub self_exe: PathBuf,
     /// Java, Maven, caches: where the testbed finds its tools.
     pub environment: kdyno_testbed::environment::Environment,
+    /// Processes of this host that are read beside those of the run.
+    pub named: NamedProcesses,
     /// Run although another run measures on this host.
     pub share: bool,
     /// Set from outside to end the run early.

@@ -13,7 +13,7 @@ use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::lock::HostLock;
-use kdyno_testbed::{Environment, TestbedError, distribution, leftovers, preflight};
+use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, leftovers, preflight};
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -30,11 +30,13 @@ pub(crate) fn check(
         leftovers::sweep(parent);
     }
     leftovers::sweep(&options.environment.memory_dir);
+    cpu_limit::sweep();
     let capacity = Capacity::read();
     plan.every_case().try_for_each(|case| connections::check(plan, case, &capacity))?;
     attached_fit(plan, secrets, options)?;
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
+        cluster.cpu_limit.map_or(Ok(()), cpu_limit::check)?;
     }
     if let Some(warning) = heaps(plan).and_then(|(heaps, free)| heaps.warning(free)) {
         (options.progress)(Progress::Warning(warning));

@@ -251,6 +251,7 @@ impl Run<'_> {
                 self_exe: &self.options.self_exe,
                 work_dir: folder_of(&self.options.work_dir, trial)?,
                 may_go_on: self.may_go_on.clone(),
+                named: &self.options.named,
                 private: &self.private,
                 secrets: &self.secrets,
                 given: &self.given,

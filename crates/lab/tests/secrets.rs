@@ -189,6 +189,7 @@ fn refused_in(here: &Path, address: &str) {
 
 fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(Progress)) -> RunOptions<'a> {
     RunOptions {
+        named: Default::default(),
         resume: false,
         run_file: here.join("run.kdyno"),
         work_dir: here.join("work"),

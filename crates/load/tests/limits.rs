@@ -202,6 +202,7 @@ impl Scene {
     fn system(&self) -> SystemPlan {
         let Some((fact, text)) = self.declared else {
             return SystemPlan::Local(ClusterPlan {
+                cpu_limit: None,
                 kafka: KafkaSource::Release("4.1.1".to_owned()),
                 mode: Mode::KraftCombined,
                 brokers: 1,

@@ -9,6 +9,7 @@ use crate::health::Health;
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
+use crate::processes::Processes;
 pub use crate::settings::{SettingDiffers, WhyDiffers};
 use crate::trial::{SearchStage, TrialId};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub enum Conclusion {
     Members(Members),
     /// Whether a trial's system was healthy.
     Health(Health),
+    /// What each process used in a trial.
+    Processes(Processes),
 }
 
 impl Conclusion {
@@ -50,6 +53,7 @@ impl Conclusion {
             Self::SettingDiffers(of) => of.scope,
             Self::Members(of) => of.scope,
             Self::Health(of) => of.scope,
+            Self::Processes(of) => of.scope,
             Self::Claim(_) | Self::ToldApart(_) => Scope::Run,
         }
     }

@@ -109,6 +109,9 @@ pub enum EventKind {
     StacksSampled,
     /// Those of a process were to be sampled and were not; the detail says why.
     StacksNotSampled,
+    /// A process that was named with `--probe` is not there, has ended, is there again, or cannot be read in full; the detail
+    /// says which.
+    NamedProcess,
     /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
     MetricsNotRead,
     /// A stream had more events than are kept.
@@ -148,10 +151,16 @@ pub enum Subject {
     Topic(String),
     /// Somebody else who measured: what was imported under a name.
     Imported(String),
+    /// A process of this host that is none of the run's own and was named with `--probe`: by its name, and where several have
+    /// that, or it was named by number, by its number too.
+    Process(String),
 }
 
 /// Begins the printed name of whose readings were imported.
 pub const IMPORTED: &str = "imported-";
+
+/// Begins the printed name of a process that was named.
+const PROCESS: &str = "process-";
 
 const ITEM: &str = "item:";
 const TOPIC: &str = "topic:";
@@ -178,6 +187,7 @@ impl fmt::Display for Subject {
             Self::Host => f.write_str("host"),
             Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
             Self::Imported(name) => write!(f, "{IMPORTED}{name}"),
+            Self::Process(name) => write!(f, "{PROCESS}{name}"),
         }
     }
 }
@@ -205,6 +215,9 @@ impl FromStr for Subject {
         let unknown = || NoSubject(text.chars().take(100).collect());
         if let Some(name) = text.strip_prefix(IMPORTED) {
             return Ok(Self::Imported(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix(PROCESS).filter(|name| !name.is_empty()) {
+            return Ok(Self::Process(name.to_owned()));
         }
         if let Some(name) = text.strip_prefix(ITEM) {
             return Ok(Self::Item(name.to_owned()));
@@ -265,12 +278,21 @@ mod tests {
             Subject::Item("broker-1".into()),
             Subject::Setting("log.dirs".into()),
             Subject::Topic("events".into()),
+            Subject::Process("kafka.Kafka-4711".into()),
         ] {
             assert_eq!(String::from(subject.clone()).parse(), Ok(subject));
         }
-        for text in
-            ["", "broker-", "broker-x", "writers", "worker-70000", "zookeeper-0-1-x", "jvm-1", "jvm-1-x"]
-        {
+        for text in [
+            "",
+            "broker-",
+            "process-",
+            "broker-x",
+            "writers",
+            "worker-70000",
+            "zookeeper-0-1-x",
+            "jvm-1",
+            "jvm-1-x",
+        ] {
             assert!(text.parse::<Subject>().is_err(), "{text}");
         }
     }

@@ -188,6 +188,8 @@ pub enum IntervalMethod {
     Bootstrap,
     /// A quantile of all records, with the run as the unit (Woodruff).
     ClusteredQuantile,
+    /// Order statistics of the slopes between every two stretches of a window (Sen, by Kendall's law); of a slope.
+    Sen,
 }
 
 /// Why there is no interval.
@@ -205,6 +207,8 @@ pub enum NotResolvable {
     Censored,
     /// Nothing was counted.
     NoValue,
+    /// The window is too short.
+    TooShort,
     /// No method for such a quantity is in this version.
     NoMethod,
 }

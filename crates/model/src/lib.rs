@@ -31,6 +31,7 @@ mod metric_kind;
 pub mod outcome;
 pub mod plan;
 pub mod probe;
+pub mod processes;
 pub mod properties;
 pub mod run;
 pub mod sample;

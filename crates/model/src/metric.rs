@@ -12,14 +12,14 @@ pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
-    COST_PER_MILLION, is_cost, may_be_left_out,
+    COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, is_cost, may_be_left_out,
 };
 use serde::{Deserialize, Serialize};
 
 /// A checked metric address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// Load item name, `brokers`, `broker-N`, `system`, `workers` or `host`.
+    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME` or `host`.
     pub subject: String,
     /// Metric name, as in [`all`], e.g. `response.p99`.
     pub metric: String,
@@ -31,7 +31,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Consume, EndToEnd, Host, Produce, Worker};
+use SubjectKind::{Broker, Consume, EndToEnd, Host, Process, Produce, Worker};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -43,6 +43,8 @@ const READ: &[SubjectKind] = &[Consume, EndToEnd];
 /// Of clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
+/// And of what a user names.
+const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process];
 const BROKER: &[SubjectKind] = &[Broker];
 
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
@@ -238,7 +240,7 @@ const ALL: &[Metric] = &[
         Unit::Bytes,
         "largest heap in use that was read of the item's Java processes in the window",
     ),
-    metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
+    metric("cpu_percent", ANY_PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
         PROCESS,
@@ -272,7 +274,20 @@ const ALL: &[Metric] = &[
         "price of an hour divided by the millions of records acknowledged in an hour at this rate; of `brokers` on a target \
          that declares a price",
     ),
-    metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
+    metric("memory_rss_bytes_max", ANY_PROCESS, Unit::Bytes, "largest resident memory"),
+    metric(
+        MEMORY_GROWTH,
+        ANY_PROCESS,
+        Unit::MibPerMin,
+        "by how much resident memory grew in the window, with an interval; of a single process (`broker-N`, `workers` where there \
+         is one, `process-NAME`), where the window is long enough for a slope",
+    ),
+    metric(
+        HEAP_GROWTH,
+        BROKER,
+        Unit::MibPerMin,
+        "the same of the heap in use after collections of garbage, of a single broker (`broker-N`) whose log tells them",
+    ),
     metric(
         "cpu_percent",
         &[Host],
@@ -317,7 +332,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
-        Broker | Worker | Host => &[],
+        Broker | Worker | Process | Host => &[],
     }
 }
 

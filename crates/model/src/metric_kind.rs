@@ -15,6 +15,8 @@ pub enum SubjectKind {
     Broker,
     /// `workers`.
     Worker,
+    /// A process that `--probe` names.
+    Process,
     /// `host`.
     Host,
 }
@@ -29,6 +31,8 @@ pub enum Unit {
     RecordsPerS,
     /// 2^20 bytes per second.
     MibPerS,
+    /// 2^20 bytes per minute.
+    MibPerMin,
     /// Nanoseconds; printed in the unit that reads best.
     Ns,
     /// A ratio or share; 1 is the whole.
@@ -86,6 +90,7 @@ impl SubjectKind {
             Self::EndToEnd => "end_to_end items",
             Self::Broker => "brokers",
             Self::Worker => "workers",
+            Self::Process => "processes named with --probe",
             Self::Host => "host",
         }
     }
@@ -98,6 +103,7 @@ impl Unit {
             Self::Count => "count",
             Self::RecordsPerS => "records/s",
             Self::MibPerS => "MiB/s",
+            Self::MibPerMin => "MiB/min",
             Self::Ns => "ns",
             Self::Ratio => "ratio",
             Self::PercentOfCore => "% of one core",

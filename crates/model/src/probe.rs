@@ -118,6 +118,8 @@ pub mod series {
     pub const GC_PAUSE_S_LONGEST: &str = "gc_pause_s_longest";
     /// The same: heap in use after the last collection, of the heap, 0 to 1.
     pub const HEAP_AFTER_GC_SHARE: &str = "heap_after_gc_share";
+    /// The same: heap in use after the last collection.
+    pub const HEAP_AFTER_GC_BYTES: &str = "heap_after_gc_bytes";
     /// The same, where safepoints are logged: time for which all threads were stopped at safepoints, collections included.
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.

@@ -30,6 +30,7 @@ pub fn number(number: f64, unit: Unit) -> String {
         Unit::Count => count(number),
         Unit::RecordsPerS => format!("{}/s", count(number)),
         Unit::MibPerS => format!("{} MiB/s", significant(number)),
+        Unit::MibPerMin => format!("{} MiB/min", significant(number)),
         Unit::Ns => nanoseconds(number),
         Unit::Ratio => ratio(number),
         Unit::PercentOfCore => format!("{} % of one core", significant(number)),

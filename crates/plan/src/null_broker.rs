@@ -56,6 +56,7 @@ pub(crate) fn null_broker<'r>(
         (system.config.first().map(|(name, _)| name), "settings (`config`)"),
         (system.jvm.first(), "Java process (`jvm`)"),
         (system.racks.first(), "rack (`racks`)"),
+        (system.cpus.as_ref(), "limit of processor time (`limits.cpus`)"),
         (system.pin.iter().flatten().next(), "processors of its own (`pin`)"),
     ];
     if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {

@@ -25,6 +25,8 @@ const CONTROLLERS_MAX: u32 = 9;
 const HEAP_BYTES_MIN: u64 = 64 << 20;
 /// Largest heap of a broker.
 const HEAP_BYTES_MAX: u64 = 1 << 40;
+/// What a broker may be limited to, processors: the kernel's periods are too long for less.
+const CPU_LIMITS: std::ops::RangeInclusive<f64> = 0.05..=4096.0;
 /// Highest processor number that may be pinned to.
 const CPU_MAX: u32 = 4095;
 /// Most partitions of a topic, and replicas of a partition.
@@ -73,6 +75,7 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
     let cpus = cpus.collect::<Result<Vec<_>, _>>()?;
+    let cpu_limit = typed.cpus.as_ref().map(|cpus| reader.number(cpus, "cpus", CPU_LIMITS));
     Ok(ClusterPlan {
         kafka,
         mode,
@@ -81,6 +84,7 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         jvm_options: typed.jvm.iter().map(|option| jvm_option(reader, option)).collect::<Result<_, _>>()?,
         config: settings(reader, &typed.config, Owner::Broker)?,
         cpus,
+        cpu_limit: cpu_limit.transpose()?,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
         metrics: match reader.word(&typed.metrics, "metrics", BROKER_METRICS)?.as_str() {

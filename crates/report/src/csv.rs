@@ -55,7 +55,8 @@ const FINDINGS_BEFORE: [Column; 8] = [
 const FINDINGS_AFTER: [Column; 18] = [
     (
         "subject",
-        "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers` or `host`",
+        "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers`, \
+         `process-NAME` of what `--probe` named, or `host`",
     ),
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
     (
@@ -80,11 +81,11 @@ const FINDINGS_AFTER: [Column; 18] = [
     ("interval_level", "probability that intervals made so hold the true value, 0 to 1"),
     (
         "interval_method",
-        "how it was made: `order_statistics`, `student_t`, `signed_rank`, `bootstrap` or `clustered_quantile`",
+        "how it was made: `order_statistics`, `student_t`, `signed_rank`, `bootstrap`, `clustered_quantile` or `sen`",
     ),
     (
         "not_resolvable",
-        "why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `no_method`",
+        "why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `too_short`, `no_method`",
     ),
     (
         "marks",
@@ -104,7 +105,7 @@ const SERIES_AFTER: [Column; 6] = [
     (
         "subject",
         "whose figure: a load item by its name, a process (`broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, \
-         `kdyno`), `host`, or `imported-NAME` of what somebody else measured",
+         `kdyno`, `process-NAME` of what `--probe` named), `host`, or `imported-NAME` of what somebody else measured",
     ),
     ("series", "which figure and its unit, see below"),
     (

@@ -289,12 +289,18 @@ pub static LIMITS: Section = Section {
     keys: &[
         or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
         key(
+            "cpus",
+            Kind::Scalar("a number of processors"),
+            "processors' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
+             says where this host does not allow that",
+        ),
+        key(
             "pin",
             Kind::List(&Kind::List(&COUNT)),
             "processors each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
         ),
     ],
-    later: &[("cpus", "pin brokers to processors instead, e.g. `pin: [[0], [1]]`")],
+    later: &[],
     open: false,
 };
 

@@ -35,6 +35,7 @@ impl SystemFile {
             StorageFile::Word(typed) => found.push(("storage", typed)),
             StorageFile::Dirs(dirs) => found.extend(dirs.iter().map(|dir| ("storage", dir))),
         }
+        found.extend(self.cpus.iter().map(|cpus| ("cpus", cpus)));
         found.extend(self.pin.iter().flatten().map(|cpu| ("pin", cpu)));
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));

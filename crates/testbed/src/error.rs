@@ -73,6 +73,14 @@ pub enum TestbedError {
         /// What to do.
         hint: &'static str,
     },
+    /// This host does not let brokers be limited.
+    #[error("{message}")]
+    CpuLimit {
+        /// What was tried, and why it fails.
+        message: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// A folder that the run needs cannot be used.
     #[error("{message}")]
     Folder {
@@ -135,7 +143,7 @@ impl TestbedError {
             | Self::Disk { hint, .. }
             | Self::Folder { hint, .. }
             | Self::Busy { hint, .. } => Some(hint),
-            Self::Connections { hint, .. } => Some(hint),
+            Self::Connections { hint, .. } | Self::CpuLimit { hint, .. } => Some(hint),
             Self::Start { hint, .. } | Self::Registry { hint, .. } | Self::Attach { hint, .. } => {
                 hint.as_deref()
             }

@@ -166,6 +166,7 @@ mod tests {
 
     fn three_brokers() -> ClusterPlan {
         ClusterPlan {
+            cpu_limit: None,
             kafka: kdyno_model::plan::KafkaSource::Release("4.1.1".to_string()),
             mode: Mode::KraftCombined,
             brokers: 3,

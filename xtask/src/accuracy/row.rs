@@ -1,6 +1,7 @@
 //! A line of the table of accuracy, and how two figures are set beside each other.
 
 /// One line of the table.
+#[derive(Debug)]
 pub struct Row {
     /// The known truth that is tested.
     pub test: String,

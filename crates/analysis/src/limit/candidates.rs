@@ -10,7 +10,7 @@ use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
-use kdyno_model::plan::{ProducePlan, SystemPlan};
+use kdyno_model::plan::{ClusterPlan, ProducePlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Timing, series};
 use kdyno_model::units;
@@ -200,6 +200,17 @@ impl Asked<'_> {
         }
         let start = &self.trial.evidence.start;
         match &start.trial.effective.system {
+            SystemPlan::Local(ClusterPlan { cpu_limit: Some(processors), .. }) => {
+                let Some(used) = self.busiest_broker() else {
+                    return not_judged(kind, "the brokers were not probed");
+                };
+                let share = used / processors;
+                let detail = format!(
+                    "a broker used {} of the {processors} processors that it may use",
+                    percent(share)
+                );
+                evidence(kind, Some(share), detail)
+            }
             SystemPlan::Local(cluster) if !cluster.cpus.is_empty() => {
                 let Some((share, brokers)) = self.pinned_share(&cluster.cpus) else {
                     return not_judged(kind, "the brokers were not probed");
@@ -231,6 +242,13 @@ impl Asked<'_> {
                 )
             }
         }
+    }
+
+    /// Processors that the broker used that used most.
+    fn busiest_broker(&self) -> Option<f64> {
+        let used = |broker: &Subject| cpu::used_s(self.trial.probes(), broker, self.window);
+        let all = self.trial.brokers().iter().map(used).collect::<Option<Vec<f64>>>()?;
+        Some(all.into_iter().reduce(f64::max)? / self.window.seconds())
     }
 
     /// Of brokers that are pinned to processors: how busy the busiest of these were, with everything that runs on

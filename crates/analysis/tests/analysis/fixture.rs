@@ -379,6 +379,7 @@ fn probes() -> Vec<ProbeReading> {
 
 pub fn case() -> CasePlan {
     let cluster = ClusterPlan {
+        cpu_limit: None,
         kafka: KafkaSource::Release("4.1.1".into()),
         mode: Mode::KraftCombined,
         brokers: 2,

@@ -338,6 +338,22 @@ fn brokers_that_are_pinned_are_judged_by_all_that_runs_on_their_processors() {
 }
 
 #[test]
+fn of_brokers_with_a_limit_the_busiest_is_held_against_it() {
+    // Brokers at 40 and 20 % of a processor.
+    let used = |processors: f64| {
+        let mut trial = at_maximum();
+        let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
+        cluster.cpu_limit = Some(processors);
+        let found = limit(&trial);
+        (found.named, of(&found, LimitKind::BrokerProcessors).used)
+    };
+    close(used(1.0).1, 0.4);
+    let (named, full) = used(0.4);
+    close(full, 1.0);
+    assert_eq!(named, LimitKind::BrokerProcessors);
+}
+
+#[test]
 fn without_a_window_an_acknowledgement_or_a_question_nothing_is_named() {
     let mut trial = Trial::clean();
     trial.samples.retain(|row| row.written_second < 2);

@@ -24,6 +24,7 @@ pub fn address(name: &str) -> Address {
 
 pub fn case(kafka: &str) -> CasePlan {
     let cluster = ClusterPlan {
+        cpu_limit: None,
         kafka: KafkaSource::Release(kafka.into()),
         mode: Mode::KraftCombined,
         brokers: 1,

@@ -134,6 +134,21 @@ fn topics_differ_as_asked_or_nobody_asked_and_what_comes_from_brokers_is_told_wi
 }
 
 #[test]
+fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
+    let mut plan = alike();
+    let mut run = Run::default();
+    run.pairs("writers.acked_per_s", &[1.0]);
+    let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
+    for (start, limit) in starts.iter_mut().zip(["none", "1.5 processors"]) {
+        start.cluster.insert("cpu_limit".to_owned(), limit.to_owned());
+    }
+    let of_plan = compared(&mut plan).clone();
+    let found = settings(&plan, &of_plan, &starts);
+    assert_eq!(said(&found), [is("brokers CPU limit", WhyDiffers::Asked)]);
+    assert_eq!(found.caveats, []);
+}
+
+#[test]
 fn another_java_is_told_and_was_asked_for_only_with_its_options() {
     let why = |plan: &mut Plan| said(&judged(plan, [&[], &[]], ["17.0.9", "21.0.1"], ["-Xmx1g", "-Xmx2g"]));
     assert_eq!(

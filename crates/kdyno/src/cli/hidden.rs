@@ -135,6 +135,17 @@ pub(crate) struct BenchEvidenceArgs {
     pub(crate) anew: bool,
 }
 
+/// What `make accuracy` has read.
+#[derive(Debug, Args)]
+pub(crate) struct BenchProbesArgs {
+    /// The process
+    #[arg(long)]
+    pub(crate) pid: u32,
+    /// For how long
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) seconds: u64,
+}
+
 /// What the fake cluster is.
 #[derive(Debug, Args)]
 pub(crate) struct FakeBrokerArgs {

@@ -45,16 +45,6 @@ pub(crate) struct ChoiceArgs {
     pub(crate) dry_run: bool,
 }
 
-/// What makes the exit code red.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Gate {
-    /// An SLA or claim that is not met (3), side B materially worse (4); no answer is 0
-    #[default]
-    Worse,
-    /// These, and no answer (5)
-    Strict,
-}
-
 /// How the two of a pair run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Design {
@@ -71,16 +61,6 @@ impl From<Design> for PairDesign {
             Design::Duet => Self::Duet,
         }
     }
-}
-
-/// How results are printed on standard output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// Tables and sentences for a terminal
-    #[default]
-    Text,
-    /// A block to paste into a pull request
-    Markdown,
 }
 
 const RUN_AFTER: &str = "\

@@ -149,6 +149,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         (None, None) => KafkaSource::Release(args.kafka.clone()),
     };
     Ok(ClusterPlan {
+        cpu_limit: None,
         kafka,
         mode: args.mode,
         brokers: args.brokers,

@@ -152,13 +152,22 @@ fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
         id: i32::try_from(place).unwrap_or(i32::MAX),
         settings: planned_settings(&cluster.config),
         is_planned: true,
-        processors: Some(match u32::try_from(pinned) {
-            Ok(count) if count > 0 => count,
-            _ => shared(cluster.brokers as usize),
-        }),
+        processors: Some(planned_processors(cluster, pinned)),
         has_controller: Some(cluster.mode == Mode::KraftCombined),
         jvm: Some(Jvm { heap_bytes: cluster.heap_bytes, options: cluster.jvm_options.clone() }),
     }
+}
+
+/// Processors that a broker may use: those it is pinned to, or its share of the host's, within its limit.
+fn planned_processors(cluster: &ClusterPlan, pinned: usize) -> u32 {
+    let processors = match u32::try_from(pinned) {
+        Ok(count) if count > 0 => count,
+        _ => shared(cluster.brokers as usize),
+    };
+    // Limits are at most some thousands, and threads are whole.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let limit = cluster.cpu_limit.map_or(u32::MAX, |limit| (limit.ceil() as u32).max(1));
+    processors.min(limit)
 }
 
 /// What a topic does not set it has from its brokers, under the same name where rules ask for it.

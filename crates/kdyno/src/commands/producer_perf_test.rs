@@ -18,6 +18,7 @@ use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;
 use kdyno_perf_test::producer::{self, Options, Refusal};
 use kdyno_store::RunFile;
+use kdyno_testbed::probe::named::NamedProcesses;
 use told::Told;
 
 /// Reads, runs and tells as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
@@ -59,6 +60,7 @@ fn run(options: &Options) -> Outcome {
     }
     let mut told = Told::new(options, &carrier);
     let way = Way {
+        named: NamedProcesses::default(),
         out: None,
         // Several may be started at once on purpose, as many published benchmarks do.
         share: true,

@@ -3,7 +3,7 @@
 use crate::cli::{ChoiceArgs, ExecutionArgs, RunArgs};
 use crate::commands::resume;
 use crate::environment::{Environment, runs_dir};
-use crate::execution::{Planned, TargetFiles, random_u64};
+use crate::execution::{self, Planned, TargetFiles, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::target_source::{of_cases, read_target};
@@ -102,6 +102,7 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
 pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
+    execution::named_processes(args)?;
     let plan = &planned.plan;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {

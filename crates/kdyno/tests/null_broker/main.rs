@@ -7,6 +7,7 @@ mod import;
 mod java;
 mod many_clients;
 mod metrics;
+mod probe;
 mod producer_perf_test;
 mod quick;
 mod system;

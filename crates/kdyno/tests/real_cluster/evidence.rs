@@ -153,6 +153,7 @@ fn go_on(place: &Place, path: &Path) {
     let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("a home");
     let mut steps = Vec::new();
     let options = RunOptions {
+        named: Default::default(),
         run_file: path.to_owned(),
         resume: true,
         work_dir: place.path().join("kdyno-again"),

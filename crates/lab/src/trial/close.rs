@@ -31,6 +31,7 @@ impl Execution<'_> {
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }
+                Heard::Named(at_ns, told) => self.keep_named(at_ns, told)?,
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }

@@ -46,6 +46,7 @@ use kdyno_model::run::TrialStart;
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
+use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
 use sampler::Sampler;
@@ -85,6 +86,8 @@ pub(crate) struct TrialContext<'a> {
     /// Folder for the logs of its workers, which has to be there.
     pub(crate) work_dir: PathBuf,
     pub(crate) may_go_on: MayGoOn,
+    /// Processes of this host that are read beside those of the run.
+    pub(crate) named: &'a NamedProcesses,
     /// What must not be stored.
     pub(crate) private: &'a Private,
     pub(crate) secrets: &'a Secrets,
@@ -179,11 +182,12 @@ impl<'a> Execution<'a> {
         self.context.system.processes().into_iter().chain(workers).collect()
     }
 
-    /// Starts the observer of these processes and of this one, and the watch of the cluster.
+    /// Starts the observer of these processes, of this one and of those that were named, and the watch of the cluster.
     fn watch(&mut self, mut processes: Vec<ProcessRef>) -> Result<(), LabError> {
         processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
         let may_go_on = self.context.may_go_on.clone();
-        self.observer = Some(Observer::start(processes, may_go_on, self.inbox.sender())?);
+        let named = self.context.named.clone();
+        self.observer = Some(Observer::start(processes, named, may_go_on, self.inbox.sender())?);
         self.cluster_watch = Some(ClusterWatch::start(self.context.watched(), self.inbox.sender())?);
         Ok(())
     }
@@ -225,6 +229,7 @@ impl<'a> Execution<'a> {
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
+                Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
                 Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Recent(_)) => {}
                 None => {
@@ -353,6 +358,7 @@ impl<'a> Execution<'a> {
                     self.look_for_dead(progress)?;
                     self.ask_for_recent(read_ns)?;
                 }
+                Heard::Named(at_ns, told) => self.keep_named(at_ns, told)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
@@ -430,6 +436,12 @@ impl<'a> Execution<'a> {
         let item = event.stream.and_then(|stream| task::item_of(self.context.trial, worker, stream));
         let subject = item.map_or(Subject::Worker(worker), |item| Subject::Item(item.to_owned()));
         self.event(at_ns, event.kind, &subject, &event.detail)
+    }
+
+    /// What became of processes that were named.
+    fn keep_named(&self, at_ns: Option<i64>, told: Vec<(Subject, String)>) -> Result<(), LabError> {
+        let mut told = told.into_iter();
+        told.try_for_each(|(subject, detail)| self.event(at_ns, EventKind::NamedProcess, &subject, &detail))
     }
 
     /// What the cluster's metadata told between two looks.

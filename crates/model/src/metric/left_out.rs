@@ -16,6 +16,11 @@ pub fn is_cost(name: &str) -> bool {
 /// Heap that brokers allocate per record; left out where their allocation was not sampled.
 pub const BROKER_ALLOCATED: &str = "allocated_bytes_per_record";
 
+/// By how much resident memory grows; left out where there is no slope.
+pub const MEMORY_GROWTH: &str = "memory_growth";
+/// The same of the heap in use after collections.
+pub const HEAP_GROWTH: &str = "heap_growth";
+
 /// Processor time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
 /// The same of the application's and the clients' threads alone.
@@ -39,7 +44,7 @@ const OF_GROUPS: &[&str] = &[
     "member_records_cv",
 ];
 
-/// Whether a metric is left out where it cannot be told: the price, what brokers allocate, what is told of transactions, of
+/// Whether a metric is left out where it cannot be told: the price, what brokers allocate, by how much memory grows, what is told of transactions, of
 /// connecting, of consumer groups, of Java clients, by brokers of themselves, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
@@ -50,6 +55,8 @@ pub fn may_be_left_out(name: &str) -> bool {
         COST_PER_GB,
         COST_PER_MILLION,
         BROKER_ALLOCATED,
+        MEMORY_GROWTH,
+        HEAP_GROWTH,
         "committed",
         "aborted",
         "caught_up",

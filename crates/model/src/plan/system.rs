@@ -61,6 +61,9 @@ pub struct ClusterPlan {
     pub config: BTreeMap<String, String>,
     /// Processors each broker is pinned to, by broker; empty: not pinned. A shorter list repeats.
     pub cpus: Vec<Vec<u32>>,
+    /// Processors' worth of time that each broker may use, by a control group of its own; `None`: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_limit: Option<f64>,
     /// Rack of each broker (`broker.rack`); empty: none. A shorter list repeats.
     pub racks: Vec<String>,
     /// Where the brokers' logs lie.

@@ -39,7 +39,10 @@ struct Check<'a> {
 
 /// The rules that were broken, and every check as a table; `None`: nothing was checked.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let groups = groups(input);
+    let groups: Vec<Group<'_>> = groups(input)
+        .into_iter()
+        .map(|(name, trials)| Group { name, trials: of_group(input.conclusions, &trials, of_trial) })
+        .collect();
     let checks: Vec<Check<'_>> = groups.iter().flat_map(checks).collect();
     if checks.is_empty() {
         return None;
@@ -92,12 +95,8 @@ fn of_check(check: &HealthCheck) -> String {
     format!("{}, {}: {}", check.of, text.figure, beside_threshold(&text, &figure(check.value, text.unit)))
 }
 
-/// By the cases of the table, or of a search by its answer.
-fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
-    let of_trials = |name: String, trials: &[TrialId]| Group {
-        name,
-        trials: all(input.conclusions, |scope| trials.iter().any(|trial| scope == Scope::Trial(*trial))),
-    };
+/// Trials that are told together, by the cases of the table, or of a search by its answer; each with what they have in common.
+pub(super) fn groups(input: &ReportInput<'_>) -> Vec<(String, Vec<TrialId>)> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         let searches = input.conclusions.iter().filter_map(|one| match one {
             Conclusion::Search(result) => Some(result),
@@ -110,7 +109,7 @@ fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
                 _ => "",
             };
             let name = if case.is_empty() { load } else { format!("{case}, {load}") };
-            Some(of_trials(name, &trials))
+            Some((name, trials))
         });
         return answers.collect();
     }
@@ -125,15 +124,24 @@ fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
             None => names.push((name, vec![trial.id])),
         }
     }
-    names.into_iter().map(|(name, trials)| of_trials(name, &trials)).collect()
+    names
 }
 
-fn all(conclusions: &[Conclusion], is_asked: impl Fn(Scope) -> bool) -> Vec<&Health> {
-    let found = conclusions.iter().filter_map(|one| match one {
-        Conclusion::Health(of) if is_asked(of.scope) => Some(of),
+/// The conclusions of one kind of some trials.
+pub(super) fn of_group<'a, T>(
+    conclusions: &'a [Conclusion],
+    trials: &[TrialId],
+    of_trial: impl Fn(&'a Conclusion) -> Option<(Scope, &'a T)>,
+) -> Vec<&'a T> {
+    let is_one = |scope: Scope| trials.iter().any(|trial| scope == Scope::Trial(*trial));
+    conclusions.iter().filter_map(of_trial).filter(|(scope, _)| is_one(*scope)).map(|(_, of)| of).collect()
+}
+
+fn of_trial(one: &Conclusion) -> Option<(Scope, &Health)> {
+    match one {
+        Conclusion::Health(of) => Some((of.scope, of)),
         _ => None,
-    });
-    found.collect()
+    }
 }
 
 /// Every rule that was asked in a group's trials, of things that each trial asks it of apart from each other; in the order of the

@@ -12,6 +12,7 @@ pub mod inside;
 pub mod members;
 pub mod notes;
 mod prices;
+pub mod processes;
 pub mod search;
 mod settings;
 pub mod steadiness;
@@ -63,5 +64,6 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::SettingDiffers(of) => settings::sentence(of),
         Conclusion::Members(of) => members::sentence(of),
         Conclusion::Health(of) => health::trial_sentence(of),
+        Conclusion::Processes(of) => processes::trial_sentence(of),
     }
 }

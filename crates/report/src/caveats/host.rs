@@ -53,7 +53,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                  and latencies too high",
                 numbers.percent(0)
             ),
-            "lift the limit of the container or service that kdyno runs in",
+            "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",
         ),
         Caveat::SharedProcessors { processors } => told(
             "",

@@ -44,7 +44,7 @@ struct NumberDocument {
 pub(super) struct FindingDocument {
     /// What it speaks of.
     scope: ScopeDocument,
-    /// A load item, `brokers`, `broker-N`, `system`, `workers` or `host`.
+    /// A load item, `brokers`, `broker-N`, `system`, `workers`, `process-NAME` of what `--probe` named, or `host`.
     subject: String,
     /// Metric name, e.g. `response.p99`.
     metric: String,
@@ -67,8 +67,8 @@ pub(super) struct FindingDocument {
     max: Option<NumberDocument>,
     /// Where the true value lies; null when that cannot be told.
     interval: Option<IntervalDocument>,
-    /// Why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value` or `no_method`; null when there
-    /// is one.
+    /// Why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `too_short` or `no_method`; null
+    /// when there is one.
     not_resolvable: Option<String>,
     /// Trials needed for an interval, where there are too few.
     trials_needed: Option<u32>,
@@ -176,7 +176,7 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
 pub(super) struct ConclusionDocument {
     /// What it concerns.
     scope: ScopeDocument,
-    /// `steadiness`, `limit`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs` or `members`.
+    /// `steadiness`, `limit`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs`, `members`, `health` or `processes`.
     kind: String,
     /// What it says, in words.
     message: String,

@@ -17,6 +17,7 @@ mod live;
 mod marks;
 mod members;
 mod open_metrics;
+mod processes;
 mod sides;
 mod terminal;
 mod verdicts;

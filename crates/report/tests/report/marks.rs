@@ -70,7 +70,8 @@ fn marked(mut run: Run) -> Run {
             | Conclusion::ToldApart(_)
             | Conclusion::SettingDiffers(_)
             | Conclusion::Members(_)
-            | Conclusion::Health(_) => {}
+            | Conclusion::Health(_)
+            | Conclusion::Processes(_) => {}
         }
     }
     run

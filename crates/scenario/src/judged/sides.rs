@@ -50,10 +50,10 @@ impl Expr {
 }
 
 /// What figures are of: how often each kind of unit is a factor. A ratio has none.
-pub(super) type Units = [i8; 9];
+pub(super) type Units = [i8; 10];
 
 /// The kinds of units, with their names for messages.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "bytes",
     "a duration",
     "records/s",
@@ -63,6 +63,7 @@ const KINDS: [&str; 9] = [
     "a count",
     "cost per GB",
     "cost per million records",
+    "MiB per minute",
 ];
 
 pub(super) fn units_of(unit: Unit) -> Units {
@@ -77,6 +78,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
         Unit::Count => 6,
         Unit::CostPerGb => 7,
         Unit::CostPerMillion => 8,
+        Unit::MibPerMin => 9,
         Unit::Ratio | Unit::YesNo => return units,
     };
     units[kind] = 1;

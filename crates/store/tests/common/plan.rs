@@ -76,6 +76,7 @@ pub fn other_case() -> CasePlan {
 
 pub fn case() -> CasePlan {
     let cluster = ClusterPlan {
+        cpu_limit: None,
         kafka: KafkaSource::Release("4.1.1".into()),
         mode: Mode::KraftCombined,
         brokers: 1,

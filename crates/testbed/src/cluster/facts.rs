@@ -6,6 +6,14 @@ use crate::distribution::Distribution;
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
 use std::collections::BTreeMap;
 
+/// What bounds the processor time of each broker: `none`, `pinning`, `1.5 processors`, or both.
+fn cpu_limit(plan: &ClusterPlan) -> String {
+    let limit = plan.cpu_limit.map(|processors| format!("{processors} processors"));
+    let pinning = (!plan.cpus.is_empty()).then(|| "pinning".to_string());
+    let both: Vec<String> = limit.into_iter().chain(pinning).collect();
+    if both.is_empty() { "none".to_string() } else { both.join(", ") }
+}
+
 /// Version, Java, mode, storage, retention, settings that were added.
 pub(super) fn facts(
     plan: &ClusterPlan,
@@ -33,7 +41,7 @@ pub(super) fn facts(
     fact("storage", storage);
     fact("retention_bytes_per_partition", retention.partition_bytes.to_string());
     fact("segment_bytes", retention.segment_bytes.to_string());
-    fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
+    fact("cpu_limit", cpu_limit(plan));
     if !plan.listeners.are_plain() {
         fact("listeners", plan.listeners.to_string());
     }

@@ -205,6 +205,7 @@ pub(crate) mod tests {
 
     pub(crate) fn plan(mode: Mode, brokers: u32) -> ClusterPlan {
         ClusterPlan {
+            cpu_limit: None,
             kafka: KafkaSource::Release("4.1.1".to_string()),
             mode,
             brokers,

@@ -19,6 +19,7 @@ pub use client_properties::{TokenFrom, client_properties};
 pub use config::Retention;
 pub use unknown::UnknownSetting;
 
+use crate::cpu_limit;
 use crate::distribution::{self, Distribution};
 use crate::environment::Environment;
 use crate::error::TestbedError;
@@ -181,7 +182,7 @@ impl LocalCluster {
         let secured = Secured::make(&plan.listeners)?;
         let with = (retention, secured.as_ref(), agent);
         let command_lines = write_files(plan, distribution, &layout, with, options)?;
-        let spec = guard_spec(&layout, &command_lines, &remove, options);
+        let spec = guard_spec(plan, &layout, &command_lines, &remove, options);
         // Freed as late as can be: the JVMs bind them within a second.
         drop(ports);
         let guard = Guard::start(&spec, &options.hidden_variables, &options.work_dir.join("guard.log"))?;
@@ -350,6 +351,8 @@ impl LocalCluster {
             return Ok(());
         }
         self.guard.stop();
+        // Where the guard was killed nobody has removed the groups of its processes.
+        cpu_limit::sweep();
         self.remove.iter().try_for_each(|folder| remove_folder(folder))
     }
 
@@ -453,6 +456,7 @@ fn endpoints(layout: &Layout, version: &Version) -> Vec<LocalEndpoint> {
 }
 
 fn guard_spec(
+    plan: &ClusterPlan,
     layout: &Layout,
     command_lines: &BTreeMap<Subject, Vec<String>>,
     remove: &[PathBuf],
@@ -465,6 +469,7 @@ fn guard_spec(
         folder: node.folder.clone(),
         console: node.folder.join(launch::CONSOLE_FILE),
         cpus: node.cpus.clone(),
+        cpu_limit: plan.cpu_limit.filter(|_| node.kind.is_broker()),
         end_order: u8::from(!node.kind.is_broker()),
     };
     Spec {

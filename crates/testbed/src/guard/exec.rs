@@ -4,7 +4,7 @@ use crate::error::TestbedError;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The single argument of the hidden subcommand, as JSON.
@@ -13,6 +13,8 @@ pub(super) struct ExecSpec {
     /// The guard that this process must not outlive.
     pub guard_pid: u32,
     pub cpus: Vec<u32>,
+    /// File by which it joins its control group.
+    pub group: Option<PathBuf>,
     pub command_line: Vec<String>,
 }
 
@@ -22,7 +24,7 @@ pub(super) struct ExecSpec {
 /// # Errors
 /// The command line cannot be encoded.
 pub fn command_bound_to_us(exe: &Path, command_line: Vec<String>) -> Result<Command, TestbedError> {
-    let spec = ExecSpec { guard_pid: std::process::id(), cpus: Vec::new(), command_line };
+    let spec = ExecSpec { guard_pid: std::process::id(), cpus: Vec::new(), group: None, command_line };
     let spec = serde_json::to_string(&spec).map_err(|e| TestbedError::Guard(e.to_string()))?;
     let mut command = Command::new(exe);
     command.args([super::EXEC_COMMAND, &spec]);
@@ -45,6 +47,10 @@ pub fn exec_main(argument: &str) -> Result<(), TestbedError> {
         return Err(failed("it ended while a process was being started".to_string()));
     }
     pin(&spec.cpus)?;
+    if let Some(group) = &spec.group {
+        std::fs::write(group, std::process::id().to_string())
+            .map_err(|e| failed(format!("cannot join the control group {}: {e}", group.display())))?;
+    }
     let (program, arguments) =
         spec.command_line.split_first().ok_or_else(|| failed("nothing to run was named".to_string()))?;
     let error = Command::new(program).args(arguments).exec();

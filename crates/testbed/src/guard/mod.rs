@@ -60,6 +60,8 @@ pub(crate) struct ProcessSpec {
     pub console: PathBuf,
     /// Processors to pin to; empty: none.
     pub cpus: Vec<u32>,
+    /// Processors' worth of time that it may use.
+    pub cpu_limit: Option<f64>,
     /// Ended after those of a lower number have ended: brokers 0, what they depend on 1.
     pub end_order: u8,
 }

@@ -2,6 +2,7 @@
 
 use super::exec::ExecSpec;
 use super::{EXEC_COMMAND, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
+use crate::cpu_limit::CpuGroup;
 use crate::error::TestbedError;
 use crate::leftovers;
 use kdyno_model::event::Subject;
@@ -31,6 +32,7 @@ struct Running {
     subject: Subject,
     end_order: u8,
     child: Child,
+    group: Option<CpuGroup>,
 }
 
 /// Runs the guard: reads its spec from standard input, starts the processes, and returns when all have ended.
@@ -92,12 +94,13 @@ fn start_all(spec: &Spec) -> Vec<Running> {
     let mut running = Vec::new();
     for process in &spec.processes {
         match start(spec, process) {
-            Ok(child) => {
+            Ok((child, group)) => {
                 tell(&Report::Started { subject: process.subject.clone(), pid: child.id() });
                 running.push(Running {
                     subject: process.subject.clone(),
                     end_order: process.end_order,
                     child,
+                    group,
                 });
             }
             Err(why) => tell(&Report::Failed { subject: process.subject.clone(), why: why.to_string() }),
@@ -107,10 +110,13 @@ fn start_all(spec: &Spec) -> Vec<Running> {
     running
 }
 
-fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<Child> {
+fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<(Child, Option<CpuGroup>)> {
+    let group = process.cpu_limit.map(|limit| CpuGroup::make(&process.subject, limit));
+    let group = group.transpose().map_err(std::io::Error::other)?;
     let exec = ExecSpec {
         guard_pid: std::process::id(),
         cpus: process.cpus.clone(),
+        group: group.as_ref().map(CpuGroup::members),
         command_line: process.command_line.clone(),
     };
     let console = File::options().create(true).append(true).open(&process.console)?;
@@ -119,12 +125,13 @@ fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<Child> {
     for variable in &process.unset_variables {
         command.env_remove(variable);
     }
-    command
+    let child = command
         .current_dir(&process.folder)
         .stdin(Stdio::null())
         .stdout(console.try_clone()?)
         .stderr(console)
-        .spawn()
+        .spawn()?;
+    Ok((child, group))
 }
 
 /// Tells kdyno; when kdyno has gone, the end of standard input says so soon enough.
@@ -167,6 +174,7 @@ fn reap(running: &mut Vec<Running>) {
         Ok(None) => true,
         Ok(Some(status)) => {
             tell(&Report::Ended { subject: process.subject.clone(), status: status.to_string() });
+            process.group.iter().for_each(CpuGroup::remove);
             false
         }
         Err(error) => {

@@ -34,6 +34,8 @@ struct Told {
     longest_s: f64,
     /// Of the last collection that told it.
     heap_after_share: Option<f64>,
+    /// The same in bytes.
+    heap_after_bytes: Option<f64>,
     /// What the heap may grow to; `None`: the command line does not say.
     heap_most_bytes: Option<f64>,
     /// `None` where the JVM was not asked to log safepoints.
@@ -64,13 +66,15 @@ impl GcLog {
         if let Some(text) = self.read() {
             text.lines().for_each(|line| self.told.take(line));
         }
-        let Told { pauses, paused_s, longest_s, heap_after_share, safepoint_s, .. } = self.told;
+        let Told { pauses, paused_s, longest_s, heap_after_share, heap_after_bytes, safepoint_s, .. } =
+            self.told;
         let mut values: Vec<Value> = vec![
             (series::GC_PAUSES_TOTAL.into(), pauses as f64),
             (series::GC_PAUSE_S_TOTAL.into(), paused_s),
             (series::GC_PAUSE_S_LONGEST.into(), longest_s),
         ];
         values.extend(heap_after_share.map(|share| (series::HEAP_AFTER_GC_SHARE.into(), share)));
+        values.extend(heap_after_bytes.map(|bytes| (series::HEAP_AFTER_GC_BYTES.into(), bytes)));
         values.extend(safepoint_s.map(|seconds| (series::SAFEPOINT_S_TOTAL.into(), seconds)));
         values
     }
@@ -103,8 +107,11 @@ impl Told {
             self.pauses += 1;
             self.paused_s += pause_s;
             self.longest_s = self.longest_s.max(pause_s);
-            let heap_after = line.split(' ').find_map(|word| heap_after_share(word, self.heap_most_bytes));
-            self.heap_after_share = heap_after.or(self.heap_after_share);
+            if let Some((used, heap)) = line.split(' ').find_map(heap_after) {
+                let most = heap.max(self.heap_most_bytes.unwrap_or(0.0));
+                self.heap_after_bytes = Some(used);
+                self.heap_after_share = Some((used / most).min(1.0));
+            }
         } else if let (Some(sum_s), Some(stopped_s)) = (&mut self.safepoint_s, safepoint_s(line)) {
             *sum_s += stopped_s;
         }
@@ -144,12 +151,12 @@ fn heap_most_bytes(argument: &str) -> Option<f64> {
     bytes(&argument.strip_prefix("-Xmx")?.to_ascii_uppercase())
 }
 
-/// Of `35M->22M(47M)` what is in use afterwards, of the most that the heap may grow to: what it has now may be less.
-fn heap_after_share(word: &str, most_bytes: Option<f64>) -> Option<f64> {
+/// Of `35M->22M(47M)` what is in use afterwards, and what the heap has, which may be less than it may grow to; bytes.
+fn heap_after(word: &str) -> Option<(f64, f64)> {
     let (_, after) = word.split_once("->")?;
     let (used, heap) = after.strip_suffix(')')?.split_once('(')?;
-    let (used, heap) = (bytes(used)?, bytes(heap)?.max(most_bytes.unwrap_or(0.0)));
-    (heap > 0.0).then(|| (used / heap).min(1.0))
+    let (used, heap) = (bytes(used)?, bytes(heap)?);
+    (heap > 0.0).then_some((used, heap))
 }
 
 /// `22M`, `512K`, `4G`, `0B`.

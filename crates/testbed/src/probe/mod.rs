@@ -7,6 +7,7 @@ mod cgroup;
 mod drives;
 mod gc_log;
 pub(crate) mod host;
+pub mod named;
 mod network;
 pub(crate) mod parse;
 mod threads;
@@ -59,10 +60,11 @@ impl Sampler {
         sampler
     }
 
-    /// Watches another process.
+    /// Watches another process; under the name of one that has ended it goes on in its place.
     pub fn add(&mut self, process: ProcessRef) {
         match ProcessId::of(process.pid) {
             Some(id) => {
+                self.dead.remove(&process.subject);
                 let is_kafka = matches!(process.subject, Subject::Broker(_) | Subject::Controller(_));
                 self.watched.push(Watched {
                     gc_log: is_kafka.then(|| gc_log::GcLog::of(process.pid)).flatten(),

@@ -55,6 +55,7 @@ pub fn one_broker() -> ClusterPlan {
 
 pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
     ClusterPlan {
+        cpu_limit: None,
         kafka: KafkaSource::Release(version.to_string()),
         mode,
         brokers,

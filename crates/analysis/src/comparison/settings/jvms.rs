@@ -1,4 +1,4 @@
-//! The Java that brokers ran on: its version and what it was started with.
+//! The Java that brokers ran on: its version, what it was started with, and what processor time it may use.
 
 use super::brokers::BROKERS;
 use super::clusters::Clusters;
@@ -14,6 +14,9 @@ use kdyno_model::settings::jvm_flags;
 const JAVA: &str = "Java version";
 /// How options of its machine are called.
 const FLAGS: &str = "JVM options";
+
+/// How the bound of a broker's processor time is called.
+const CPU_LIMIT: &str = "CPU limit";
 
 /// How the agent is called that tells brokers' own metrics, which costs them a little; `agent` or `off`.
 const AGENT: &str = "JMX agent";
@@ -44,9 +47,10 @@ pub(super) fn differences(
 fn told(start: &TrialStart) -> Settings {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
     let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
+    let limit = start.cluster.get("cpu_limit").map(|limit| (CPU_LIMIT.to_owned(), limit.clone()));
     let mut brokers = start.command_lines.iter().filter(|(of, _)| of.is_broker());
     let flags = brokers.next().map(|(_, line)| (FLAGS.to_owned(), jvm_flags(line).join(" ")));
-    java.into_iter().chain(agent).chain(flags).collect()
+    java.into_iter().chain(agent).chain(limit).chain(flags).collect()
 }
 
 fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
@@ -56,6 +60,7 @@ fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
         {
             WhyDiffers::Asked
         }
+        [SystemPlan::Local(_), SystemPlan::Local(_)] if setting == CPU_LIMIT => WhyDiffers::Asked,
         [SystemPlan::Local(a), SystemPlan::Local(b)] if setting == AGENT => match a.metrics == b.metrics {
             // It could be had for one side alone.
             true => WhyDiffers::NotAsked,

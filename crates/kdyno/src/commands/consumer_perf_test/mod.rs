@@ -15,6 +15,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_lab::LabError;
 use kdyno_perf_test::consumer::{self, Asked, Options};
+use kdyno_testbed::probe::named::NamedProcesses;
 use output::Output;
 use properties::ConsumerProperties;
 
@@ -68,6 +69,7 @@ fn run(options: &Options) -> Outcome {
     tell(&planned.remarks);
     let mut output = Output::new(options, &carrier);
     let way = Way {
+        named: NamedProcesses::default(),
         out: None,
         share: true,
         command_line: command_line(std::env::args()),

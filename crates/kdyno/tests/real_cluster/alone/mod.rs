@@ -4,6 +4,7 @@
 
 mod between_trials;
 mod bundled;
+mod cpu_limit;
 mod duet;
 mod end_to_end;
 mod inside;

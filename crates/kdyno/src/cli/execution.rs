@@ -1,0 +1,73 @@
+//! How a run is carried out: what every command takes that runs trials.
+
+use clap::{Args, ValueEnum, ValueHint};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// What makes the exit code red.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Gate {
+    /// An SLA or claim that is not met (3), side B materially worse (4); no answer is 0
+    #[default]
+    Worse,
+    /// These, and no answer (5)
+    Strict,
+}
+
+/// How results are printed on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Tables and sentences for a terminal
+    #[default]
+    Text,
+    /// A block to paste into a pull request
+    Markdown,
+}
+
+/// How a run is carried out and where its evidence goes.
+#[derive(Debug, Args)]
+pub(crate) struct ExecutionArgs {
+    /// Folder of the run file [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the run as one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    pub(crate) format: Form,
+    /// Write claims, verdicts and SLAs as JUnit XML to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
+    /// What makes the exit code red
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) gate: Gate,
+    /// Read a process of this host too that is none of the run's own, say of an application or a database: its number; its
+    /// whole name, as `pgrep -x` takes it, or the file it was started by; or of a Java process its main class, with or without
+    /// packages, or its jar. It is looked for at the start, in each trial, and when it has ended; several of one name are told
+    /// apart by their numbers. May be repeated, for up to 16 processes
+    #[arg(long, value_name = "NAME|PID")]
+    pub(crate) probe: Vec<String>,
+    /// Run although another run measures on this host
+    #[arg(long)]
+    pub(crate) share: bool,
+    /// Do not ask before existing clusters are sent more than 1 GiB of values in all, or as much as they take (`rate: max`);
+    /// needed for that where there is no terminal to ask on, as in CI
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is
+    /// an IP address [default: do not listen; HOST: 127.0.0.1]
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+}
+
+/// Where to listen: an address with a port, or a port of the loopback address alone.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    of_port.or_else(|_| text.parse()).map_err(|_| {
+        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
+    })
+}

@@ -1,0 +1,114 @@
+//! `--probe`: a process of this host that is none of the run's own is read beside those that are.
+
+use crate::SCENARIO;
+use crate::common::{Place, RUN_DEADLINE, ran};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// A process of this test's own that is busy, or sleeps, under a name.
+struct Stranger(Child);
+
+impl Stranger {
+    fn start(name: &str, script: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell.arg0(format!("/srv/{name}")).args(["-c", script]).stdin(Stdio::null());
+        Self(shell.spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn named(what: &str) -> String {
+    format!("{what}-{}", std::process::id())
+}
+
+#[test]
+fn a_process_that_is_named_stands_in_every_output() {
+    let place = Place::new();
+    let (busy, idle) = (named("busy"), named("idle"));
+    let _busy = Stranger::start(&busy, "while :; do :; done");
+    let both = [
+        Stranger::start(&idle, "while :; do sleep 600; done"),
+        Stranger::start(&idle, "while :; do sleep 600; done"),
+    ];
+    let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
+    let scenario = place.file("alone.yaml", &text);
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=20s", "--share", "--json"];
+    let probes = ["--probe", &busy, "--probe", &idle];
+    let said = place.start(place.command(&[&args[..], &probes].concat())).wait(RUN_DEADLINE);
+    ran(&said);
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let findings = document["findings"].as_array().expect("findings");
+    let figure = |subject: &str, metric: &str| {
+        let is_it =
+            |finding: &&serde_json::Value| finding["subject"] == subject && finding["metric"] == metric;
+        findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
+    };
+    let subject = format!("process-{busy}");
+    let cpu = figure(&subject, "cpu_percent").expect("it was read");
+    assert!(cpu > 10.0, "{cpu} % of a core");
+    assert!(figure(&subject, "memory_growth").is_some() && figure(&subject, "cpu_us_per_record").is_none());
+    for one in &both {
+        let subject = format!("process-{idle}-{}", one.0.id());
+        assert!(figure(&subject, "cpu_percent").is_some_and(|cpu| cpu < 10.0), "{subject}");
+    }
+    let conclusions = document["conclusions"].as_array().expect("conclusions");
+    let processes = conclusions.iter().find(|one| one["kind"] == "processes").expect("the processes");
+    let told = processes["details"]["processes"].as_array().expect("a list");
+    let of_it = told.iter().find(|one| one["of"] == subject.as_str()).expect("it is one of them");
+    assert!(of_it["memory_rss_bytes_max"].as_f64().is_some_and(|bytes| bytes > 0.0), "{of_it}");
+    for subject in ["broker-0", "worker-0", "kdyno"] {
+        assert!(told.iter().any(|one| one["of"] == subject), "{subject}: {told:?}");
+    }
+    let course = place.kdyno(&["export", "latest", "--format", "series-csv"]);
+    assert!(course.stdout.contains(&format!(",{subject},cpu_percent_of_core,")), "{course:?}");
+    let figures = place.kdyno(&["export", "latest", "--format", "csv"]);
+    assert!(figures.stdout.contains(&format!("{subject},cpu_percent,")), "{figures:?}");
+    let shown = place.kdyno(&["show", "latest"]);
+    assert!(shown.stdout.contains("Processes on this host") && shown.stdout.contains(&subject), "{shown:?}");
+    let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
+    assert!(page.contains(&format!(">{subject}</th>")), "the page");
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_process_that_ends_is_told_and_the_run_goes_on() {
+    let place = Place::new();
+    let gone = named("gone");
+    // It is there when the run begins and ends in its measure phase.
+    let _gone = Stranger::start(&gone, "sleep 9");
+    let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
+    let scenario = place.file("alone.yaml", &text);
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=12s", "--share", "--json"];
+    let said = place.start(place.command(&[&args[..], &["--probe", &gone]].concat())).wait(RUN_DEADLINE);
+    ran(&said);
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let events = document["events"].as_array().expect("events");
+    let of_it: Vec<&serde_json::Value> = events.iter().filter(|one| one["kind"] == "named-process").collect();
+    assert_eq!(of_it.len(), 1, "{events:?}");
+    assert_eq!(of_it[0]["subject"], format!("process-{gone}"), "{of_it:?}");
+    place.expect_no_processes();
+}
+
+#[test]
+fn what_is_not_there_is_told_before_anything_starts() {
+    let place = Place::new();
+    let scenario = place.file("alone.yaml", SCENARIO);
+    let scenario = scenario.to_str().expect("plain path");
+    for (dry_run, typed, told) in [
+        (false, "no-such-process", "no process on this host has the name `no-such-process`"),
+        (true, "4194305", "no process on this host has the number 4194305"),
+        (false, "two words", "`two words` is no name of a process"),
+    ] {
+        let more = ["--dry-run"];
+        let more = if dry_run { &more[..] } else { &[] };
+        let said = place.kdyno(&[&["run", scenario, "--probe", typed], more].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(told) && said.stderr.contains("hint:"), "{said:?}");
+    }
+}
