@@ -219,11 +219,11 @@ impl ProduceClient {
         }
     }
 
-    /// Open loop: hands over what has come due; what finds no room joins the backlog.
-    pub fn release_due(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    /// Open loop: hands over what has come due by `due_ns`; what finds no room joins the backlog.
+    pub fn release_due(&mut self, due_ns: u64, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
         if self.drawn.is_some() && self.due.is_none() {
-            self.release_drawn(now_ns, clock, recorder);
+            self.release_drawn(due_ns, now_ns, clock, recorder);
         }
         while self.due.is_none() && self.drawn.is_none() && self.warmup.room(now_ns) > 0 {
             // A client that came late waits for room until it is connected, as Java's does in `send`.
@@ -238,7 +238,7 @@ impl ProduceClient {
             self.scratch.clear();
             let room = room.min(self.warmup.room(now_ns));
             while (self.scratch.len() as u64) < room
-                && let Some(t0) = next_due(schedule, now_ns, clock, &mut self.limit_left)
+                && let Some(t0) = next_due(schedule, due_ns, clock, &mut self.limit_left)
             {
                 recorder.offered(t0, 1);
                 recorder.achieved(t0, 1);
@@ -252,7 +252,7 @@ impl ProduceClient {
             self.wants_turn |= self.warmup.take(self.scratch.len() as u64, now_ns, recorder);
         }
         if let Some(due) = &mut self.due {
-            while let Some(t0) = next_due(due, now_ns, clock, &mut self.limit_left) {
+            while let Some(t0) = next_due(due, due_ns, clock, &mut self.limit_left) {
                 recorder.offered(t0, 1);
                 self.backlog += 1;
             }
@@ -308,8 +308,8 @@ impl ProduceClient {
         (!is_over).then_some(at)
     }
 
-    /// Compresses batches that are full, and hands over what came due meanwhile, as an application does that does not wait for
-    /// its client. Returns the instant of that.
+    /// Compresses batches that are full, and hands over what came due while Java's sender would have closed them: its
+    /// application does not wait for that. Returns the instant of it.
     pub fn compress_full(
         &mut self,
         now_ns: u64,
@@ -318,13 +318,13 @@ impl ProduceClient {
         recorder: &mut Recorder,
     ) -> u64 {
         let Some(payloads) = &mut self.payloads else { return now_ns };
-        if !self.kafka.compress_full(now_ns, payloads) {
-            return now_ns;
-        }
+        let Some(share) = self.kafka.compress_full(now_ns, payloads) else { return now_ns };
+        let begun_ns = now_ns;
         let now_ns = net.now_ns();
+        let due_ns = begun_ns + ((now_ns - begun_ns) as f64 * share) as u64;
         recorder.tick(now_ns);
         let wants_turn = self.wants_turn;
-        self.release_due(now_ns, clock, recorder);
+        self.release_due(due_ns, now_ns, clock, recorder);
         self.wants_turn |= wants_turn;
         now_ns
     }

@@ -242,7 +242,7 @@ impl ProduceStream {
             if matches!(self.plan.rate, Rate::Max { .. }) {
                 client.admit_at_once(now_ns, clock, recorder);
             } else if releases {
-                client.release_due(now_ns, clock, recorder);
+                client.release_due(now_ns, now_ns, clock, recorder);
             } else {
                 client.admit_backlog(now_ns, clock, recorder);
             }

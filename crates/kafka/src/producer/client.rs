@@ -269,9 +269,10 @@ impl<M: RecordData> ProducerClient<M> {
         records
     }
 
-    /// Compresses the full batches that may be sent next; returns whether there were any.
-    pub fn compress_full(&mut self, now_ns: u64, bodies: &mut impl Bodies<M>) -> bool {
-        let Some(producer) = &mut self.producer else { return false };
+    /// Compresses the full batches that may be sent next; returns what share of that is the sender's in Java's client, `None`
+    /// where there were none.
+    pub fn compress_full(&mut self, now_ns: u64, bodies: &mut impl Bodies<M>) -> Option<f64> {
+        let producer = self.producer.as_mut()?;
         let in_flight_max = producer.config().in_flight_max as usize;
         let connections = &self.connections;
         let takes = |partition| {

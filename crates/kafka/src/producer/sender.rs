@@ -30,6 +30,18 @@ pub struct Over<'a, T> {
     pub topic_id: [u8; 16],
 }
 
+/// Java's client compresses a batch in pieces of so many bytes, the application's thread as soon as a piece is full, the
+/// sender what is left (`Compression.wrapForOutput` of kafka-clients 4.x: its buffers before gzip and zstd, the blocks of
+/// snappy and lz4); `None`: nothing is compressed.
+fn java_piece_bytes(compression: Compression) -> Option<u64> {
+    match compression {
+        Compression::None => None,
+        Compression::Gzip | Compression::Zstd => Some(16 << 10),
+        Compression::Snappy => Some(32 << 10),
+        Compression::Lz4 => Some(64 << 10),
+    }
+}
+
 impl<M: RecordData> Producer<M> {
     /// Sends one request over a connection whose broker leads the partitions that `leads` names, if it may
     /// take one and a batch is ready. Returns how many records were sent.
@@ -122,17 +134,16 @@ impl<M: RecordData> Producer<M> {
 
     /// Compresses the full batches that the next request over a connection begins with, if its broker leads any. That takes
     /// time, and an application goes on meanwhile: what it hands over can still join the batches that travel along, as it
-    /// does while the sender thread of Java's client closes a full one. Returns whether there were any.
+    /// does while the sender thread of Java's client closes a full one. Returns what share of the bytes that one would have
+    /// to compress; `None`: there is no such batch.
     pub(super) fn compress_full(
         &mut self,
         now_ns: u64,
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
-    ) -> bool {
-        if self.config.compression == Compression::None {
-            return false;
-        }
-        let mut is_any = false;
+    ) -> Option<f64> {
+        let piece_bytes = java_piece_bytes(self.config.compression)?;
+        let (mut bytes, mut left_bytes) = (0, 0);
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             from = partition + 1;
@@ -145,10 +156,11 @@ impl<M: RecordData> Producer<M> {
             }
             let Some(mut batch) = self.queues.pop(partition) else { continue };
             self.close(&mut batch, now_ns, bodies);
+            bytes += batch.body_bytes;
+            left_bytes += batch.body_bytes % piece_bytes;
             self.queues.put_back(batch);
-            is_any = true;
         }
-        is_any
+        (bytes > 0).then(|| left_bytes as f64 / bytes as f64)
     }
 
     /// The next request over a connection begins with this partition.

@@ -180,8 +180,8 @@ impl World {
         staged
     }
 
-    /// Compresses what is full; returns whether anything was.
-    pub(super) fn compress_full(&mut self) -> bool {
+    /// Compresses what is full; returns the sender's share of that in Java's client.
+    pub(super) fn compress_full(&mut self) -> Option<f64> {
         let leaders = &self.leaders;
         self.producer.compress_full(self.now_ns, |partition| leaders[partition].is_some(), &mut self.bodies)
     }

@@ -53,17 +53,17 @@ fn what_comes_while_a_full_batch_is_compressed_travels_along() {
     let mut world = World::new(ProducerConfig { compression: Compression::Zstd, ..config() }, 450, 1.0);
     world.leaders = vec![Some(0); PARTITIONS];
     admitted_to(&mut world, 0, 0);
-    assert!(!world.compress_full(), "it lingers");
+    assert_eq!(world.compress_full(), None, "it lingers");
     (0..2).for_each(|_| admitted_to(&mut world, 0, 1));
-    assert!(world.compress_full(), "the first of three");
-    assert!(!world.compress_full(), "the next full one is of the next request");
+    assert_eq!(world.compress_full(), Some(1.0), "the first of three, less than a piece");
+    assert_eq!(world.compress_full(), None, "the next full one is of the next request");
     admitted_to(&mut world, 1, 2);
     assert_eq!(sent(&mut world, 0), [0, 1]);
     let request = world.requests.last().and_then(|&token| world.producer.in_flight[token].as_ref());
     let instants = |batch: &Batch<_>| (batch.count, batch.sealed_ns, batch.sent_ns);
     let of_request: Vec<_> = request.into_iter().flatten().map(instants).collect();
     assert_eq!(of_request, [(1, Some(MS), MS), (1, Some(2 * MS), 2 * MS)], "compressing is no retry");
-    assert!(world.compress_full(), "now it is");
+    assert_eq!(world.compress_full(), Some(1.0), "now it is");
     assert_eq!(sent(&mut world, 0), [0]);
 }
 
@@ -71,7 +71,22 @@ fn what_comes_while_a_full_batch_is_compressed_travels_along() {
 fn what_is_not_compressed_is_not_held_up_for_it() {
     let mut world = world(config());
     (0..2).for_each(|_| admitted_to(&mut world, 0, 0));
-    assert!(!world.compress_full());
+    assert_eq!(world.compress_full(), None);
+}
+
+/// Two pieces of 16 KiB are compressed when the sender comes to it, the rest is its own.
+#[test]
+fn of_a_large_batch_the_sender_compresses_what_is_left_behind_whole_pieces() {
+    let config = ProducerConfig { compression: Compression::Gzip, batch_bytes: 40_000, ..config() };
+    let mut world = World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 1_000, 1.0);
+    world.leaders = vec![Some(0); PARTITIONS];
+    (0..38).for_each(|_| admitted_to(&mut world, 0, 0));
+    let share = world.compress_full().expect("a full batch");
+    let request = (sent(&mut world, 0), world.producer.in_flight.last());
+    let Some(Some(batches)) = request.1 else { panic!("no request: {:?}", request.0) };
+    let bytes = batches[0].body_bytes;
+    assert!((33_000..40_000).contains(&bytes), "{bytes}");
+    assert!((share - (bytes - 32_768) as f64 / bytes as f64).abs() < 1e-9, "{share} of {bytes}");
 }
 
 /// What the leader did not take pauses all the same, and makes nothing ready while it does.

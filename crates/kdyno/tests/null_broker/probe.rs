@@ -11,7 +11,8 @@ struct Stranger(Child);
 impl Stranger {
     fn start(name: &str, script: &str) -> Self {
         let mut shell = Command::new("sh");
-        shell.arg0(format!("/srv/{name}")).args(["-c", script]).stdin(Stdio::null());
+        // Its input stays open for as long as it is to live.
+        shell.arg0(format!("/srv/{name}")).args(["-c", script]).stdin(Stdio::piped());
         Self(shell.spawn().expect("a shell"))
     }
 }
@@ -33,8 +34,9 @@ fn a_process_that_is_named_stands_in_every_output() {
     let (busy, idle) = (named("busy"), named("idle"));
     let _busy = Stranger::start(&busy, "while :; do :; done");
     let both = [
-        Stranger::start(&idle, "while :; do sleep 600; done"),
-        Stranger::start(&idle, "while :; do sleep 600; done"),
+        // The shell itself waits: a `sleep` of its own would outlive it.
+        Stranger::start(&idle, "read line"),
+        Stranger::start(&idle, "read line"),
     ];
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);

@@ -7,11 +7,11 @@ use crate::recorder::Recorder;
 use crate::stream::Clock;
 
 impl ProduceClient {
-    /// Open loop: hands over what has come due, up to the record that finds no room.
-    pub(super) fn release_drawn(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    /// Open loop: hands over what has come due by `due_ns`, up to the record that finds no room.
+    pub(super) fn release_drawn(&mut self, due_ns: u64, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
         while self.warmup.room(now_ns) > 0
-            && let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left)
+            && let Some(t0) = peek_due(schedule, due_ns, clock, self.limit_left)
         {
             if !drawn.admit(&mut self.kafka, now_ns, Admission::OnTick, Some(t0)) {
                 // From here on the schedule stays at the first record that waits.
