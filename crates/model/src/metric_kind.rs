@@ -17,6 +17,8 @@ pub enum SubjectKind {
     Worker,
     /// `host`.
     Host,
+    /// `group:NAME`: a consumer group as the cluster knows it.
+    Group,
 }
 
 /// Unit a metric's value is in.
@@ -87,6 +89,7 @@ impl SubjectKind {
             Self::Broker => "brokers",
             Self::Worker => "workers",
             Self::Host => "host",
+            Self::Group => "consumer groups",
         }
     }
 }
