@@ -21,11 +21,13 @@ const OPERATIONS_MIN: f64 = 50.0;
 const SEGMENTS_MIN: f64 = 1000.0;
 
 /// Every check that the evidence of a trial carries; `None`: no probe told anything. `limits` are those of its load items,
-/// from which the shares of limits are taken, so that one figure stands in both.
+/// from which the shares of limits are taken, so that one figure stands in both. `replicas`: partitions of the run's topics
+/// with replicas out of sync, as metadata tells, for brokers that tell nothing of themselves.
 pub(crate) fn of(
     trial: &Trial<'_>,
     limits: &[Limit],
     (inside, brokers): (&Inside<'_>, &[Subject]),
+    replicas: Option<f64>,
 ) -> Option<Health> {
     let mut checks = of_limits(limits);
     if let Some(window) = trial.window {
@@ -34,6 +36,9 @@ pub(crate) fn of(
         checks.extend(host.drives());
         checks.extend(collections(trial, window));
         checks.extend(of_brokers(inside, brokers));
+        if checks.iter().all(|one| one.rule != HealthRule::UnderReplicated) {
+            checks.extend(replicas.and_then(|count| check(HealthRule::UnderReplicated, "brokers", count)));
+        }
         checks.extend(host.network());
         checks.extend(host.memory());
         checks.extend(host.probes());

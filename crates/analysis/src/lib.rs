@@ -31,6 +31,7 @@ pub mod latencies;
 mod limit;
 pub mod live;
 pub mod live_metrics;
+mod logs;
 pub mod marks;
 mod median;
 mod paired;

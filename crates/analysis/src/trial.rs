@@ -22,6 +22,7 @@ use crate::inside::Inside;
 use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
+use crate::logs;
 use crate::marks;
 use crate::processes;
 use crate::queue::Queue;
@@ -88,6 +89,9 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     trial.memory(&told, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
+    let of_logs = logs::findings(&trial);
+    let replicas = logs::under_replicated(&of_logs);
+    found.extend(of_logs);
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
     let mut caveats = caveats::of(&trial);
     if steadiness.is_steady() {
@@ -102,7 +106,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     let limits = limit::of(&trial);
-    conclusions.extend(health::of(&trial, &limits, (&inside, &told)).map(Conclusion::Health));
+    conclusions.extend(health::of(&trial, &limits, (&inside, &told), replicas).map(Conclusion::Health));
     conclusions.extend(processes::of(&trial).map(Conclusion::Processes));
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
@@ -135,21 +139,27 @@ impl<'a> Trial<'a> {
             if metric::may_be_left_out(&name) && estimate == Value::None {
                 continue;
             }
-            let (n, reason) = match estimate {
-                Value::None => (0, NotResolvable::NoValue),
-                Value::Is(_) | Value::AtLeast(_) => (1, NotResolvable::OneTrial),
-            };
-            found.push(Finding {
-                scope: self.scope(),
-                quantity: Quantity::Value,
-                unit: metric::find(kind, &name).map_or(Unit::Count, |known| known.unit),
-                estimate,
-                n,
-                range: None,
-                interval: Interval::NotResolvable(reason),
-                marks: BTreeSet::new(),
-                of: Address { subject: subject.to_owned(), metric: name },
-            });
+            let unit = metric::find(kind, &name).map_or(Unit::Count, |known| known.unit);
+            found.push(self.stated(subject, &name, unit, estimate));
+        }
+    }
+
+    /// One figure.
+    pub(crate) fn stated(&self, subject: &str, name: &str, unit: Unit, estimate: Value) -> Finding {
+        let (n, reason) = match estimate {
+            Value::None => (0, NotResolvable::NoValue),
+            Value::Is(_) | Value::AtLeast(_) => (1, NotResolvable::OneTrial),
+        };
+        Finding {
+            scope: self.scope(),
+            quantity: Quantity::Value,
+            unit,
+            estimate,
+            n,
+            range: None,
+            interval: Interval::NotResolvable(reason),
+            marks: BTreeSet::new(),
+            of: Address { subject: subject.to_owned(), metric: name.to_owned() },
         }
     }
 

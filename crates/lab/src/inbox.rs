@@ -30,6 +30,8 @@ pub enum Heard {
     Named(Option<i64>, Vec<(Subject, String)>),
     /// What was read of the brokers' own metrics, or why nothing was, and when, ns from T0.
     Metrics(i64, Result<Vec<ProbeReading>, Unread>),
+    /// What was read of the cluster's logs and groups, and what could not be for the first time.
+    Logs(Vec<ProbeReading>, Vec<Unread>),
     /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.

@@ -26,6 +26,7 @@ mod java_clients;
 mod limit;
 mod log_ends;
 mod logs;
+mod logs_watch;
 mod metrics_watch;
 mod named_watch;
 mod null_broker;

@@ -1,5 +1,5 @@
-//! The threads that read the brokers' own metrics while a trial goes on: one for each that is asked, so that none waits for
-//! another, and the probes for none of them.
+//! The threads that read the brokers' own metrics, and the cluster's logs and groups, while a trial goes on: one for each
+//! that is asked, so that none waits for another, and the probes for none of them.
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
@@ -12,6 +12,24 @@ use std::time::Duration;
 
 /// Distance of readings, ns: each costs the broker some milliseconds of processor time.
 const EVERY_NS: u64 = 10 * SECOND_NS;
+
+/// What a thread reads over and over.
+pub(crate) trait Reader: Send {
+    /// Reads once: what the inbox is told. T0 is an instant of CLOCK_MONOTONIC, ns.
+    fn read(&mut self, t0_ns: u64) -> Heard;
+}
+
+impl Reader for Source {
+    fn read(&mut self, t0_ns: u64) -> Heard {
+        let begun_ns = monotonic_ns();
+        let read = Source::read(self);
+        // Values are told one after the other: the instant in the middle is off by half the time that takes at most.
+        let at_ns = relative_ns(begun_ns.midpoint(monotonic_ns()), t0_ns);
+        let found =
+            read.map(|readings| readings.into_iter().flat_map(|one| rows(one, at_ns, t0_ns)).collect());
+        Heard::Metrics(at_ns, found)
+    }
+}
 
 /// What a thread is told.
 #[derive(Clone)]
@@ -30,12 +48,12 @@ pub(crate) struct MetricsWatch {
 
 impl MetricsWatch {
     /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read.
-    pub(crate) fn start(sources: Vec<Source>, inbox: &SyncSender<Heard>) -> Self {
+    pub(crate) fn start(readers: Vec<Box<dyn Reader>>, inbox: &SyncSender<Heard>) -> Self {
         let mut watch = Self::default();
-        for source in sources {
+        for reader in readers {
             let (orders, received) = channel();
             let thread =
-                Thread { source, inbox: inbox.clone(), t0_ns: None, read_at: Vec::new(), next_ns: u64::MAX };
+                Thread { reader, inbox: inbox.clone(), t0_ns: None, read_at: Vec::new(), next_ns: u64::MAX };
             let thread =
                 std::thread::Builder::new().name("metrics".to_owned()).spawn(move || thread.run(&received));
             watch.threads.extend(thread.ok().map(|thread| (orders, thread)));
@@ -71,7 +89,7 @@ impl MetricsWatch {
 
 /// A thread's side.
 struct Thread {
-    source: Source,
+    reader: Box<dyn Reader>,
     inbox: SyncSender<Heard>,
     t0_ns: Option<u64>,
     read_at: Vec<u64>,
@@ -101,13 +119,8 @@ impl Thread {
     fn read(&mut self) {
         let Some(t0_ns) = self.t0_ns else { return };
         let begun_ns = monotonic_ns();
-        let read = self.source.read();
-        // Values are told one after the other: the instant in the middle is off by half the time that takes at most.
-        let at_ns = relative_ns(begun_ns.midpoint(monotonic_ns()), t0_ns);
-        let found =
-            read.map(|readings| readings.into_iter().flat_map(|one| rows(one, at_ns, t0_ns)).collect());
         // A trial that is over does not listen, and one whose inbox is full has enough to hear.
-        let _ = self.inbox.try_send(Heard::Metrics(at_ns, found));
+        let _ = self.inbox.try_send(self.reader.read(t0_ns));
         self.next_ns = self.next_after(begun_ns);
     }
 
@@ -142,13 +155,13 @@ mod tests {
 
     const GENEROUS: Duration = Duration::from_secs(60);
 
-    fn source(port: u16) -> Source {
+    fn source(port: u16) -> Box<dyn Reader> {
         let endpoint = LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false };
-        Source::local(&endpoint).expect("a source")
+        Box::new(Source::local(&endpoint).expect("a source"))
     }
 
     fn thread(t0_ns: Option<u64>, read_at: Vec<u64>) -> Thread {
-        Thread { source: source(1), inbox: Inbox::default().sender(), t0_ns, read_at, next_ns: u64::MAX }
+        Thread { reader: source(1), inbox: Inbox::default().sender(), t0_ns, read_at, next_ns: u64::MAX }
     }
 
     #[test]

@@ -114,6 +114,9 @@ pub enum EventKind {
     NamedProcess,
     /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
     MetricsNotRead,
+    /// Sizes of logs or lag of consumer groups could not be read of the cluster, for the first time in the trial; the detail
+    /// says which and why.
+    LogsNotRead,
     /// A stream had more events than are kept.
     EventsDropped,
 }
@@ -121,7 +124,7 @@ pub enum EventKind {
 /// Whom an event or a probe's reading concerns.
 ///
 /// Printed as users read it (`broker-1`, `writers`). Stored and sent as text that can be read back: a load item
-/// as `item:writers`, a setting as `setting:log.dirs`, everything else as printed.
+/// as `item:writers`, a setting as `setting:log.dirs`, a topic as `topic:events`, everything else as printed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Subject {
@@ -149,6 +152,8 @@ pub enum Subject {
     Setting(String),
     /// A topic, by its address in the scenario.
     Topic(String),
+    /// A consumer group, by its name in the cluster.
+    Group(String),
     /// Somebody else who measured: what was imported under a name.
     Imported(String),
     /// A process of this host that is none of the run's own and was named with `--probe`: by its name, and where several have
@@ -161,6 +166,9 @@ pub const IMPORTED: &str = "imported-";
 
 /// Begins the printed name of a process that was named.
 const PROCESS: &str = "process-";
+
+/// Begins the printed name of a consumer group, which may be called as a load item is.
+pub const GROUP: &str = "group:";
 
 const ITEM: &str = "item:";
 const TOPIC: &str = "topic:";
@@ -186,6 +194,7 @@ impl fmt::Display for Subject {
             Self::OtherSide(number) => write!(f, "other-side-{number}"),
             Self::Host => f.write_str("host"),
             Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
+            Self::Group(name) => write!(f, "{GROUP}{name}"),
             Self::Imported(name) => write!(f, "{IMPORTED}{name}"),
             Self::Process(name) => write!(f, "{PROCESS}{name}"),
         }
@@ -218,6 +227,9 @@ impl FromStr for Subject {
         }
         if let Some(name) = text.strip_prefix(PROCESS).filter(|name| !name.is_empty()) {
             return Ok(Self::Process(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix(GROUP) {
+            return Ok(Self::Group(name.to_owned()));
         }
         if let Some(name) = text.strip_prefix(ITEM) {
             return Ok(Self::Item(name.to_owned()));
@@ -279,6 +291,7 @@ mod tests {
             Subject::Setting("log.dirs".into()),
             Subject::Topic("events".into()),
             Subject::Process("kafka.Kafka-4711".into()),
+            Subject::Group("broker-1".into()),
         ] {
             assert_eq!(String::from(subject.clone()).parse(), Ok(subject));
         }

@@ -24,6 +24,7 @@ pub mod imported;
 pub mod inside;
 pub mod jaas;
 pub mod live_metrics;
+pub mod logs;
 pub mod managed;
 pub mod members;
 pub mod metric;

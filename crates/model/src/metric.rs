@@ -6,10 +6,10 @@
 
 mod left_out;
 
-use crate::inside;
 use crate::metric_kind::metric;
 pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
+use crate::{inside, logs};
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
     COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, is_cost, may_be_left_out,
@@ -31,7 +31,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Consume, EndToEnd, Host, Process, Produce, Worker};
+use SubjectKind::{Broker, Consume, EndToEnd, Group, Host, Process, Produce, Worker};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -49,10 +49,10 @@ const BROKER: &[SubjectKind] = &[Broker];
 
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    ALL.iter().chain(inside::METRICS)
+    ALL.iter().chain(inside::METRICS).chain(logs::METRICS)
 }
 
-/// Every metric but the latency quantiles, and but those that brokers tell of themselves.
+/// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
 const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),
@@ -332,7 +332,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
-        Broker | Worker | Process | Host => &[],
+        Broker | Worker | Process | Host | Group => &[],
     }
 }
 

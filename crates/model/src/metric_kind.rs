@@ -19,6 +19,8 @@ pub enum SubjectKind {
     Process,
     /// `host`.
     Host,
+    /// `group:NAME`: a consumer group as the cluster knows it.
+    Group,
 }
 
 /// Unit a metric's value is in.
@@ -92,6 +94,7 @@ impl SubjectKind {
             Self::Worker => "workers",
             Self::Process => "processes named with --probe",
             Self::Host => "host",
+            Self::Group => "consumer groups",
         }
     }
 }

@@ -145,7 +145,7 @@ pub mod series {
     pub const NETWORK_PROCESSOR_IDLE_S_TOTAL_OF: &str = "network_processor_idle_s_total.";
     /// Share of the last half minute for which a network processor was idle, in the mean of all, 0 to 1.
     pub const NETWORK_PROCESSOR_IDLE_SHARE: &str = "network_processor_idle_share";
-    /// Partitions that a broker leads with fewer replicas in sync than they have.
+    /// Partitions that a broker leads with fewer replicas in sync than they have; of a topic, as metadata tells, those it has.
     pub const UNDER_REPLICATED_PARTITIONS: &str = "under_replicated_partitions";
     /// Partitions without a leader, as the active controller counts them; others tell 0.
     pub const OFFLINE_PARTITIONS: &str = "offline_partitions";
@@ -165,6 +165,18 @@ pub mod series {
     pub const PROCESS_CPU_S_TOTAL: &str = "process_cpu_s_total";
     /// Bytes of the heap in use.
     pub const HEAP_USED_BYTES: &str = "heap_used_bytes";
+    /// Brokers, as the admin API tells: bytes of the logs that one keeps, of all topics.
+    pub const LOG_BYTES: &str = "log_bytes";
+    /// The same of the run's topics.
+    pub const RUN_LOG_BYTES: &str = "run_log_bytes";
+    /// Topics, as metadata tells: replicas that the partition with the fewest has in sync.
+    pub const IN_SYNC_REPLICAS_LEAST: &str = "in_sync_replicas_least";
+    /// Consumer groups: records between the offsets that they have committed on the run's topics and the ends of the logs.
+    pub const COMMITTED_LAG_RECORDS: &str = "committed_lag_records";
+    /// The same in time: how long ago the log was as long as was committed, of the partition that is the farthest behind.
+    pub const COMMITTED_LAG_S: &str = "committed_lag_s";
+    /// The same where it is longer than the logs' ends have been read: at least.
+    pub const COMMITTED_LAG_S_AT_LEAST: &str = "committed_lag_s_at_least";
     /// Processes: files and sockets open.
     pub const OPEN_FILES: &str = "open_files";
 }

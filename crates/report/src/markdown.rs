@@ -1,6 +1,6 @@
 //! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
 
-use crate::answer::{Answer, TextTable, answers, health, inside, processes};
+use crate::answer::{Answer, TextTable, answers, health, inside, logs, processes};
 use crate::case_table::{CaseTable, case_table, ratio_text};
 use crate::caveats;
 use crate::declared;
@@ -45,6 +45,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
         }
     }
     out.extend(inside::answer(input).map(|answer| answer_block(&answer)));
+    out.extend(logs::answers(input).iter().map(answer_block));
     out.extend(health::answer(input).map(|answer| answer_block(&answer.without_table())));
     // The table is for those who look into the run.
     let processes = processes::answer(input).map(Answer::without_table);

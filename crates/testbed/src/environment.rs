@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// What the testbed takes from the user's environment. The crate reads no variable itself: the binary passes
 /// a look-up to [`Environment::from_lookup`], tests fill the fields.
@@ -23,6 +24,9 @@ pub struct Environment {
     pub memory_dir: PathBuf,
     /// Folder of the lock that all users of the host share: `/tmp`, or what `KDYNO_LOCK_DIR` names.
     pub lock_dir: PathBuf,
+    /// Where the metrics agent lies or why it cannot be had, once that was looked for: without a network Maven takes up to a
+    /// minute to say so, and a run may start many clusters.
+    pub metrics_agent: Arc<OnceLock<Result<PathBuf, String>>>,
 }
 
 impl Environment {
@@ -48,6 +52,7 @@ impl Environment {
             maven_repository: get("KDYNO_MAVEN_REPOSITORY").map(PathBuf::from),
             memory_dir: PathBuf::from("/dev/shm"),
             lock_dir: get("KDYNO_LOCK_DIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
+            metrics_agent: Arc::default(),
         })
     }
 
@@ -63,6 +68,7 @@ impl Environment {
             maven_repository: None,
             memory_dir: folder.join("memory"),
             lock_dir: folder.to_path_buf(),
+            metrics_agent: Arc::default(),
         }
     }
 

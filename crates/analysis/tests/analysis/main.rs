@@ -15,6 +15,7 @@ mod lag;
 mod limit;
 mod live;
 mod live_metrics;
+mod logs;
 mod run;
 mod series;
 mod steadiness;

@@ -4,7 +4,7 @@ use super::address::{Address, Deadline, connect, timed_out};
 use super::error::{AdminError, Result};
 use crate::connection::{Connection, ConnectionError, Refusal, Written};
 use crate::errors::ErrorCode;
-use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
+use crate::messages::{Api, Request, VersionError, m03_metadata, m18_api_versions};
 use crate::security::Security;
 use crate::{wire, words};
 use std::io::{self, ErrorKind, Read};
@@ -85,6 +85,11 @@ impl Broker {
         }
         self.connection.shrink();
         Ok(())
+    }
+
+    /// The newest version of an API that both ends speak.
+    pub(super) fn version(&self, api: &Api) -> std::result::Result<i16, VersionError> {
+        self.connection.version(api)
     }
 
     /// Makes an error of an error code; `subject` is empty or ` of …`.

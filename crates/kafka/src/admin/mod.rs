@@ -11,6 +11,7 @@ mod asking;
 mod broker;
 mod configs;
 mod error;
+mod observed;
 mod sample;
 mod types;
 mod users;
@@ -18,6 +19,7 @@ mod users;
 pub use crate::consumer::OffsetAt;
 pub use access::Access;
 pub use error::{AdminError, Result};
+pub use observed::{Committed, Partition};
 pub use sample::SampleBounds;
 pub use types::{
     BrokerInfo, ClusterInfo, ConfigOf, FeatureInfo, PartitionInfo, SettingInfo, SettingSource, TopicInfo,

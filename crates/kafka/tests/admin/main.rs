@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod observed;
 mod rebootstrap;
 mod settings;
 
@@ -12,8 +13,8 @@ use kafka_protocol::messages::BrokerId;
 use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, OffsetAt, SettingSource};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics,
-    m32_describe_configs, write_frame,
+    m02_list_offsets, m03_metadata, m09_offset_fetch, m16_list_groups, m18_api_versions, m19_create_topics,
+    m20_delete_topics, m32_describe_configs, m35_describe_log_dirs, write_frame,
 };
 use kdyno_kafka::wire::{Reader, Writer};
 use std::collections::BTreeMap;
@@ -90,6 +91,9 @@ fn has_tags(api_key: i16, version: i16) -> bool {
     match api_key {
         m03_metadata::API_KEY => m03_metadata::API.is_flexible(version),
         m02_list_offsets::API_KEY => m02_list_offsets::API.is_flexible(version),
+        m09_offset_fetch::API_KEY => m09_offset_fetch::API.is_flexible(version),
+        m16_list_groups::API_KEY => m16_list_groups::API.is_flexible(version),
+        m35_describe_log_dirs::API_KEY => m35_describe_log_dirs::API.is_flexible(version),
         m19_create_topics::API_KEY => m19_create_topics::API.is_flexible(version),
         m20_delete_topics::API_KEY => m20_delete_topics::API.is_flexible(version),
         m32_describe_configs::API_KEY => m32_describe_configs::API.is_flexible(version),

@@ -127,6 +127,17 @@ fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
     assert!(!said.stderr.contains(PASSWORD) && !said.stdout.contains(PASSWORD), "{said:?}");
 
+    // Neither may sizes of logs be read, which is told once; of groups none is seen.
+    let document = place.show();
+    let events = document["events"].as_array().expect("events");
+    let unread: Vec<_> = events.iter().filter(|event| event["kind"] == "logs-not-read").collect();
+    assert_eq!(unread.len(), 1, "{events:?}");
+    let detail = unread[0]["detail"].as_str().expect("a detail");
+    assert!(
+        detail.starts_with("sizes of logs") && detail.contains("CLUSTER_AUTHORIZATION_FAILED"),
+        "{detail}"
+    );
+
     let evidence = &evidences(&place)[0];
     let (written, read) = (&totals(evidence, "writers").counts, &totals(evidence, "readers").counts);
     assert!(written.offered > 800 && written.acknowledged == written.offered, "{written:?}");

@@ -18,6 +18,7 @@ mod groups;
 mod in_force;
 mod java_clients;
 mod logins;
+mod logs;
 mod producer_perf_test;
 mod secured;
 mod secured_releases;

@@ -28,6 +28,7 @@ impl Execution<'_> {
             match heard {
                 Heard::Probes(_, readings) => context.store.probe(context.trial.id, readings)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
+                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }

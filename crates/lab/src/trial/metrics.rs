@@ -1,8 +1,11 @@
-//! The brokers' own metrics in a trial: from where they are read, and what becomes of them.
+//! The brokers' own metrics, and what the cluster tells of logs and groups, in a trial: from where they are read, and what
+//! becomes of them.
 
 use super::Execution;
+use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
-use crate::metrics_watch::MetricsWatch;
+use crate::logs_watch::LogsReader;
+use crate::metrics_watch::{MetricsWatch, Reader};
 use crate::options::Progress;
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::ProbeReading;
@@ -13,11 +16,30 @@ impl Execution<'_> {
     pub(super) fn watch_metrics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let context = self.context;
         let secrets = context.secrets.of(&context.trial.effective);
+        let mut readers: Vec<Box<dyn Reader>> = Vec::new();
         match context.system.metrics(&secrets) {
-            Ok(sources) => self.metrics = MetricsWatch::start(sources, &self.inbox.sender()),
+            Ok(sources) => readers.extend(sources.into_iter().map(|one| Box::new(one) as Box<dyn Reader>)),
             Err(unread) => self.unread(None, &unread, progress)?,
         }
+        // A null broker has neither logs nor groups.
+        if context.system.is_kafka() {
+            readers.push(Box::new(LogsReader::new(context.watched_logs())));
+        }
+        self.metrics = MetricsWatch::start(readers, &self.inbox.sender());
         Ok(())
+    }
+
+    /// Keeps what was read of logs and groups. What could not be is told once in a trial, and stops nothing.
+    pub(super) fn keep_logs_read(
+        &mut self,
+        readings: Vec<ProbeReading>,
+        unread: &[Unread],
+    ) -> Result<(), LabError> {
+        let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+        for one in unread {
+            self.event(Some(at_ns), EventKind::LogsNotRead, &one.subject, &one.why)?;
+        }
+        Ok(self.context.store.probe(self.context.trial.id, readings)?)
     }
 
     /// Keeps what was read. That a broker's metrics cannot be read is told once in a trial, and stops nothing.

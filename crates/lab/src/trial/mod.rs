@@ -110,7 +110,7 @@ struct Execution<'a> {
     observer: Option<Observer>,
     /// Looks at the cluster from then until the load is over.
     cluster_watch: Option<ClusterWatch>,
-    /// Reads the brokers' own metrics from then to the end.
+    /// Reads the brokers' own metrics, and the cluster's logs and groups, from then to the end.
     metrics: MetricsWatch,
     /// Whose metrics could not be read at some time.
     unread: BTreeSet<Subject>,
@@ -231,7 +231,7 @@ impl<'a> Execution<'a> {
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
                 Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
-                Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Recent(_)) => {}
+                Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Logs(..) | Heard::Recent(_)) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
                 }
@@ -360,6 +360,7 @@ impl<'a> Execution<'a> {
                 }
                 Heard::Named(at_ns, told) => self.keep_named(at_ns, told)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
+                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;

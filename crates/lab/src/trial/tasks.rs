@@ -2,9 +2,10 @@
 
 use super::TrialContext;
 use crate::cluster_watch::Watched;
+use crate::logs_watch::WatchedLogs;
 use crate::task::{self, TICK_NS};
 use crate::topics::topic_name;
-use kdyno_model::plan::WorkerPlan;
+use kdyno_model::plan::{ConsumePlan, Role, WorkerPlan};
 use kdyno_model::worker::WorkerTask;
 
 impl TrialContext<'_> {
@@ -36,6 +37,21 @@ impl TrialContext<'_> {
             prefix: self.system.prefix().to_owned(),
             topics: self.topics.clone(),
             abort: self.system.abort_watch(),
+        }
+    }
+
+    /// What the reader of logs and groups has to know.
+    pub(super) fn watched_logs(&self) -> WatchedLogs {
+        let groups = self.trial.effective.load.values().filter_map(|item| match &item.role {
+            Role::Consume(ConsumePlan { group: Some(group), .. }) if group.id.is_none() => Some(&group.name),
+            _ => None,
+        });
+        let id = |name: &String| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
+        WatchedLogs {
+            access: self.system.access(),
+            prefix: self.system.prefix().to_owned(),
+            topics: self.topics.clone(),
+            groups: groups.map(|name| (id(name), name.clone())).collect(),
         }
     }
 }

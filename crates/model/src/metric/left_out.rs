@@ -1,7 +1,7 @@
 //! Metrics that are left out where they cannot be told, where others have no value.
 
-use crate::inside;
 use crate::sample::Timing;
+use crate::{inside, logs};
 
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
@@ -45,7 +45,7 @@ const OF_GROUPS: &[&str] = &[
 ];
 
 /// Whether a metric is left out where it cannot be told: the price, what brokers allocate, by how much memory grows, what is told of transactions, of
-/// connecting, of consumer groups, of Java clients, by brokers of themselves, of records whose intended instant travels with them, and of those alone that come late.
+/// connecting, of consumer groups, of Java clients, by brokers of themselves, by clusters of logs and groups, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
@@ -67,6 +67,6 @@ pub fn may_be_left_out(name: &str) -> bool {
     names.contains(&name)
         || OF_JAVA.contains(&name)
         || OF_GROUPS.contains(&name)
-        || inside::METRICS.iter().any(|metric| metric.name == name)
+        || inside::METRICS.iter().chain(logs::METRICS).any(|metric| metric.name == name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }

@@ -64,7 +64,7 @@ fn words(name: &str) -> String {
 }
 
 /// Every case, of a comparison each side of it.
-fn groups(input: &ReportInput<'_>) -> Vec<(String, Scope)> {
+pub(super) fn groups(input: &ReportInput<'_>) -> Vec<(String, Scope)> {
     let is_compared = input.sides().is_some();
     let sides = |case: u32| {
         let of = |side: usize, scope| (input.side_label(case, side), scope);

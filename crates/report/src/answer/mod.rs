@@ -9,6 +9,7 @@ mod form;
 pub mod health;
 mod imported;
 pub mod inside;
+pub mod logs;
 pub mod members;
 pub mod notes;
 mod prices;

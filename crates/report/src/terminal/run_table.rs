@@ -2,7 +2,7 @@
 
 use super::answer_text::{answer_text, table_text as text_table};
 use crate::answer::members::{self, MembersTable};
-use crate::answer::{answers, health, inside, notes, processes};
+use crate::answer::{answers, health, inside, logs, notes, processes};
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table, ratio_text};
 use crate::caveats::{self, Worded};
 use crate::declared;
@@ -32,6 +32,7 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
     parts.push(table_text(input, &case_table(input, &figures), options));
     parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
+    parts.extend(logs::answers(input).iter().map(|answer| answer_text(answer, options)));
     parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
     parts.extend(processes::short_answer(input).map(|answer| answer_text(&answer, options)));
     parts.push(trials_text(input, &figures, options));

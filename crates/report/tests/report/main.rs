@@ -14,6 +14,7 @@ mod inside;
 mod invalid;
 mod java;
 mod live;
+mod logs;
 mod marks;
 mod members;
 mod open_metrics;

@@ -63,13 +63,16 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Fetches it where the plan wants it. That it cannot be had stops nothing.
+    /// Fetches it where the plan wants it; looks for it once for all clusters of an environment. That it cannot be had stops
+    /// nothing.
     pub(super) fn provide(plan: &ClusterPlan, environment: &Environment, progress: &dyn Fn(&str)) -> Self {
         if plan.metrics == BrokerMetrics::None {
             return Self { jar: Err("the scenario wants none".to_string()) };
         }
-        let jar =
-            download::metrics_agent(environment, progress).map_err(|error: TestbedError| error.to_string());
+        let look = || {
+            download::metrics_agent(environment, progress).map_err(|error: TestbedError| error.to_string())
+        };
+        let jar = environment.metrics_agent.get_or_init(look).clone();
         // The JVM takes everything behind the first `=` for the agent's own.
         let is_usable = |jar: &Path| !jar.to_string_lossy().contains('=');
         Self {
@@ -117,6 +120,26 @@ mod tests {
         assert_eq!(agent.option(temp.path(), 9).expect("nothing to write"), None);
         plan.metrics = BrokerMetrics::None;
         assert_eq!(Agent::provide(&plan, &environment, &|_| {}).missing(&plan), None);
+    }
+
+    #[test]
+    fn it_is_looked_for_once_for_all_clusters() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().expect("a folder");
+        let (maven, asked) = (temp.path().join("mvn"), temp.path().join("asked"));
+        let script =
+            format!("#!/bin/sh\necho asked >> '{}'\necho '[ERROR] offline'\nexit 1\n", asked.display());
+        std::fs::write(&maven, script).expect("a program");
+        std::fs::set_permissions(&maven, std::fs::Permissions::from_mode(0o755)).expect("it may be run");
+        let mut environment = Environment::in_folder(temp.path());
+        environment.path = vec![temp.path().to_owned()];
+        let plan = plan(Mode::KraftCombined, 1);
+        let why = Agent::provide(&plan, &environment, &|_| {}).missing(&plan).map(str::to_owned);
+        assert!(why.is_some(), "it cannot be had");
+        let count = || std::fs::read_to_string(&asked).expect("Maven was asked").lines().count();
+        let first = count();
+        let again = Agent::provide(&plan, &environment.clone(), &|_| {});
+        assert_eq!((again.missing(&plan), count()), (why.as_deref(), first));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Metrics of brokers from a Prometheus server: instant queries for what it scraped within the last minute, with the
-//! instants at which it did.
+//! instants at which it did. These are told by its clock, so that is compared with this host's at each reading.
 
 use super::http::Http;
 use super::names::{Told, Value};
@@ -9,7 +9,12 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The query that tells its clock, s since 1970.
+const CLOCK: &str = "time()";
+/// Longest answer to it.
+const CLOCK_BYTES_MAX: u64 = 64 << 10;
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 /// Of the metrics of all topics and partitions those without, at the brokers' hosts. Names in either form of the exporters'.
@@ -28,7 +33,7 @@ pub(super) struct Server {
     read_to_ms: BTreeMap<Subject, u64>,
 }
 
-/// What the server had scraped of one broker at one instant, ms since 1970.
+/// What the server had scraped of one broker at one instant, ms since 1970 by this host's clock.
 pub(super) type Scraped = (Subject, u64, Vec<Value>);
 
 #[derive(Deserialize)]
@@ -40,6 +45,17 @@ struct Answer {
 #[derive(Deserialize)]
 struct Data {
     result: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct ClockAnswer {
+    data: Clock,
+}
+
+#[derive(Deserialize)]
+struct Clock {
+    /// When the query was evaluated, and its value, which is the same.
+    result: (f64, String),
 }
 
 #[derive(Deserialize)]
@@ -68,12 +84,29 @@ impl Server {
     /// # Errors
     /// It has no answer, or not of these brokers: one lowercase clause.
     pub(super) fn read(&mut self, http: &Http) -> Result<Vec<Scraped>, String> {
+        let ahead_ms = self.ahead_ms(http)?;
+        let text = self.answer(http, &self.query, ANSWER_BYTES_MAX)?;
+        let mut scraped = self.take(&text)?;
+        scraped.iter_mut().for_each(|(_, at_ms, _)| *at_ms = at_ms.saturating_add_signed(-ahead_ms));
+        Ok(scraped)
+    }
+
+    fn answer(&self, http: &Http, query: &str, bytes_max: u64) -> Result<Vec<u8>, String> {
         let mut text = Vec::new();
-        http.get(&self.url, &[("query", &self.query)])?
-            .take(ANSWER_BYTES_MAX + 1)
+        http.get(&self.url, &[("query", query)])?
+            .take(bytes_max + 1)
             .read_to_end(&mut text)
             .map_err(|error| format!("the answer broke off: {error}"))?;
-        self.take(&text)
+        Ok(text)
+    }
+
+    /// By how much its clock is ahead of this host's, ms: off by half the time that its answer takes at most.
+    fn ahead_ms(&self, http: &Http) -> Result<i64, String> {
+        let asked_ms = now_ms();
+        let text = self.answer(http, CLOCK, CLOCK_BYTES_MAX)?;
+        let answered_ms = now_ms();
+        let told_ms = clock_ms(&text)?;
+        Ok(told_ms.cast_signed().saturating_sub(asked_ms.midpoint(answered_ms).cast_signed()))
     }
 
     fn take(&mut self, text: &[u8]) -> Result<Vec<Scraped>, String> {
@@ -122,6 +155,20 @@ impl Server {
         }
         Ok(told.into_iter().map(|((subject, at_ms), told)| (subject, at_ms, told.values(false))).collect())
     }
+}
+
+/// The server's clock, ms since 1970.
+fn clock_ms(text: &[u8]) -> Result<u64, String> {
+    let wrong = "the Prometheus server does not tell its clock (`time()`)";
+    let answer: ClockAnswer = serde_json::from_slice(text).map_err(|error| format!("{wrong}: {error}"))?;
+    let seconds = number(&answer.data.result.1).filter(|seconds| (0.0..1e11).contains(seconds));
+    seconds.map(|seconds| (seconds * 1e3) as u64).ok_or_else(|| wrong.to_string())
+}
+
+/// This host's, ms since 1970.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn label<'a>(row: &'a Row, name: &str) -> &'a str {
@@ -192,6 +239,20 @@ mod tests {
             ]
         );
         assert_eq!(server.take(text.as_bytes()).expect("the same"), []);
+    }
+
+    #[test]
+    fn a_clock_is_read_and_what_is_none_is_told() {
+        let scalar = |value: &str| {
+            format!(
+                "{{\"status\":\"success\",\"data\":{{\"resultType\":\"scalar\",\"result\":[1,\"{value}\"]}}}}"
+            )
+        };
+        assert_eq!(clock_ms(scalar("1700000000.25").as_bytes()), Ok(1_700_000_000_250));
+        for text in [scalar("NaN"), scalar("-1"), scalar("1e300"), answer(&[]), "<html>".to_owned()] {
+            let told = clock_ms(text.as_bytes()).expect_err(&text);
+            assert!(told.starts_with("the Prometheus server does not tell its clock"), "{told}");
+        }
     }
 
     #[test]

@@ -119,6 +119,40 @@ fn each_endpoint_of_no_use_says_why() {
 }
 
 #[test]
+fn instants_of_a_server_whose_clock_is_off_are_put_right() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let now_s = || {
+        let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
+        since.as_secs_f64()
+    };
+    // Its clock is two minutes behind, and it scraped 5 s ago.
+    let told_s = now_s() - 120.0;
+    let clock = format!("{{\"data\":{{\"resultType\":\"scalar\",\"result\":[{told_s},\"{told_s}\"]}}}}");
+    let row = format!(
+        "{{\"metric\":{{\"__name__\":\"kafka_server_BrokerTopicMetrics_Count\",\"name\":\"BytesInPerSec\",\
+         \"instance\":\"127.0.0.1:7071\"}},\"values\":[[{},\"9\"]]}}",
+        told_s - 5.0
+    );
+    let scraped = format!("{{\"data\":{{\"result\":[{row}]}}}}");
+    let answering = std::thread::spawn(move || {
+        for body in [clock, scraped] {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            says("200 OK", &body)(&mut stream);
+        }
+    });
+    let from = MetricsFrom::Prometheus(format!("http://127.0.0.1:{port}"));
+    let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
+    let mut source = Source::of_target(&from, &brokers, &[], None).expect("a source").remove(0);
+    let found = source.read().expect("readings");
+    answering.join().expect("both were asked for");
+    let at_s = found[0].at_unix_ns.expect("an instant") as f64 / 1e9;
+    assert!((now_s() - 5.0 - at_s).abs() < 2.0, "{at_s} is not 5 s before {}", now_s());
+}
+
+#[test]
 fn one_that_is_gone_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -1,0 +1,170 @@
+//! What the cluster told of logs and consumer groups in a trial's window.
+//!
+//! It is asked every 10 s and at the ends of phases: what is told of the window's ends is what was read there.
+
+use crate::evidence::NS_PER_S;
+use crate::rows::Trial;
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Finding, Value};
+use kdyno_model::logs;
+use kdyno_model::metric::SubjectKind;
+use kdyno_model::sample::series;
+use std::collections::BTreeMap;
+
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+/// How far a reading may lie from the end of a window that it stands for, ns: a cluster may take so long to answer, and
+/// windows are whole seconds.
+const BESIDE_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
+
+const SERIES: [&str; 7] = [
+    series::LOG_BYTES,
+    series::RUN_LOG_BYTES,
+    series::UNDER_REPLICATED_PARTITIONS,
+    series::IN_SYNC_REPLICAS_LEAST,
+    series::COMMITTED_LAG_RECORDS,
+    series::COMMITTED_LAG_S,
+    series::COMMITTED_LAG_S_AT_LEAST,
+];
+
+/// Values of one series by the instants at which they were read, ns from T0.
+type Course = BTreeMap<i64, f64>;
+
+/// The readings of a trial, by what and of whom.
+struct Logs<'a> {
+    readings: BTreeMap<&'a str, BTreeMap<&'a Subject, Course>>,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// Every figure that is told, of `brokers`, each broker and each group.
+pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
+    let Some(logs) = Logs::of(trial) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut state = |subject: &str, kind: SubjectKind, value: &dyn Fn(&str) -> Value| {
+        let own = logs::METRICS.iter().filter(|metric| metric.kinds.contains(&kind));
+        let told = own.map(|metric| (metric, value(metric.name))).filter(|(_, value)| *value != Value::None);
+        found.extend(told.map(|(metric, value)| trial.stated(subject, metric.name, metric.unit, value)));
+    };
+    let brokers: Vec<&Subject> = logs.subjects(series::LOG_BYTES).collect();
+    state("brokers", SubjectKind::Broker, &|name| known(logs.of_brokers(&brokers, name)));
+    for broker in &brokers {
+        state(&broker.to_string(), SubjectKind::Broker, &|name| known(logs.sizes(&[*broker], name)));
+    }
+    for group in logs.subjects(series::COMMITTED_LAG_RECORDS) {
+        state(&group.to_string(), SubjectKind::Group, &|name| logs.of_group(group, name));
+    }
+    found
+}
+
+/// Of these figures the partitions of the run's topics with replicas out of sync.
+pub(crate) fn under_replicated(findings: &[Finding]) -> Option<f64> {
+    let found = findings.iter().find(|one| one.of.metric == logs::RUN_UNDER_REPLICATED)?;
+    match found.estimate {
+        Value::Is(count) => Some(count),
+        _ => None,
+    }
+}
+
+impl<'a> Logs<'a> {
+    fn of(trial: &Trial<'a>) -> Option<Self> {
+        let (start_ns, end_ns) = trial.window?.ends_ns();
+        let mut readings: BTreeMap<&str, BTreeMap<&Subject, Course>> = BTreeMap::new();
+        for reading in trial.probes().iter().filter(|reading| reading.value.is_finite()) {
+            let Some(name) = SERIES.iter().find(|name| **name == reading.series) else { continue };
+            // Brokers tell their own part of partitions under the same name.
+            if *name == series::UNDER_REPLICATED_PARTITIONS && reading.subject.is_broker() {
+                continue;
+            }
+            let of_series = readings.entry(name).or_default();
+            of_series.entry(&reading.subject).or_default().insert(reading.at_ns, reading.value);
+        }
+        Some(Self { readings, start_ns, end_ns })
+    }
+
+    fn subjects(&self, series: &str) -> impl Iterator<Item = &'a Subject> {
+        self.readings.get(series).into_iter().flat_map(|of_series| of_series.keys().copied())
+    }
+
+    fn of_brokers(&self, brokers: &[&Subject], name: &str) -> Option<f64> {
+        match name {
+            logs::RUN_UNDER_REPLICATED => {
+                let at_once = self.at_once(series::UNDER_REPLICATED_PARTITIONS, |a, b| a + b);
+                at_once.into_values().reduce(f64::max)
+            }
+            logs::RUN_IN_SYNC_LEAST => {
+                self.at_once(series::IN_SYNC_REPLICAS_LEAST, f64::min).into_values().reduce(f64::min)
+            }
+            _ => self.sizes(brokers, name),
+        }
+    }
+
+    /// What all topics told together at each instant in the window.
+    fn at_once(&self, series: &str, with: impl Fn(f64, f64) -> f64) -> Course {
+        let mut together = Course::new();
+        for course in self.readings.get(series).into_iter().flat_map(BTreeMap::values) {
+            for (at_ns, value) in course.range(self.start_ns..=self.end_ns + BESIDE_NS_MAX) {
+                together.entry(*at_ns).and_modify(|sum| *sum = with(*sum, *value)).or_insert(*value);
+            }
+        }
+        together
+    }
+
+    /// How large the logs of these brokers are together and how fast they grow; nothing unless each told it.
+    fn sizes(&self, brokers: &[&Subject], name: &str) -> Option<f64> {
+        let (series, is_growth) = match name {
+            logs::LOG_BYTES => (series::LOG_BYTES, false),
+            logs::LOG_GROWTH => (series::LOG_BYTES, true),
+            logs::RUN_LOG_BYTES => (series::RUN_LOG_BYTES, false),
+            logs::RUN_LOG_GROWTH => (series::RUN_LOG_BYTES, true),
+            _ => return None,
+        };
+        let of = |broker: &&Subject| {
+            let (end_ns, end) = self.near(series, broker, self.end_ns)?;
+            if !is_growth {
+                return Some(end);
+            }
+            let (start_ns, start) = self.near(series, broker, self.start_ns)?;
+            let seconds = (end_ns - start_ns) as f64 / NS_PER_S as f64;
+            (seconds > 0.0).then(|| (end - start) / BYTES_PER_MIB / seconds)
+        };
+        let all = brokers.iter().map(of).collect::<Option<Vec<f64>>>()?;
+        (!all.is_empty()).then(|| all.into_iter().sum())
+    }
+
+    fn of_group(&self, group: &Subject, name: &str) -> Value {
+        let records = |at_ns| known(self.near(series::COMMITTED_LAG_RECORDS, group, at_ns).map(|(_, n)| n));
+        match name {
+            logs::LAG_AT_START => records(self.start_ns),
+            logs::LAG_AT_END => records(self.end_ns),
+            logs::LAG_TIME_AT_START => self.lag_time(group, self.start_ns),
+            logs::LAG_TIME_AT_END => self.lag_time(group, self.end_ns),
+            _ => Value::None,
+        }
+    }
+
+    /// One of two series has the look that also told the records.
+    fn lag_time(&self, group: &Subject, at_ns: i64) -> Value {
+        let Some((told_ns, _)) = self.near(series::COMMITTED_LAG_RECORDS, group, at_ns) else {
+            return Value::None;
+        };
+        let told =
+            |series: &str| Some(*self.readings.get(series)?.get(group)?.get(&told_ns)? * NS_PER_S as f64);
+        match (told(series::COMMITTED_LAG_S), told(series::COMMITTED_LAG_S_AT_LEAST)) {
+            (Some(ns), _) => Value::Is(ns),
+            (None, Some(ns)) => Value::AtLeast(ns),
+            (None, None) => Value::None,
+        }
+    }
+
+    /// The reading that is nearest to an end of the window, and when it was.
+    fn near(&self, series: &str, subject: &Subject, at_ns: i64) -> Option<(i64, f64)> {
+        let course = self.readings.get(series)?.get(subject)?;
+        let beside = course.range(at_ns - BESIDE_NS_MAX..=at_ns + BESIDE_NS_MAX);
+        beside.min_by_key(|(read_ns, _)| (**read_ns - at_ns).abs()).map(|(at_ns, value)| (*at_ns, *value))
+    }
+}
+
+fn known(value: Option<f64>) -> Value {
+    value.map_or(Value::None, Value::Is)
+}

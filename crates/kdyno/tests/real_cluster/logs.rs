@@ -1,0 +1,92 @@
+//! What the cluster tells of logs and groups agrees with what was written, of groups of others too.
+
+use crate::common::turns::beside_others;
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, event_kinds, evidences, figure, kafka_tool, ran};
+use kdyno_model::event::Subject;
+use kdyno_model::sample::series;
+use serde_json::Value;
+
+const LOAD: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+topics: {perf: {partitions: 2, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 2, rate: 500/s, value: 200B}
+  readers: {consume: perf, group: g}
+phases: {warmup: 2s, condition: none, measure: 12s, drain: 20s}
+show: {columns: [writers.acked_per_s]}
+";
+
+#[test]
+fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
+    let _turn = beside_others();
+    let place = Place::new();
+    ended(
+        &place
+            .start(place.command(&[
+                "cluster",
+                "up",
+                "theirs",
+                "--heap",
+                "256MiB",
+                "--config",
+                "auto.create.topics.enable=true",
+            ]))
+            .wait(RUN_DEADLINE),
+        0,
+    );
+    let list = place.kdyno(&["cluster", "list", "--json"]);
+    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    let address = list[0]["bootstrap"][0].as_str().expect("an address");
+    let topic = ["producer-perf-test", "--topic", "orders", "--num-records", "1000", "--record-size", "100"];
+    let what = ["--throughput", "-1", "--bootstrap-server", address];
+    ended(&place.start(place.command(&[&topic[..], &what].concat())).wait(RUN_DEADLINE), 0);
+    std::fs::remove_file(place.run_file()).expect("a run file");
+    let what = ["--topic", "orders", "--from-beginning", "--group", "strangers", "--max-messages", "300"];
+    let args = [&["--bootstrap-server", address][..], &what].concat();
+    ended(&kafka_tool(&place, "org.apache.kafka.tools.consumer.ConsoleConsumer", &args), 0);
+
+    let said = place.kdyno(&["cluster", "target", "theirs"]);
+    ended(&said, 0);
+    let allowed = "topics: {perf: orders}\nguard: {prefix: kdyno-, allow: [existing-topics]}";
+    let target = said.stdout.replace("guard: {prefix: kdyno-, allow: [rate-max]}", allowed);
+    let target = place.file("target.yaml", &target);
+    place.file("small.yaml", LOAD);
+    let target = target.to_str().expect("plain path");
+    let args = ["run", "small.yaml", "--target", target, "--share", "--yes", "--seed", "1"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    ran(&said);
+    let document = place.show();
+    assert!(!event_kinds(&document).contains(&"logs-not-read".to_owned()), "{}", document["events"]);
+
+    let at_start = figure(&document, "group:strangers.committed_lag_records_at_start");
+    let at_end = figure(&document, "group:strangers.committed_lag_records_at_end");
+    assert!(at_start >= 700.0, "1000 were there, and it read 300: {at_start}");
+    let behind_per_s = (at_end - at_start) / 12.0;
+    let acked_per_s = figure(&document, "writers.acked_per_s");
+    assert!((behind_per_s / acked_per_s - 1.0).abs() < 0.03, "{behind_per_s} and {acked_per_s} per s");
+    let evidence = &evidences(&place)[0];
+    let of = |group: &str, name: &str| {
+        let subject = Subject::Group(group.to_owned());
+        let rows = evidence.probes.iter().filter(|one| one.subject == subject && one.series == name);
+        rows.map(|one| one.value).collect::<Vec<f64>>()
+    };
+    assert!(of("strangers", series::COMMITTED_LAG_S).is_empty(), "it is behind since before the run");
+    assert!(of("strangers", series::COMMITTED_LAG_S_AT_LEAST).last().is_some_and(|s| *s > 11.0));
+    // It commits every 5 s.
+    assert!(figure(&document, "group:g.committed_lag_records_at_end") < 8.0 * acked_per_s);
+    assert!(of("g", series::COMMITTED_LAG_S).iter().all(|s| *s < 12.0));
+
+    let growth = figure(&document, "brokers.run_log_growth_mib_per_s");
+    let bytes_in = figure(&document, "brokers.bytes_in_mib_per_s");
+    assert!((growth / bytes_in - 1.0).abs() < 0.05, "grew by {growth} MiB/s, {bytes_in} MiB/s came in");
+    assert!(figure(&document, "brokers.log_bytes") > figure(&document, "brokers.run_log_bytes"));
+    assert_eq!(figure(&document, "brokers.run_under_replicated_partitions"), 0.0);
+    assert_eq!(figure(&document, "brokers.run_in_sync_replicas_least"), 1.0);
+    assert!(said.stdout.contains("Lag of consumer groups, as committed"), "{}", said.stdout);
+    assert!(said.stdout.contains("strangers"), "{}", said.stdout);
+    ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+}

@@ -1,0 +1,236 @@
+//! What the cluster tells of logs and groups while a trial goes on: how large the logs are on each broker, whether replicas
+//! are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to.
+//!
+//! One look is a Metadata request, and of each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most once
+//! (OffsetFetch once for each group before Kafka 3.0). What a user may not see is told once and costs nothing else.
+
+mod ends;
+
+use crate::clock::{monotonic_ns, relative_ns};
+use crate::inbox::Heard;
+use crate::metrics_watch::Reader;
+use ends::{Behind, Ends};
+use kdyno_kafka::admin::{Access, Admin, AdminError, Committed, TopicInfo};
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_model::event::Subject;
+use kdyno_model::sample::{ProbeReading, series};
+use kdyno_testbed::metrics::Unread;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Longest wait for one answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
+/// After so long nothing more is asked for in a look.
+const LOOK_TIME_MAX: Duration = Duration::from_secs(5);
+/// Groups whose lag is read.
+const GROUPS_MAX: usize = 100;
+/// Most offsets that are asked for in one look: partitions times groups.
+const OFFSETS_MAX: usize = 200_000;
+
+/// What a reader needs.
+pub(crate) struct WatchedLogs {
+    pub(crate) access: Access,
+    /// Begins the client id.
+    pub(crate) prefix: String,
+    /// Addresses to real names.
+    pub(crate) topics: BTreeMap<String, String>,
+    /// Ids of the trial's own groups to their names.
+    pub(crate) groups: BTreeMap<String, String>,
+}
+
+/// Reads logs and groups.
+pub(crate) struct LogsReader {
+    watched: WatchedLogs,
+    admin: Option<Admin>,
+    ends: Ends,
+    /// What could not be read at some time.
+    told: BTreeSet<String>,
+}
+
+/// What one look finds.
+struct Look {
+    t0_ns: u64,
+    /// When the newest answer came, ns from T0.
+    at_ns: i64,
+    begun: Instant,
+    readings: Vec<ProbeReading>,
+    unread: Vec<Unread>,
+}
+
+impl Look {
+    /// An answer has come.
+    fn answered(&mut self) {
+        self.at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+    }
+
+    fn take(&mut self, subject: &Subject, series: &str, value: f64) {
+        let at_ns = self.at_ns;
+        let (subject, series) = (subject.clone(), series.to_owned());
+        self.readings.push(ProbeReading { at_ns, subject, series, value });
+    }
+
+    fn has_time(&self) -> bool {
+        self.begun.elapsed() < LOOK_TIME_MAX
+    }
+}
+
+impl Reader for LogsReader {
+    fn read(&mut self, t0_ns: u64) -> Heard {
+        let (readings, unread) = (Vec::new(), Vec::new());
+        let mut look = Look { t0_ns, at_ns: 0, begun: Instant::now(), readings, unread };
+        // That the cluster does not answer at all is told by those who watch its state.
+        if let Ok(mut admin) = self.connected()
+            && self.look(&mut admin, &mut look).is_ok()
+        {
+            self.admin = Some(admin);
+        }
+        Heard::Logs(look.readings, look.unread)
+    }
+}
+
+impl LogsReader {
+    pub(crate) fn new(watched: WatchedLogs) -> Self {
+        Self { watched, admin: None, ends: Ends::default(), told: BTreeSet::new() }
+    }
+
+    fn connected(&mut self) -> Result<Admin, AdminError> {
+        match self.admin.take() {
+            Some(admin) => Ok(admin),
+            None => {
+                let client_id = format!("{}logs", self.watched.prefix);
+                self.watched.access.admin(&client_id, ANSWER_TIME_MAX)
+            }
+        }
+    }
+
+    fn look(&mut self, admin: &mut Admin, look: &mut Look) -> Result<(), AdminError> {
+        let names: Vec<&str> = self.watched.topics.values().map(String::as_str).collect();
+        let (cluster, topics) = admin.state(Some(&names))?;
+        look.answered();
+        let topics: Vec<TopicInfo> =
+            topics.into_iter().filter(|topic| topic.error == ErrorCode::NONE).collect();
+        self.replicas(&topics, look);
+        let brokers: Vec<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
+        self.log_bytes(admin, &brokers, look);
+        self.lag(admin, &brokers, &topics, look);
+        Ok(())
+    }
+
+    /// Which replicas of the run's topics are in sync.
+    fn replicas(&self, topics: &[TopicInfo], look: &mut Look) {
+        for topic in topics {
+            let Some(address) = self.address(&topic.name) else { continue };
+            let subject = Subject::Topic(address.to_owned());
+            let lacking = topic.partitions.iter().filter(|one| one.isr.len() < one.replicas.len()).count();
+            look.take(&subject, series::UNDER_REPLICATED_PARTITIONS, lacking as f64);
+            if let Some(least) = topic.partitions.iter().map(|one| one.isr.len()).min() {
+                look.take(&subject, series::IN_SYNC_REPLICAS_LEAST, least as f64);
+            }
+        }
+    }
+
+    /// How large the logs are.
+    fn log_bytes(&mut self, admin: &mut Admin, brokers: &[i32], look: &mut Look) {
+        for id in brokers {
+            if !look.has_time() {
+                return self.not_read(look, "sizes of logs", "the brokers are slow to answer");
+            }
+            match admin.log_bytes(*id) {
+                Ok(Some(by_topic)) => {
+                    look.answered();
+                    let subject = Subject::Broker(id.unsigned_abs());
+                    let sum = |bytes: &mut dyn Iterator<Item = &u64>| {
+                        bytes.fold(0, |a: u64, b| a.saturating_add(*b))
+                    };
+                    let all = sum(&mut by_topic.values());
+                    let own = sum(&mut self.watched.topics.values().filter_map(|name| by_topic.get(name)));
+                    look.take(&subject, series::LOG_BYTES, all as f64);
+                    look.take(&subject, series::RUN_LOG_BYTES, own as f64);
+                }
+                Ok(None) => {
+                    let why =
+                        format!("broker {id} names no log directory (it asks for Describe on the cluster)");
+                    return self.not_read(look, "sizes of logs", &why);
+                }
+                Err(error) => return self.not_read(look, "sizes of logs", &error.to_string()),
+            }
+        }
+    }
+
+    /// How far groups are behind that commit on the run's topics.
+    fn lag(&mut self, admin: &mut Admin, brokers: &[i32], topics: &[TopicInfo], look: &mut Look) {
+        const WHAT: &str = "the lag of groups";
+        match admin.log_ends(topics) {
+            Ok(ends) => {
+                look.answered();
+                self.ends.take(look.at_ns, ends);
+            }
+            Err(error) => return self.not_read(look, WHAT, &error.to_string()),
+        }
+        let partitions = topics.iter().map(|topic| topic.partitions.len()).sum::<usize>().max(1);
+        let mut left = GROUPS_MAX.min(OFFSETS_MAX / partitions);
+        for broker in brokers {
+            if !look.has_time() {
+                return self.not_read(look, WHAT, "the brokers are slow to answer");
+            }
+            let mut groups = match admin.groups(*broker) {
+                Ok(groups) => groups,
+                Err(error) => {
+                    self.not_read(look, WHAT, &error.to_string());
+                    continue;
+                }
+            };
+            // The trial's own come first, the others by name.
+            groups.sort_by_key(|group| (!self.watched.groups.contains_key(group), group.clone()));
+            if groups.len() > left {
+                let why = format!(
+                    "more than {GROUPS_MAX} groups, or {OFFSETS_MAX} offsets, are not asked for in one look"
+                );
+                self.not_read(look, "the lag of some groups", &why);
+                groups.truncate(left);
+            }
+            left -= groups.len();
+            if groups.is_empty() {
+                continue;
+            }
+            match admin.committed(*broker, &groups, topics) {
+                Ok(told) => told.iter().for_each(|group| self.lag_of(group, look)),
+                Err(error) => self.not_read(look, WHAT, &error.to_string()),
+            }
+        }
+    }
+
+    fn lag_of(&mut self, told: &Committed, look: &mut Look) {
+        let name = self.watched.groups.get(&told.group).cloned();
+        let name = name.unwrap_or_else(|| told.printable_group());
+        if told.error != ErrorCode::NONE {
+            let what = format!("the lag of group {name}");
+            self.not_read(look, &what, &format!("its coordinator answers with {}", told.error));
+        }
+        let behind =
+            told.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));
+        let Some(behind) = behind.reduce(Behind::with) else { return };
+        let subject = Subject::Group(name);
+        look.take(&subject, series::COMMITTED_LAG_RECORDS, behind.records as f64);
+        let series =
+            if behind.is_at_least { series::COMMITTED_LAG_S_AT_LEAST } else { series::COMMITTED_LAG_S };
+        look.take(&subject, series, behind.seconds);
+    }
+
+    /// What cannot be read is told once.
+    fn not_read(&mut self, look: &mut Look, what: &str, why: &str) {
+        // What others call their groups and how many there are must not fill memory.
+        if self.told.len() < GROUPS_MAX && self.told.insert(what.to_owned()) {
+            let why = format!("{what} cannot be read: {why}");
+            look.unread.push(Unread { subject: Subject::Brokers, why });
+        }
+    }
+
+    fn address(&self, name: &str) -> Option<&str> {
+        let found = self.watched.topics.iter().find(|(_, real)| *real == name);
+        found.map(|(address, _)| address.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

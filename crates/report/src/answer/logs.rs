@@ -1,0 +1,90 @@
+//! What the cluster told of logs and of consumer groups in the measured window.
+
+use super::form::Answer;
+use super::inside;
+use super::table::TextTable;
+use crate::figures::Figures;
+use crate::input::ReportInput;
+use crate::marks::Cell;
+use crate::units;
+use kdyno_model::event::GROUP;
+use kdyno_model::finding::{Finding, Quantity, Scope};
+use kdyno_model::logs;
+use kdyno_model::metric::Address;
+use std::collections::BTreeSet;
+
+const BROKERS: &str = "brokers";
+
+const OF_LOGS: [(&str, &str); 6] = [
+    ("run's topics", logs::RUN_LOG_BYTES),
+    ("growth", logs::RUN_LOG_GROWTH),
+    ("all topics", logs::LOG_BYTES),
+    ("growth", logs::LOG_GROWTH),
+    ("under-replicated", logs::RUN_UNDER_REPLICATED),
+    ("least in sync", logs::RUN_IN_SYNC_LEAST),
+];
+
+const OF_GROUPS: [(&str, &str); 4] = [
+    ("records at start", logs::LAG_AT_START),
+    ("records at end", logs::LAG_AT_END),
+    ("time at start", logs::LAG_TIME_AT_START),
+    ("time at end", logs::LAG_TIME_AT_END),
+];
+
+/// A table of logs and one of groups, each where anything was told.
+pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
+    let brokers = |subject: &str| subject == BROKERS || subject.starts_with("broker-");
+    let of_logs = table(input, ("broker", &brokers), &OF_LOGS);
+    let of_groups = table(input, ("group", &|subject| subject.starts_with(GROUP)), &OF_GROUPS);
+    let of_logs = of_logs.map(|table| {
+        let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Of partitions the worst that was \
+            seen at a look, of the run's topics.";
+        Answer::of_table("Logs".to_owned(), table, vec![note.to_owned()])
+    });
+    let of_groups = of_groups.map(|table| {
+        let note = "What the groups had committed on the run's topics, against the ends of the logs, at the ends of the measured \
+            window; in time to within the 10 s between two looks.";
+        Answer::of_table("Lag of consumer groups, as committed".to_owned(), table, vec![note.to_owned()])
+    });
+    of_logs.into_iter().chain(of_groups).collect()
+}
+
+/// A row for each subject and case; columns of which nothing is known are left out.
+fn table(
+    input: &ReportInput<'_>,
+    (head, is_one): (&str, &dyn Fn(&str) -> bool),
+    columns: &[(&str, &str)],
+) -> Option<TextTable> {
+    let figures = Figures::new(input.findings, input.caveats);
+    let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
+        let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
+        figures.get(scope, Quantity::Value, &of)
+    };
+    let is_wanted =
+        |of: &Address| is_one(&of.subject) && columns.iter().any(|(_, metric)| *metric == of.metric);
+    let wanted = || input.findings.iter().filter(|one| is_wanted(&one.of));
+    let subjects: BTreeSet<&str> = wanted().map(|one| one.of.subject.as_str()).collect();
+    let told: BTreeSet<&str> = wanted().map(|one| one.of.metric.as_str()).collect();
+    let columns: Vec<_> = columns.iter().filter(|(_, metric)| told.contains(metric)).collect();
+    let groups = inside::groups(input);
+    let is_labelled = groups.len() > 1;
+    let mut rows = Vec::new();
+    for subject in subjects {
+        for (label, scope) in &groups {
+            let found: Vec<Option<&Finding>> =
+                columns.iter().map(|(_, metric)| find(*scope, subject, metric)).collect();
+            if found.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut row = vec![Cell::from(subject.strip_prefix(GROUP).unwrap_or(subject).to_owned())];
+            row.extend(is_labelled.then(|| Cell::from(label.clone())));
+            row.extend(
+                found.into_iter().map(|one| one.map_or_else(|| Cell::from(units::NOTHING), Cell::from)),
+            );
+            rows.push(row);
+        }
+    }
+    let names = std::iter::once((head, false)).chain(is_labelled.then_some(("case", false)));
+    let heads: Vec<(&str, bool)> = names.chain(columns.iter().map(|(head, _)| (*head, true))).collect();
+    (!rows.is_empty()).then(|| TextTable::new(&heads, rows))
+}

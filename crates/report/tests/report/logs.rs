@@ -1,0 +1,49 @@
+//! What the cluster tells of logs and groups, in every form of a report.
+
+use crate::fixture::{finding, run};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_report::html::page;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{json, markdown};
+
+const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
+const LOGS: &str = "Logs";
+const GROUPS: &str = "Lag of consumer groups, as committed";
+
+#[test]
+fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
+    let mut run = run();
+    run.only_one_trial();
+    let text = run_table(&run.input(), &OPTIONS);
+    assert!(!text.contains(GROUPS) && !text.contains("\nLogs\n"), "{text}");
+    for (of, value) in [
+        ("brokers.run_log_bytes", Value::Is(3e6)),
+        ("brokers.run_log_growth_mib_per_s", Value::Is(4.25)),
+        ("broker-0.run_log_bytes", Value::Is(2e6)),
+        ("group:others.committed_lag_records_at_start", Value::Is(700.0)),
+        ("group:others.committed_lag_records_at_end", Value::Is(1234.0)),
+        ("group:others.committed_lag_at_end", Value::AtLeast(12e9)),
+    ] {
+        run.findings.push(finding(Scope::Case(0), of, value));
+    }
+    let text = run_table(&run.input(), &OPTIONS);
+    let table = |title: &str| {
+        let told = text.split(&format!("\n{title}\n")).nth(1).unwrap_or_else(|| panic!("no {title}: {text}"));
+        let lines = told.lines().map(str::to_owned).skip_while(String::is_empty);
+        lines.take_while(|line| !line.is_empty()).collect::<Vec<String>>()
+    };
+    let logs = table(LOGS);
+    let row = |table: &[String], name: &str| {
+        let found = table.iter().find(|line| line.trim_start().starts_with(name));
+        found.cloned().unwrap_or_else(|| panic!("no {name}: {table:?}"))
+    };
+    assert!(row(&logs, "brokers").contains("4.25"), "{logs:?}");
+    assert!(row(&logs, "broker-0").contains("–"), "its growth is not known: {logs:?}");
+    assert!(!logs.iter().any(|line| line.contains("all topics")), "nobody told it: {logs:?}");
+    let groups = table(GROUPS);
+    let told = row(&groups, "others");
+    assert!(told.contains("700") && told.contains("1,234") && told.contains("12"), "{groups:?}");
+    assert!(!groups.iter().any(|line| line.contains("time at start")), "{groups:?}");
+    assert!(page(&run.input()).contains(GROUPS) && markdown::block(&run.input()).contains(GROUPS));
+    assert!(json::run(&run.input()).to_string().contains("committed_lag_records_at_end"));
+}
