@@ -1,3 +1,5 @@
+//! The reader of logs and groups: what it takes, what it is refused, by which names.
+
 use super::*;
 use kdyno_kafka_server::null_broker::{NullBrokerOptions, serve};
 use std::sync::Arc;
