@@ -188,6 +188,8 @@ pub enum IntervalMethod {
     Bootstrap,
     /// A quantile of all records, with the run as the unit (Woodruff).
     ClusteredQuantile,
+    /// Where a straight line through several loads meets a level (Fieller).
+    LineCrossing,
 }
 
 /// Why there is no interval.

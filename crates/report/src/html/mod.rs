@@ -9,7 +9,7 @@ mod scale;
 mod tables;
 mod trial;
 
-use crate::answer::{answers, health, inside};
+use crate::answer::{answers, demand, health, inside};
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
@@ -51,6 +51,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                     (tables::cases(input, &case_table(input, &figures)))
                     @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
                     @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
+                    @if let Some(demand) = demand::answer(input) { (tables::answer("demand", &demand)) }
                     (tables::trials(input, &figures))
                     (over_time(input))
                     (flame::graphs(input))

@@ -176,7 +176,7 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
 pub(super) struct ConclusionDocument {
     /// What it concerns.
     scope: ScopeDocument,
-    /// `steadiness`, `limit`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs` or `members`.
+    /// `steadiness`, `limit`, `demand`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs`, `members` or `health`.
     kind: String,
     /// What it says, in words.
     message: String,
