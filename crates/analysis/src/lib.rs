@@ -17,6 +17,7 @@ mod claims;
 pub mod comparison;
 mod cost;
 mod cpu;
+mod demand;
 mod end_to_end;
 mod error;
 mod evidence;

@@ -6,7 +6,8 @@
 
 pub use crate::analysed::AnalysedTrial;
 use crate::cases::Case;
-use crate::{claims, comparison, row_ratios, search};
+use crate::{claims, comparison, demand, row_ratios, search};
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Finding;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Plan, Strategy};
@@ -38,7 +39,7 @@ pub fn side_b(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Finding> {
 }
 
 /// Findings of every case that has a trial, in the order of the plan, then those of each side B, then ratios; which rows
-/// each column tells apart, then the verdicts of a comparison and the claims.
+/// each column tells apart, what records take of each resource, then the verdicts of a comparison and the claims.
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. In a comparison
 /// a case is its side A ([`side_b`] states the other), in a search the trials that stand for the load that was found.
@@ -72,7 +73,8 @@ pub fn judge(
         .zip(&plan.cases)
         .filter_map(|(index, _)| Some((index, Case::of(index, &in_table)?)))
         .collect();
-    let (ratios, conclusions) = row_ratios::of(plan, &cases);
+    let (ratios, mut conclusions) = row_ratios::of(plan, &cases);
+    conclusions.extend(demand::of(plan, trials).into_iter().map(Conclusion::Demand));
     let claims = claims::judge(plan, &cases);
     let of_cases = cases.into_values().flat_map(|case| case.findings);
     let findings = of_cases.chain(side_b(plan, trials)).chain(ratios).collect();

@@ -1,5 +1,6 @@
 //! What the limit was: loads that are held by a limit of known size, in simulated time, judged as those of a run are.
-//! Each limit is named, and lifting it raises the rate by as much as the headroom says: the next limit is real too.
+//! Each limit is named, and lifting it raises the rate by as much as the use of the next one leaves (the utilisation law): the
+//! next limit is real too.
 //!
 //! A quota is one of the broker's and is provoked on a real one (`crates/kdyno/tests/real_cluster`).
 
@@ -48,9 +49,14 @@ impl Judged {
         found.unwrap_or_else(|| panic!("{kind} was not judged: {:?}", self.limit))
     }
 
-    /// The rate with the limit lifted, as the headroom has it.
+    /// How many times as much the next limit would let through, if each record goes on costing what it costs.
+    fn times(&self) -> f64 {
+        1.0 / self.used(self.limit.runner_up.expect("a runner-up"))
+    }
+
+    /// The rate with the limit lifted, by that.
     fn promised_per_s(&self) -> f64 {
-        self.per_s * (1.0 + self.limit.headroom.expect("a headroom"))
+        self.per_s * self.times().max(1.0)
     }
 }
 
@@ -267,7 +273,7 @@ const SLOW: Machine = Machine { reading_ns: 400_000, send_window: None, stop: No
 const FAST: Machine = Machine { reading_ns: 20_000, send_window: None, stop: None, cut_off: None };
 
 #[test]
-fn the_schedule_is_the_limit_until_the_headroom_is_used_up() {
+fn the_schedule_is_the_limit_until_what_is_left_is_used_up() {
     // 50,000/s, of which 20,000 are offered.
     let offering = |per_s: f64| {
         let mut scene = Scene::at_most(Fill::Buffer, server(20_000));
@@ -296,7 +302,7 @@ fn brokers_that_are_faster_leave_the_generator_as_the_limit() {
     let found = scene.judged();
     assert_eq!(found.limit.named, LimitKind::BrokerProcessors, "{:?}", found.limit);
     assert_eq!(found.limit.runner_up, Some(LimitKind::Generator));
-    assert_near(found.limit.headroom.expect("a headroom"), 2.0, 0.1, "a third of what it can do");
+    assert_near(found.times(), 3.0, 0.1, "a third of what it can do");
     scene.record_cost_ns /= 20;
     scene.service = server(scene.record_cost_ns);
     let lifted = scene.judged();
@@ -350,7 +356,7 @@ fn more_requests_in_flight_leave_the_brokers_as_the_limit() {
     let found = scene.judged();
     assert_eq!(found.limit.named, LimitKind::RequestsInFlight, "{:?}", found.limit);
     assert_eq!(found.limit.runner_up, Some(LimitKind::BrokerProcessors));
-    assert!(found.limit.headroom.is_some_and(|headroom| headroom > 0.5), "{:?}", found.limit);
+    assert!(found.times() > 1.5, "{:?}", found.limit);
     let lifted = scene.plan(|client| client.in_flight_max = 5).judged();
     assert_near(lifted.per_s, found.promised_per_s(), 0.05, "with five in flight");
     assert_eq!(lifted.limit.named, LimitKind::BrokerProcessors, "{:?}", lifted.limit);

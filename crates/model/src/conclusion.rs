@@ -6,6 +6,7 @@
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
 use crate::health::Health;
+pub use crate::limit::{AtLimit, Demand, Limit, LimitEvidence, LimitKind, ResourceDemand};
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
@@ -14,7 +15,7 @@ pub use crate::settings::{SettingDiffers, WhyDiffers};
 use crate::trial::{SearchStage, TrialId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use strum::{Display, EnumString, IntoStaticStr};
+use strum::{Display, IntoStaticStr};
 
 /// One judgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub enum Conclusion {
     Steadiness(Steadiness),
     /// What kept a trial from going faster.
     Limit(Limit),
+    /// What a record takes of each resource, and which of them is the next limit.
+    Demand(Demand),
     /// Whether B differs from A in one metric.
     Verdict(Verdict),
     /// What the system carries while conditions hold.
@@ -48,6 +51,7 @@ impl Conclusion {
         match self {
             Self::Steadiness(of) => of.scope,
             Self::Limit(of) => of.scope,
+            Self::Demand(of) => of.scope,
             Self::Verdict(of) => of.scope,
             Self::Search(of) => of.scope,
             Self::SettingDiffers(of) => of.scope,
@@ -138,76 +142,6 @@ pub enum ShortTerm {
         /// Seconds that it takes.
         needed_s: u32,
     },
-}
-
-/// What kept a load item of a trial from going faster, with the evidence for and against each candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
-    /// The trial.
-    pub scope: Scope,
-    /// The load item.
-    pub item: String,
-    /// The limit.
-    pub named: LimitKind,
-    /// The one that comes next.
-    pub runner_up: Option<LimitKind>,
-    /// How much more load the runner-up would let through once the limit is lifted, or how much the system has
-    /// left where the schedule was the limit: 0.18 is 18 %.
-    pub headroom: Option<f64>,
-    /// Each candidate.
-    pub evidence: Vec<LimitEvidence>,
-}
-
-/// How near a trial was to one limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LimitEvidence {
-    /// Which limit.
-    pub kind: LimitKind,
-    /// Share of it that was used, 1: at it; `None`: not judged.
-    pub used: Option<f64>,
-    /// One lowercase sentence: the numbers, or why it is not judged.
-    pub detail: String,
-}
-
-/// What may keep a load item from going faster.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum LimitKind {
-    /// Nothing: everything offered was carried in time.
-    Schedule,
-    /// kdyno's own worker.
-    Generator,
-    /// The brokers' processors, or those of the host that they share with others.
-    BrokerProcessors,
-    /// The brokers' disks, against a declared or measured limit.
-    Disk,
-    /// The network, against a declared or measured limit.
-    Network,
-    /// Followers, for which acknowledgements wait.
-    Replication,
-    /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
-    RequestsInFlight,
-    /// The client's buffer.
-    ClientBuffer,
-    /// A quota of the cluster.
-    Quota,
-    /// None of these could be shown.
-    Unknown,
 }
 
 /// Whether B differs from A in one metric of one case.

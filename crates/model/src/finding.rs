@@ -190,6 +190,8 @@ pub enum IntervalMethod {
     ClusteredQuantile,
     /// Order statistics of the slopes between every two stretches of a window (Sen, by Kendall's law); of a slope.
     Sen,
+    /// Where a straight line through several loads meets a level (Fieller).
+    LineCrossing,
 }
 
 /// Why there is no interval.

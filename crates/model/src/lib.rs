@@ -23,6 +23,7 @@ pub mod identity;
 pub mod imported;
 pub mod inside;
 pub mod jaas;
+pub mod limit;
 pub mod live_metrics;
 pub mod logs;
 pub mod managed;

@@ -13,11 +13,11 @@ use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
 use kdyno_model::plan::RoleKind;
 
 /// Share of a processor, disk, network or quota from which it is the limit: what queues before it takes the rest.
-const SATURATED_SHARE: f64 = 0.9;
+pub(crate) const SATURATED_SHARE: f64 = 0.9;
 
 /// Share of the requests in flight, or of the client's buffer, from which they are the limit: they are filled and
 /// emptied a batch at a time, so their mean stays below the whole.
-const FULL_SHARE: f64 = 0.8;
+pub(crate) const FULL_SHARE: f64 = 0.8;
 
 /// Share of records without a good outcome from which not everything offered was carried.
 const UNFINISHED_SHARE_MAX: f64 = 0.005;
@@ -47,10 +47,7 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
     }
     let named = named(&evidence);
     let runner_up = runner_up(named, &evidence);
-    let used = runner_up.and_then(|kind| used(&evidence, kind)).filter(|used| *used > 0.0);
-    // What is more than full cannot let less through than it does.
-    let headroom = used.filter(|_| named != LimitKind::Unknown).map(|used| (1.0 / used - 1.0).max(0.0));
-    Limit { scope: trial.scope(), item: item.name.to_owned(), named, runner_up, headroom, evidence }
+    Limit { scope: trial.scope(), item: item.name.to_owned(), named, runner_up, evidence }
 }
 
 /// Whether everything that was offered was carried in time.
@@ -66,7 +63,7 @@ fn schedule(item: &Item<'_>, window: Window) -> LimitEvidence {
     LimitEvidence { kind: LimitKind::Schedule, used, detail: detail.to_owned() }
 }
 
-fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
+pub(crate) fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
     evidence.iter().find(|one| one.kind == kind)?.used
 }
 

@@ -23,5 +23,5 @@ pub use looks::{Look, MEAN_UNITS_MIN, UNITS_MIN, looks, units_least};
 pub use power::smallest_visible;
 pub use sen::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 pub use signed_rank::{critical, p_value, signed_ranks};
-pub use student::{PairedMean, UnpairedMeans};
+pub use student::{PairedMean, UnpairedMeans, quantile as student_quantile};
 pub use verdict::{Compared, Decision, Margin, compare, compare_by_mean, compare_unpaired};

@@ -6,6 +6,7 @@ mod cases;
 mod claims;
 mod columns;
 mod comparison;
+mod demand;
 mod fixture;
 mod in_force;
 mod judged_by;

@@ -2,7 +2,7 @@
 
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::{search, words};
+use super::{demand, search, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::Cell;
@@ -37,7 +37,7 @@ struct Check<'a> {
     trials: Vec<&'a HealthCheck>,
 }
 
-/// The rules that were broken, and every check as a table; `None`: nothing was checked.
+/// The rules that were broken, what records took, and every check as a table; `None`: nothing was checked.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let groups: Vec<Group<'_>> = groups(input)
         .into_iter()
@@ -47,8 +47,8 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     if checks.is_empty() {
         return None;
     }
-    let sentences =
-        head(&checks).into_iter().chain(HealthRule::all().filter_map(|rule| sentence(rule, &checks)));
+    let broken = HealthRule::all().filter_map(|rule| sentence(rule, &checks));
+    let sentences = head(&checks).into_iter().chain(broken).chain(demand::used(input));
     Some(Answer {
         sentences: sentences.collect(),
         ..Answer::of_table(TITLE.to_owned(), table(&checks), elsewhere(input))

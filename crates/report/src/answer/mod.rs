@@ -5,6 +5,7 @@
 
 pub mod claims;
 pub mod curve;
+pub mod demand;
 mod form;
 pub mod health;
 mod imported;
@@ -54,6 +55,7 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
     match conclusion {
         Conclusion::Steadiness(of) => steadiness::sentence(of),
         Conclusion::Limit(of) => notes::limit_sentence(of),
+        Conclusion::Demand(of) => demand::sentence(of),
         Conclusion::Verdict(of) => verdict::sentence(of, &verdict::labels(input)).text,
         Conclusion::Search(of) => search::sentence(of, input).text,
         Conclusion::Claim(of) => claims::sentence(of, input).text,

@@ -1,6 +1,6 @@
 //! What stands under the table: which rows can be told apart, what the limit was.
 
-use super::{prices, steadiness, words};
+use super::{demand, prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
@@ -13,6 +13,9 @@ pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let mut notes = columns(input, table);
     notes.extend(of_shared_groups(input, table));
     notes.extend(limits(input));
+    if !matches!(input.plan().strategy, Strategy::Find(_)) {
+        notes.extend(demand::next(input));
+    }
     notes.extend(steadiness::notes(input));
     notes.extend(prices::note(input.plan()));
     notes.extend(input.conditioning_note());
@@ -113,9 +116,15 @@ pub(super) fn of_trial<'a>(input: &ReportInput<'a>, trial: TrialId) -> impl Iter
     })
 }
 
-/// One limit: `writers: the limit was the brokers' processors (94 %); next the load generator, at 1.60 × this rate`.
+/// One limit: `writers: the limit was the brokers' processors (94 %); the fullest of the others: the load generator (62 %)`.
 pub fn limit_sentence(limit: &Limit) -> String {
-    format!("{}: {}", limit.item, of_all(&[limit]))
+    let used = |kind| limit.evidence.iter().find(|one| one.kind == kind).and_then(|one| one.used);
+    let next = limit.runner_up.and_then(|kind| Some((kind, used(kind)?)));
+    let next = next.map_or_else(String::new, |(kind, share)| {
+        let share = words::percent(share, Some(0.05));
+        format!("; the fullest of the others: {} ({share})", words::limit(kind))
+    });
+    format!("{}: {}{next}", limit.item, of_all(&[limit]))
 }
 
 /// What several trials of one case say; each limit that was named with the number of trials that name it.
@@ -143,21 +152,11 @@ fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
     });
     let used = words::range(used, |share| words::percent(share, Some(0.05)));
     let used = used.map_or_else(String::new, |used| format!(" ({used})"));
-    let named = match kind {
+    match kind {
         LimitKind::Schedule => {
             "no limit was reached: all that was offered was carried, and no queue grew".to_owned()
         }
         LimitKind::Unknown => "what the limit was could not be shown".to_owned(),
         kind => format!("the limit was {}{used}", words::limit(kind)),
-    };
-    let rate = words::range(group.iter().filter_map(|limit| limit.headroom), |headroom| {
-        crate::digits::number(1.0 + headroom, kdyno_model::metric::Unit::Count, Some(0.1))
-    });
-    let next = group.iter().find_map(|limit| limit.runner_up).map(words::limit);
-    match (next, rate) {
-        (Some(next), Some(rate)) => format!("{named}; next {next}, at {rate} × this rate"),
-        (Some(next), None) => format!("{named}; next {next}"),
-        (None, Some(rate)) => format!("{named}; room for {rate} × this rate"),
-        (None, None) => named,
     }
 }

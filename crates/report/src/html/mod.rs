@@ -9,7 +9,7 @@ mod scale;
 mod tables;
 mod trial;
 
-use crate::answer::{answers, health, inside, logs, processes};
+use crate::answer::{answers, demand, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
@@ -52,6 +52,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                     @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
                     @for (number, answer) in logs::answers(input).iter().enumerate() { (tables::answer(&format!("logs-{number}"), answer)) }
                     @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
+                    @if let Some(demand) = demand::answer(input) { (tables::answer("demand", &demand)) }
                     @if let Some(processes) = processes::answer(input) { (tables::answer("processes", &processes)) }
                     (tables::trials(input, &figures))
                     (over_time(input))

@@ -176,7 +176,8 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
 pub(super) struct ConclusionDocument {
     /// What it concerns.
     scope: ScopeDocument,
-    /// `steadiness`, `limit`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs`, `members`, `health` or `processes`.
+    /// `steadiness`, `limit`, `demand`, `verdict`, `search`, `claim`, `told-apart`, `setting-differs`, `members`, `health` or
+    /// `processes`.
     kind: String,
     /// What it says, in words.
     message: String,

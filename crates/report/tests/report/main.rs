@@ -1,6 +1,7 @@
 //! What is printed and written for a run made by hand.
 
 mod answers;
+mod demand;
 mod duet;
 mod elsewhere;
 mod exports;

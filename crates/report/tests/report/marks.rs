@@ -67,6 +67,7 @@ fn marked(mut run: Run) -> Run {
             }
             Conclusion::Steadiness(_)
             | Conclusion::Limit(_)
+            | Conclusion::Demand(_)
             | Conclusion::ToldApart(_)
             | Conclusion::SettingDiffers(_)
             | Conclusion::Members(_)

@@ -27,7 +27,6 @@ pub fn conclusions() -> Vec<Conclusion> {
             item: "writers".into(),
             named: LimitKind::BrokerProcessors,
             runner_up: Some(LimitKind::Generator),
-            headroom: Some(0.18),
             evidence: vec![LimitEvidence {
                 kind: LimitKind::Disk,
                 used: None,

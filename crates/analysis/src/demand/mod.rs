@@ -1,0 +1,185 @@
+//! What a record takes of each resource, by the utilisation law, and which resource is the next limit (docs/METHOD.md, What
+//! would be the limit next).
+
+mod group;
+mod line;
+
+use crate::analysed::AnalysedTrial;
+use crate::limit::{FULL_SHARE, SATURATED_SHARE, used};
+use crate::median::Median;
+use group::{Group, Point};
+use kdyno_model::conclusion::{AtLimit, Demand, LimitKind, ResourceDemand};
+use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Value};
+use kdyno_model::plan::Plan;
+use line::Line;
+
+/// Loads that lie closer than this, highest ÷ lowest, are one load: a line through them would tell of their noise.
+const SPREAD_MIN: f64 = 1.2;
+/// Loads below this share of the highest one do not count for a line: there batches are not those of the highest.
+const NEAR_SHARE: f64 = 0.25;
+/// Rates that follow each other within this factor are of one load.
+const SAME_LOAD: f64 = 1.05;
+
+/// What can be used wholly, and what is used of it foretold by the load.
+const RESOURCES: [LimitKind; 4] =
+    [LimitKind::Generator, LimitKind::BrokerProcessors, LimitKind::Disk, LimitKind::Network];
+
+/// One for each load item that produces and each group of trials that differ in its rate alone.
+pub(crate) fn of(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Demand> {
+    group::all(plan, trials).iter().filter_map(demand).collect()
+}
+
+/// The points of a group at its highest load.
+struct Highest<'a, 'b> {
+    points: &'b [Point<'a>],
+    /// The median of their rates.
+    per_s: f64,
+}
+
+fn demand(group: &Group<'_>) -> Option<Demand> {
+    let points = &group.points;
+    let is_highest = |at: &usize| *at == 0 || points[*at].per_s > SAME_LOAD * points[at - 1].per_s;
+    let at = &points[(0..points.len()).rev().find(is_highest)?..];
+    let highest = Highest { points: at, per_s: median(at.iter().map(|point| point.per_s))? };
+    let mut resources: Vec<ResourceDemand> =
+        highest.asked().into_iter().filter_map(|kind| resource(points, &highest, kind)).collect();
+    resources.sort_by(|a, b| order(a).total_cmp(&order(b)).then(b.used.total_cmp(&a.used)));
+    let next = highest.next(&resources);
+    (!resources.is_empty()).then(|| Demand {
+        scope: group.scope,
+        item: group.item.to_owned(),
+        tested_per_s: highest.per_s,
+        resources,
+        next,
+    })
+}
+
+/// Those at their limit, then those of which a load is foretold by that load, then those that may be within, then the rest.
+fn order(of: &ResourceDemand) -> f64 {
+    match of.at_limit {
+        AtLimit::Reached => 0.0,
+        AtLimit::At { times, .. } => times,
+        AtLimit::CannotTell => 1e6,
+        AtLimit::NotWithin => 1e9,
+    }
+}
+
+impl Highest<'_, '_> {
+    /// Whether most of its trials name this limit.
+    fn names(&self, kind: LimitKind) -> bool {
+        let naming = self.points.iter().filter(|point| point.limit.named == kind).count();
+        2 * naming >= self.points.len()
+    }
+
+    /// The resources that are asked about. While something is the limit, requests in flight are as many as they are because
+    /// of it.
+    fn asked(&self) -> Vec<LimitKind> {
+        let is_schedule = self.points.iter().all(|point| point.limit.named == LimitKind::Schedule);
+        RESOURCES.into_iter().chain(is_schedule.then_some(LimitKind::RequestsInFlight)).collect()
+    }
+
+    /// The first that is not at its limit already, nor is what the trials name. Beside a limit that nobody knows none is
+    /// next.
+    fn next(&self, resources: &[ResourceDemand]) -> Option<LimitKind> {
+        if self.names(LimitKind::Unknown) {
+            return None;
+        }
+        let is_left = |of: &&ResourceDemand| !matches!(of.at_limit, AtLimit::Reached) && !self.names(of.kind);
+        resources.iter().find(is_left).map(|of| of.kind)
+    }
+}
+
+/// What records take of one resource; `None`: it was not judged at the highest load.
+fn resource(points: &[Point<'_>], highest: &Highest<'_, '_>, kind: LimitKind) -> Option<ResourceDemand> {
+    let shares = |points: &[Point<'_>]| -> Vec<(f64, f64)> {
+        let share = |point: &Point<'_>| used(&point.limit.evidence, kind).filter(|used| *used > 0.0);
+        points.iter().filter_map(|point| Some((point.per_s, share(point)?))).collect()
+    };
+    let at_highest = shares(highest.points);
+    let used = median(at_highest.iter().map(|point| point.1))?;
+    let near: Vec<(f64, f64)> =
+        shares(points).into_iter().filter(|point| point.0 >= NEAR_SHARE * highest.per_s).collect();
+    let is_several = near.first().is_some_and(|lowest| highest.per_s >= SPREAD_MIN * lowest.0);
+    let line = is_several.then(|| Line::through(&near)).flatten();
+    let rests_on = if line.is_some() { &near } else { &at_highest };
+    let full = if kind == LimitKind::RequestsInFlight { FULL_SHARE } else { SATURATED_SHARE };
+    let at_limit = match &line {
+        _ if used >= full => AtLimit::Reached,
+        Some(line) => by_line(line, highest.per_s),
+        None => in_proportion(&at_highest, highest.per_s),
+    };
+    Some(ResourceDemand {
+        kind,
+        loads: if line.is_some() { loads(&near) } else { 1 },
+        trials: u32::try_from(rests_on.len()).unwrap_or(u32::MAX),
+        used,
+        ns_per_record: 1e9 * used / highest.per_s,
+        ns_per_further_record: line.map(|line| 1e9 * line.slope),
+        at_limit,
+    })
+}
+
+/// How many loads there are among points in the order of their rates.
+fn loads(points: &[(f64, f64)]) -> u32 {
+    let further = points.windows(2).filter(|pair| pair[1].0 > SAME_LOAD * pair[0].0);
+    1 + u32::try_from(further.count()).unwrap_or(u32::MAX - 1)
+}
+
+/// Of several loads: what does not grow with the load is told from what does.
+fn by_line(line: &Line, tested_per_s: f64) -> AtLimit {
+    let bound = Demand::FORETOLD_MAX;
+    if line.most_at(bound * tested_per_s) < 1.0 {
+        return AtLimit::NotWithin;
+    }
+    let Some(times) = line.crossing().map(|per_s| per_s / tested_per_s).filter(|times| *times <= bound)
+    else {
+        return AtLimit::CannotTell;
+    };
+    let interval = match line.crossing_between() {
+        Some((low, high)) => Interval::Bounds {
+            low: low / tested_per_s,
+            high: (high / tested_per_s).min(bound),
+            level: line::LEVEL,
+            method: IntervalMethod::LineCrossing,
+        },
+        None => Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 3 }),
+    };
+    // A line may meet the level a hair below the load at which the resource was seen to have something left.
+    AtLimit::At { times: times.max(1.0), interval, range: None }
+}
+
+/// Of one load: as if each record went on costing what it costs there.
+fn in_proportion(shares: &[(f64, f64)], tested_per_s: f64) -> AtLimit {
+    let bound = Demand::FORETOLD_MAX;
+    let each: Vec<Value> =
+        shares.iter().map(|(per_s, used)| Value::Is(per_s / used / tested_per_s)).collect();
+    let Median { estimate: Value::Is(times), interval, range, .. } = Median::of(&each) else {
+        return AtLimit::CannotTell;
+    };
+    let range = range.and_then(|range| match range {
+        (Value::Is(low), Value::Is(high)) => Some((low, high.min(bound))),
+        _ => None,
+    });
+    let (least, interval) = match interval {
+        Interval::Bounds { low, high, level, method } => {
+            (low, Interval::Bounds { low, high: high.min(bound), level, method })
+        }
+        not => (range.map_or(times, |range| range.0), not),
+    };
+    match (times <= bound, least <= bound) {
+        (true, _) => {
+            let range = range.filter(|_| matches!(interval, Interval::NotResolvable(_)));
+            AtLimit::At { times: times.max(1.0), interval, range }
+        }
+        (false, true) => AtLimit::CannotTell,
+        (false, false) => AtLimit::NotWithin,
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<Value> = values.map(Value::Is).collect();
+    match Median::of(&values).estimate {
+        Value::Is(number) => Some(number),
+        Value::AtLeast(_) | Value::None => None,
+    }
+}

@@ -1,0 +1,288 @@
+//! What records take of resources whose use is known beforehand, and when these are at their limit.
+
+use crate::fixture::{RATE, Run, address, comparing, plan, settings};
+use crate::settings::producing;
+use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind};
+use kdyno_model::finding::{Interval, Scope, Value};
+use kdyno_model::plan::{
+    Arrivals, Condition, FindPlan, LoadPlan, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, Threshold,
+    Vary,
+};
+use kdyno_model::seed::mix;
+use kdyno_model::trial::{SearchStage, TrialReason};
+
+const BROKERS: LimitKind = LimitKind::BrokerProcessors;
+const GENERATOR: LimitKind = LimitKind::Generator;
+
+/// A trial of a case at a rate that used so much of each resource.
+fn trial(run: &mut Run, case: u32, per_s: f64, named: LimitKind, used: &[(LimitKind, f64)]) {
+    let repeat = u32::try_from(run.outcomes.len()).unwrap() + 1;
+    let outcome = run.trial(case, repeat, &[(RATE, Value::Is(per_s))]);
+    let scope = Scope::Trial(outcome.trial.id);
+    let evidence = used.iter().map(|(kind, used)| LimitEvidence {
+        kind: *kind,
+        used: Some(*used),
+        detail: String::new(),
+    });
+    outcome.conclusions.push(Conclusion::Limit(Limit {
+        scope,
+        item: "writers".into(),
+        named,
+        runner_up: None,
+        evidence: evidence.collect(),
+    }));
+}
+
+/// Trials of one case at these rates, the brokers' processors used as a law says and nothing at its limit.
+fn at(rates: &[f64], law: impl Fn(f64) -> f64) -> Run {
+    let mut run = Run::default();
+    for per_s in rates {
+        trial(&mut run, 0, *per_s, LimitKind::Schedule, &[(BROKERS, law(*per_s))]);
+    }
+    run
+}
+
+fn demands(run: &Run, plan: &Plan) -> Vec<Demand> {
+    let conclusions = run.judged(plan).conclusions.into_iter();
+    let demand = |one| match one {
+        Conclusion::Demand(demand) => Some(demand),
+        _ => None,
+    };
+    conclusions.filter_map(demand).collect()
+}
+
+fn demand(run: &Run) -> Demand {
+    let mut found = demands(run, &plan(1, &[]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn near(found: f64, wanted: f64) {
+    assert!((found / wanted - 1.0).abs() < 1e-9, "{found} is not {wanted}");
+}
+
+/// The multiple of the tested load at which the first resource is at its limit.
+fn times(demand: &Demand) -> f64 {
+    let AtLimit::At { times, .. } = demand.resources[0].at_limit else { panic!("{demand:?}") };
+    times
+}
+
+#[test]
+fn a_constant_demand_is_at_its_limit_where_the_utilisation_law_says() {
+    // 16 µs of all processors a record: 62,500/s at most.
+    let law = |per_s: f64| per_s * 16e-6;
+    let found = demand(&at(&[50_000.0], law));
+    near(times(&found), 62_500.0 / 50_000.0);
+    let brokers = &found.resources[0];
+    near(brokers.ns_per_record, 16_000.0);
+    near(brokers.used, 0.8);
+    assert_eq!((brokers.kind, brokers.ns_per_further_record), (BROKERS, None));
+    assert_eq!((brokers.loads, brokers.trials, found.next), (1, 1, Some(BROKERS)));
+    assert_eq!((found.scope, found.item.as_str()), (Scope::Case(0), "writers"));
+    let AtLimit::At { interval: Interval::NotResolvable(_), range: None, .. } = brokers.at_limit else {
+        panic!("one trial has no interval: {brokers:?}")
+    };
+    let several = demand(&at(&[20_000.0, 30_000.0, 40_000.0, 50_000.0], law));
+    near(times(&several), 1.25);
+    near(several.resources[0].ns_per_further_record.unwrap(), 16_000.0);
+    assert_eq!((several.resources[0].loads, several.resources[0].trials), (4, 4));
+}
+
+#[test]
+fn a_demand_that_falls_with_the_load_leaves_more_than_one_load_lets_see() {
+    // Requests cost 0.3 whatever is in them; fuller batches make a record cheaper: 70,000/s at most.
+    let law = |per_s: f64| 0.3 + per_s * 10e-6;
+    near(times(&demand(&at(&[55_000.0], law))), 1.0 / law(55_000.0));
+    let found = demand(&at(&[30_000.0, 40_000.0, 55_000.0], law));
+    near(times(&found), 70_000.0 / 55_000.0);
+    near(found.resources[0].ns_per_record, 1e9 * law(55_000.0) / 55_000.0);
+    near(found.resources[0].ns_per_further_record.unwrap(), 10_000.0);
+    // Loads that hardly differ are one: a line through them would be one through their noise.
+    let close = demand(&at(&[52_000.0, 55_000.0, 56_000.0], law));
+    assert_eq!((close.resources[0].loads, close.resources[0].ns_per_further_record), (1, None));
+    let far = demand(&at(&[1_000.0, 2_000.0, 56_000.0], law));
+    assert_eq!((far.resources[0].loads, far.resources[0].trials), (1, 1), "batches are others there");
+}
+
+#[test]
+fn what_is_farther_than_the_bound_is_told_without_a_figure() {
+    let law = |per_s: f64| per_s * 16e-6;
+    // 1.29 and 1.31 times what was tested.
+    near(times(&demand(&at(&[62_500.0 / 1.29], law))), 1.29);
+    let beyond = |run: &Run| demand(run).resources[0].at_limit;
+    assert_eq!(beyond(&at(&[62_500.0 / 1.31], law)), AtLimit::NotWithin);
+    assert_eq!(beyond(&at(&[20_000.0, 30_000.0, 62_500.0 / 1.31], law)), AtLimit::NotWithin);
+    // Repeats on both sides of the bound.
+    let mut run = Run::default();
+    for used in [0.74, 0.74, 0.80] {
+        trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
+    }
+    assert_eq!(beyond(&run), AtLimit::CannotTell);
+    let mut run = Run::default();
+    for used in [0.79, 0.80, 0.83] {
+        trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
+    }
+    let AtLimit::At { times, range: Some((low, high)), .. } = beyond(&run) else { panic!() };
+    near(times, 1.25);
+    near(low, 1.0 / 0.83);
+    near(high, 1.0 / 0.79);
+}
+
+#[test]
+fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
+    let mut run = Run::default();
+    let used = [(BROKERS, 0.95), (LimitKind::Disk, 0.85), (GENERATOR, 0.4), (LimitKind::Network, 0.8)];
+    trial(&mut run, 0, 50_000.0, BROKERS, &used);
+    let found = demand(&run);
+    let order: Vec<LimitKind> = found.resources.iter().map(|of| of.kind).collect();
+    assert_eq!(order, [BROKERS, LimitKind::Disk, LimitKind::Network, GENERATOR]);
+    assert_eq!(found.resources[0].at_limit, AtLimit::Reached);
+    assert_eq!(found.next, Some(LimitKind::Disk));
+    let AtLimit::At { times, .. } = found.resources[1].at_limit else { panic!("{found:?}") };
+    near(times, 1.0 / 0.85);
+    assert_eq!(found.resources[3].at_limit, AtLimit::NotWithin);
+}
+
+#[test]
+fn beside_a_limit_that_nobody_knows_none_is_next() {
+    let mut run = Run::default();
+    trial(&mut run, 0, 50_000.0, LimitKind::Unknown, &[(BROKERS, 0.85)]);
+    let found = demand(&run);
+    assert_eq!(found.next, None);
+    near(times(&found), 1.0 / 0.85);
+    // Requests in flight are asked where the schedule was the limit, and are full from 80 % on.
+    let in_flight = |named| {
+        let mut run = Run::default();
+        trial(&mut run, 0, 50_000.0, named, &[(LimitKind::RequestsInFlight, 0.79), (BROKERS, 0.5)]);
+        demand(&run).next
+    };
+    assert_eq!(in_flight(LimitKind::Schedule), Some(LimitKind::RequestsInFlight));
+    assert_eq!(in_flight(LimitKind::Replication), Some(BROKERS));
+    let mut none = Run::default();
+    trial(&mut none, 0, 50_000.0, LimitKind::Unknown, &[]);
+    assert_eq!(demands(&none, &plan(1, &[])), []);
+}
+
+fn written_at(per_s: f64) -> LoadPlan {
+    let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 1 }];
+    let rate = Rate::Open { pieces, arrivals: Arrivals::Poisson };
+    let role = Role::Produce(ProducePlan { rate, ..producing() });
+    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), driver: Default::default(), role }
+}
+
+/// A run of three cases at 20,000/s, 40,000/s and 65,000/s, where 80,000/s is the most.
+fn swept(change: impl Fn(&mut Plan)) -> Vec<Demand> {
+    let mut plan = plan(3, &[]);
+    let mut run = Run::default();
+    for (case, per_s) in (0..).zip([20_000.0, 40_000.0, 65_000.0]) {
+        let own = &mut plan.cases[case as usize];
+        own.label = format!("rate={per_s}");
+        own.load.insert("writers".into(), written_at(per_s));
+        trial(&mut run, case, per_s, LimitKind::Schedule, &[(BROKERS, 0.2 + per_s * 10e-6)]);
+    }
+    change(&mut plan);
+    for outcome in &mut run.outcomes {
+        outcome.trial.effective = plan.cases[outcome.trial.case as usize].clone();
+    }
+    demands(&run, &plan)
+}
+
+#[test]
+fn cases_that_differ_in_the_rate_alone_are_loads_of_one() {
+    let found = swept(|_| {});
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].scope, found[0].resources[0].loads),
+        (Scope::Case(2), 3),
+        "the case with the highest rate"
+    );
+    near(times(&found[0]), 80_000.0 / 65_000.0);
+    let apart = swept(|plan| {
+        plan.cases[1].load.get_mut("writers").unwrap().clients = 2;
+    });
+    let told: Vec<(Scope, u32)> = apart.iter().map(|one| (one.scope, one.resources[0].loads)).collect();
+    assert_eq!(told, [(Scope::Case(2), 2), (Scope::Case(1), 1)]);
+}
+
+#[test]
+fn the_sides_of_a_comparison_are_told_apart() {
+    let mut plan = comparing(&[], &[8], &[]);
+    settings(&mut plan).labels = ["a".into(), "b".into()];
+    let mut run = Run::default();
+    run.pair(1, 1, [&[(RATE, Value::Is(50_000.0))], &[(RATE, Value::Is(50_000.0))]]);
+    for (outcome, used) in run.outcomes.iter_mut().zip([0.8, 0.9]) {
+        outcome.conclusions.push(Conclusion::Limit(Limit {
+            scope: Scope::Trial(outcome.trial.id),
+            item: "writers".into(),
+            named: LimitKind::Schedule,
+            runner_up: None,
+            evidence: vec![LimitEvidence { kind: BROKERS, used: Some(used), detail: String::new() }],
+        }));
+    }
+    let told: Vec<(Scope, f64)> =
+        demands(&run, &plan).iter().map(|one| (one.scope, one.resources[0].used)).collect();
+    assert_eq!(told, [(Scope::Case(0), 0.8), (Scope::SideB { case: 0 }, 0.9)]);
+}
+
+#[test]
+fn of_a_search_the_trials_count_in_which_brokers_have_settled() {
+    let mut plan = plan(1, &[]);
+    plan.strategy = Strategy::Find(FindPlan {
+        item: "writers".into(),
+        vary: Vary::Rate,
+        from_per_s: 1.0,
+        to_per_s: 1e6,
+        within: 0.02,
+        conditions: vec![Condition {
+            of: address("writers.response.p99"),
+            must_be: Threshold::AtMost,
+            limit: 1.0,
+            text: String::new(),
+        }],
+        ramp_ns: 1,
+        trial_ns: 1,
+        confirm_ns: 1,
+        confirm_trials: 3,
+        trials_max: 40,
+    });
+    let mut run = at(&[80_000.0, 30_000.0, 40_000.0, 50_000.0], |per_s| 0.1 + per_s * 14e-6);
+    let stages = [SearchStage::Ramp, SearchStage::Bisect, SearchStage::Bisect, SearchStage::Confirm];
+    for (outcome, stage) in run.outcomes.iter_mut().zip(stages) {
+        outcome.trial.reason = TrialReason::Search { stage, load_per_s: 1.0 };
+    }
+    let found = demands(&run, &plan);
+    assert_eq!((found[0].scope, found[0].resources[0].loads), (Scope::Search { case: 0 }, 3));
+    near(found[0].tested_per_s, 50_000.0);
+    near(times(&found[0]), 0.9 / 14e-6 / 50_000.0);
+}
+
+/// 2,000 runs of five loads with noise of 1 % of the resource: how often the interval holds the load at which it is full.
+#[test]
+fn intervals_hold_the_true_limit_as_often_as_they_say() {
+    let (truth, tested) = (60_000.0, 50_000.0);
+    let (mut held, mut told) = (0, 0);
+    for seed in 0..2_000u64 {
+        let normal = |at: u64| {
+            let uniform = |of: u64| (mix(mix(seed, 77), of) >> 11) as f64 / (1u64 << 53) as f64;
+            (-2.0 * uniform(2 * at).max(1e-300).ln()).sqrt()
+                * (std::f64::consts::TAU * uniform(2 * at + 1)).cos()
+        };
+        let rates = [25_000.0, 30_000.0, 36_000.0, 43_000.0, tested];
+        let mut run = Run::default();
+        for (at, per_s) in (0u64..).zip(rates) {
+            let used = 0.2 + 0.8 * per_s / truth + 0.01 * normal(at);
+            trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);
+        }
+        let AtLimit::At { times, interval: Interval::Bounds { low, high, level, .. }, .. } =
+            demand(&run).resources[0].at_limit
+        else {
+            continue;
+        };
+        assert!(level == 0.95 && times <= Demand::FORETOLD_MAX && high <= Demand::FORETOLD_MAX);
+        told += 1;
+        held += u32::from(low <= truth / tested && truth / tested <= high);
+    }
+    let share = f64::from(held) / f64::from(told);
+    // 0.95 with a standard error of 0.005.
+    assert!(told > 1_900 && (share - 0.95).abs() < 0.025, "{held} of {told}");
+}

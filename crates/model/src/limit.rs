@@ -1,0 +1,134 @@
+//! What kept load items from going faster, and what would be next.
+
+use crate::finding::{Interval, Scope};
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// What kept a load item of a trial from going faster, with the evidence for and against each candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The trial.
+    pub scope: Scope,
+    /// The load item.
+    pub item: String,
+    /// The limit.
+    pub named: LimitKind,
+    /// The fullest of the others. At how much more load it would be the limit is told by a [`Demand`].
+    pub runner_up: Option<LimitKind>,
+    /// Each candidate.
+    pub evidence: Vec<LimitEvidence>,
+}
+
+/// How near a trial was to one limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitEvidence {
+    /// Which limit.
+    pub kind: LimitKind,
+    /// Share of it that was used, 1: at it; `None`: not judged.
+    pub used: Option<f64>,
+    /// One lowercase sentence: the numbers, or why it is not judged.
+    pub detail: String,
+}
+
+/// What may keep a load item from going faster.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum LimitKind {
+    /// Nothing: everything offered was carried in time.
+    Schedule,
+    /// kdyno's own worker.
+    Generator,
+    /// The brokers' processors, or those of the host that they share with others.
+    BrokerProcessors,
+    /// The brokers' disks, against a declared or measured limit.
+    Disk,
+    /// The network, against a declared or measured limit.
+    Network,
+    /// Followers, for which acknowledgements wait.
+    Replication,
+    /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
+    RequestsInFlight,
+    /// The client's buffer.
+    ClientBuffer,
+    /// A quota of the cluster.
+    Quota,
+    /// None of these could be shown.
+    Unknown,
+}
+
+/// What each record of a load item takes of each resource, by the utilisation law, and which resource is the next limit when
+/// there is more load: of trials that differ in the rate of that item alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
+    /// The case, the side of a comparison or the search; of several cases at different rates the one with the highest.
+    pub scope: Scope,
+    /// The load item.
+    pub item: String,
+    /// Highest rate that was tested: the median of what was acknowledged there, records/s.
+    pub tested_per_s: f64,
+    /// The resources that were judged at the highest rate; those at their limit first, then the others as they would follow.
+    pub resources: Vec<ResourceDemand>,
+    /// Which of them is the next limit; `None`: what the limit was at the highest rate is not known, or no other was judged.
+    pub next: Option<LimitKind>,
+}
+
+impl Demand {
+    /// Up to which multiple of the highest tested load a limit is foretold. Beyond it nobody knows whether a record goes on
+    /// costing what it cost.
+    pub const FORETOLD_MAX: f64 = 1.3;
+}
+
+/// What records take of one resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResourceDemand {
+    /// The resource.
+    pub kind: LimitKind,
+    /// Different loads that what follows rests on: several for a line through them, else the highest alone.
+    pub loads: u32,
+    /// Trials at these.
+    pub trials: u32,
+    /// Share of it that was used at the highest tested rate, 1: all of it.
+    pub used: f64,
+    /// For how long a record occupies the whole of it, ns: share used ÷ records/s.
+    pub ns_per_record: f64,
+    /// The same of a further record, by the line through several loads; `None`: one load.
+    pub ns_per_further_record: Option<f64>,
+    /// When it would be at its limit.
+    pub at_limit: AtLimit,
+}
+
+/// At how much load a resource is used wholly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtLimit {
+    /// It was at the highest tested load.
+    Reached,
+    /// At a multiple of the highest tested load, of at most [`Demand::FORETOLD_MAX`].
+    At {
+        /// The multiple.
+        times: f64,
+        /// Where it lies; an upper bound of [`Demand::FORETOLD_MAX`] may be any above.
+        interval: Interval,
+        /// Smallest and largest of what each of several trials says, where there is no interval.
+        range: Option<(f64, f64)>,
+    },
+    /// Not within [`Demand::FORETOLD_MAX`] × the highest tested load.
+    NotWithin,
+    /// The trials scatter too much to tell whether it is within that.
+    CannotTell,
+}

@@ -1,0 +1,198 @@
+//! What records take of each resource, and which of them is the next limit.
+
+use super::form::{Answer, Sentence};
+use super::table::TextTable;
+use super::words;
+use crate::digits;
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::marks::Cell;
+use crate::units;
+use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, LimitKind, ResourceDemand};
+use kdyno_model::finding::{Interval, Scope};
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::ComparePlan;
+
+const TITLE: &str = "Demand of records";
+
+/// Said under the table.
+const HOW: &str = "Demand: for how long a record occupies the whole of a resource, share used ÷ rate; of further records by the \
+    line through the tested loads.";
+
+/// A half-width of multiples of a load that leaves them two decimals.
+const OF_TIMES: Option<f64> = Some(0.05);
+
+/// What each record takes of each resource, as a table; `None`: nothing is known of any.
+pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
+    let all = all(input);
+    let rows: Vec<Vec<Cell>> = all
+        .iter()
+        .flat_map(|demand| demand.resources.iter().map(|resource| row(input, demand, resource)))
+        .collect();
+    let columns = [
+        ("of", false),
+        ("resource", false),
+        ("at", true),
+        ("used", true),
+        ("demand", true),
+        ("of further records", true),
+        ("all of it at", false),
+    ];
+    (!rows.is_empty())
+        .then(|| Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), vec![HOW.to_owned()]))
+}
+
+fn all<'a>(input: &ReportInput<'a>) -> Vec<&'a Demand> {
+    let found = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Demand(of) => Some(of),
+        _ => None,
+    });
+    found.collect()
+}
+
+fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cell> {
+    let further = of.ns_per_further_record.map_or_else(|| units::NOTHING.to_owned(), time);
+    let at = match of.at_limit {
+        AtLimit::Reached => "this load".to_owned(),
+        AtLimit::At { .. } => times(of.at_limit).unwrap_or_default(),
+        AtLimit::NotWithin => format!("not within {} × this load", bound()),
+        AtLimit::CannotTell => format!("cannot be told within {} × this load", bound()),
+    };
+    let cells = [
+        whose(input, demand),
+        words::limit(of.kind).to_owned(),
+        words::rate(demand.tested_per_s, None),
+        words::percent(of.used, OF_TIMES),
+        time(of.ns_per_record),
+        further,
+        at,
+    ];
+    cells.into_iter().map(Cell::from).collect()
+}
+
+/// `rate=10k/s, side B, writers`: only what tells it from others.
+fn whose(input: &ReportInput<'_>, demand: &Demand) -> String {
+    let (case, side) = match demand.scope {
+        Scope::Case(case) | Scope::Search { case } => (Some(case), None),
+        Scope::SideB { case } => (Some(case), Some(ComparePlan::SIDES[1])),
+        _ => (None, None),
+    };
+    let is_compared = all(input).iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
+    let side = side.or_else(|| is_compared.then_some(ComparePlan::SIDES[0]));
+    let label = case.map(|case| input.case_label(case)).filter(|label| !label.is_empty());
+    let parts = label.map(str::to_owned).into_iter().chain(side.map(|side| format!("side {side}")));
+    parts.chain([demand.item.clone()]).collect::<Vec<_>>().join(", ")
+}
+
+/// How much of each resource was used, and what that is a record: one sentence for each demand.
+pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let sentence = |demand: &&Demand| {
+        let rate = words::rate(demand.tested_per_s, None);
+        let text = format!("{}, used at {rate}: {}.", whose(input, demand), resources(demand));
+        Sentence::new(Tone::Plain, text)
+    };
+    all(input).iter().map(sentence).collect()
+}
+
+fn resources(demand: &Demand) -> String {
+    let each = demand.resources.iter().map(|of| {
+        let share = words::percent(of.used, OF_TIMES);
+        format!("{} {share}, {} of all of it a record", words::limit(of.kind), time(of.ns_per_record))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// The next limit of each load item; nothing where what the limit was is not known.
+pub(super) fn next(input: &ReportInput<'_>) -> Vec<String> {
+    all(input).into_iter().filter_map(|demand| next_sentence(&whose(input, demand), demand)).collect()
+}
+
+/// The same of one scope.
+pub(super) fn next_of(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
+    let of_scope = all(input).into_iter().filter(|demand| demand.scope == scope);
+    of_scope.filter_map(|demand| next_sentence(&demand.item, demand)).collect()
+}
+
+/// One demand, for documents.
+pub fn sentence(demand: &Demand) -> String {
+    let rate = words::rate(demand.tested_per_s, None);
+    let used = format!("{}: used at {rate}: {}", demand.item, resources(demand));
+    match next_sentence(&demand.item, demand) {
+        Some(next) => format!("{used}. {}", next.trim_end_matches('.')),
+        None => used,
+    }
+}
+
+/// `writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, 95 % confidence;
+/// a line through 9 trials at 4 loads).`
+fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
+    let kind = demand.next?;
+    let next = demand.resources.iter().find(|of| of.kind == kind)?;
+    let (what, rate) = (words::limit(kind), words::rate(demand.tested_per_s, None));
+    let load = "the highest tested load";
+    let how = how(next);
+    let bound = bound();
+    Some(match next.at_limit {
+        AtLimit::At { times, .. } => {
+            let at = digits::decimals(times, OF_TIMES);
+            let spread = spread(next.at_limit).map_or_else(String::new, |spread| format!("{spread}; "));
+            let declared = if is_declared(kind) { ", by the limit that is declared," } else { "," };
+            format!("{whose}: the next limit is {what}{declared} at {at} × {load}, {rate} ({spread}{how}).")
+        }
+        AtLimit::CannotTell => format!(
+            "{whose}: the next limit is {what}; whether within {bound} × {load}, {rate}, cannot be told ({how})."
+        ),
+        AtLimit::Reached | AtLimit::NotWithin => {
+            format!(
+                "{whose}: the next limit is not within {bound} × {load}, {rate}; nearest is {what} ({how})."
+            )
+        }
+    })
+}
+
+fn is_declared(kind: LimitKind) -> bool {
+    matches!(kind, LimitKind::Disk | LimitKind::Network)
+}
+
+/// What the multiple rests on.
+fn how(of: &ResourceDemand) -> String {
+    let trials = units::plural(of.trials, "trial");
+    match of.loads {
+        1 => format!("one load, {trials}: if a record goes on costing what it costs there"),
+        loads => format!("a line through {trials} at {loads} loads"),
+    }
+}
+
+/// `1.14 × (1.11 – 1.17, 95 % confidence)`.
+fn times(at: AtLimit) -> Option<String> {
+    let AtLimit::At { times, .. } = at else { return None };
+    let spread = spread(at).map_or_else(String::new, |spread| format!(" ({spread})"));
+    Some(format!("{} ×{spread}", digits::decimals(times, OF_TIMES)))
+}
+
+/// Where a multiple lies. An end at the bound may be any beyond.
+fn spread(at: AtLimit) -> Option<String> {
+    let AtLimit::At { interval, range, .. } = at else { return None };
+    let end = |times: f64| match times < Demand::FORETOLD_MAX {
+        true => digits::decimals(times, OF_TIMES),
+        false => format!("{} or more", bound()),
+    };
+    match (interval, range) {
+        (Interval::Bounds { low, high, level, .. }, _) => {
+            let level = words::percent(level, Some(0.001));
+            Some(format!("{} – {}, {level} confidence", end(low), end(high)))
+        }
+        (Interval::NotResolvable(_), Some((low, high))) => {
+            Some(format!("{} to {} by single trials", end(low), end(high)))
+        }
+        (Interval::NotResolvable(_), None) => None,
+    }
+}
+
+fn bound() -> String {
+    digits::named(Demand::FORETOLD_MAX)
+}
+
+fn time(ns: f64) -> String {
+    units::number(ns, Unit::Ns)
+}

@@ -1,0 +1,139 @@
+//! What records take of resources and which is the next limit, in every form of a report.
+
+use crate::fixture::{Run, run, search};
+use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, LimitKind, ResourceDemand, SearchOutcome};
+use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope};
+use kdyno_model::health::{Health, HealthCheck, HealthRule};
+use kdyno_model::trial::TrialId;
+use kdyno_report::html::page;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{json, markdown};
+
+const OPTIONS: TextOptions = TextOptions { width: 400, colour: false };
+
+fn resource(kind: LimitKind, used: f64, further: Option<f64>, at_limit: AtLimit) -> ResourceDemand {
+    let ns_per_record = 1e9 * used / 52_000.0;
+    ResourceDemand {
+        kind,
+        loads: 4,
+        trials: 9,
+        used,
+        ns_per_record,
+        ns_per_further_record: further,
+        at_limit,
+    }
+}
+
+fn demand(scope: Scope, next: AtLimit) -> Demand {
+    let further = Some(15_000.0);
+    Demand {
+        scope,
+        item: "writers".to_owned(),
+        tested_per_s: 52_000.0,
+        resources: vec![
+            resource(LimitKind::Disk, 0.94, further, AtLimit::Reached),
+            resource(LimitKind::BrokerProcessors, 0.88, further, next),
+            resource(LimitKind::Generator, 0.3, further, AtLimit::NotWithin),
+        ],
+        next: Some(LimitKind::BrokerProcessors),
+    }
+}
+
+fn between(low: f64, high: f64) -> AtLimit {
+    let interval = Interval::Bounds { low, high, level: 0.95, method: IntervalMethod::LineCrossing };
+    AtLimit::At { times: 1.14, interval, range: None }
+}
+
+/// A run of one trial of which this is known.
+fn with(demand: Demand) -> Run {
+    let mut run = run();
+    run.only_one_trial();
+    let check = HealthCheck {
+        rule: HealthRule::BrokerProcessors,
+        of: "brokers".to_owned(),
+        value: 0.5,
+        is_broken: false,
+    };
+    let health = Health { scope: Scope::Trial(TrialId(1)), checks: vec![check] };
+    run.conclusions.push(Conclusion::Health(health));
+    run.conclusions.push(Conclusion::Demand(demand));
+    run
+}
+
+fn text(demand: Demand) -> String {
+    run_table(&with(demand).input(), &OPTIONS)
+}
+
+#[test]
+fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
+    let next = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
+        95.0 % confidence; a line through 9 trials at 4 loads).";
+    let used = "writers, used at 52,000/s: the brokers' disks 94 %, 18.1 µs of all of it a record; the brokers' processors 88 %, \
+        16.9 µs of all of it a record; the load generator 30 %, 5.77 µs of all of it a record.";
+    let of = || demand(Scope::Case(0), between(1.11, 1.17));
+    let told = text(of());
+    assert!(told.contains(next), "{told}");
+    let health = told.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{told}"));
+    assert!(health.starts_with("All 1 checks hold.\n") && health.contains(used), "{health}");
+    assert!(markdown::block(&with(of()).input()).replace('\\', "").contains(next));
+    let page = page(&with(of()).input());
+    for cell in
+        ["this load", "1.14 × (1.11 – 1.17, 95.0 % confidence)", "not within 1.3 × this load", "15.0 µs"]
+    {
+        assert!(page.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
+    }
+    let json = json::run(&with(of()).input()).to_string();
+    assert!(json.contains(next.trim_end_matches('.')), "{json}");
+}
+
+#[test]
+fn an_end_at_the_bound_may_be_any_beyond_it() {
+    let told = text(demand(Scope::Case(0), between(1.05, Demand::FORETOLD_MAX)));
+    assert!(told.contains("(1.05 – 1.3 or more, 95.0 % confidence;"), "{told}");
+}
+
+#[test]
+fn no_figure_stands_for_a_limit_beyond_the_bound() {
+    let told = text(demand(Scope::Case(0), AtLimit::NotWithin));
+    let said = "writers: the next limit is not within 1.3 × the highest tested load, 52,000/s; nearest is the brokers' processors \
+        (a line through 9 trials at 4 loads).";
+    assert!(told.contains(said), "{told}");
+    let told = text(demand(Scope::Case(0), AtLimit::CannotTell));
+    let said = "writers: the next limit is the brokers' processors; whether within 1.3 × the highest tested load, 52,000/s, cannot \
+        be told (";
+    assert!(told.contains(said), "{told}");
+    let mut unknown = demand(Scope::Case(0), between(1.1, 1.2));
+    unknown.next = None;
+    assert!(!text(unknown).contains("next limit"));
+}
+
+#[test]
+fn one_load_says_so() {
+    let mut one = demand(
+        Scope::Case(0),
+        AtLimit::At {
+            times: 1.14,
+            interval: Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 6 }),
+            range: Some((1.12, 1.2)),
+        },
+    );
+    for of in &mut one.resources {
+        (of.loads, of.trials, of.ns_per_further_record) = (1, 3, None);
+    }
+    let said = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.12 to 1.20 by single \
+        trials; one load, 3 trials: if a record goes on costing what it costs there).";
+    let told = text(one.clone());
+    assert!(told.contains(said), "{told}");
+    one.next = Some(LimitKind::Disk);
+    one.resources[0].at_limit = one.resources[1].at_limit;
+    let told = text(one);
+    assert!(told.contains("the brokers' disks, by the limit that is declared, at 1.14 ×"), "{told}");
+}
+
+#[test]
+fn of_a_search_it_stands_with_its_answer() {
+    let mut run = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
+    run.conclusions.push(Conclusion::Demand(demand(Scope::Search { case: 0 }, between(1.11, 1.17))));
+    let told = run_table(&run.input(), &OPTIONS);
+    assert_eq!(told.matches("writers: the next limit is the brokers' processors").count(), 1, "{told}");
+}
