@@ -88,7 +88,7 @@ fn whose(input: &ReportInput<'_>, demand: &Demand) -> String {
 pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
     let sentence = |demand: &&Demand| {
         let rate = words::rate(demand.tested_per_s, None);
-        let text = format!("{}, used at {rate}: {}.", whose(input, demand), resources(demand));
+        let text = format!("used at {rate}, {}: {}.", whose(input, demand), resources(demand));
         Sentence::new(Tone::Plain, text)
     };
     all(input).iter().map(sentence).collect()

@@ -68,7 +68,7 @@ fn text(demand: Demand) -> String {
 fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
     let next = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
         95.0 % confidence; a line through 9 trials at 4 loads).";
-    let used = "writers, used at 52,000/s: the brokers' disks 94 %, 18.1 µs of all of it a record; the brokers' processors 88 %, \
+    let used = "Used at 52,000/s, writers: the brokers' disks 94 %, 18.1 µs of all of it a record; the brokers' processors 88 %, \
         16.9 µs of all of it a record; the load generator 30 %, 5.77 µs of all of it a record.";
     let of = || demand(Scope::Case(0), between(1.11, 1.17));
     let told = text(of());
