@@ -34,30 +34,7 @@ pub fn conclusions() -> Vec<Conclusion> {
                 detail: "no limit is declared".into(),
             }],
         }),
-        Conclusion::Processes(Processes {
-            scope: Scope::Trial(TRIAL),
-            processes: vec![ProcessUse {
-                of: Subject::Process("db-4711".into()),
-                cpu_user_percent: Some(1.0 / 3.0),
-                cpu_system_percent: Some(0.5),
-                memory_rss_bytes_max: Some(1e9),
-                memory: Some(MemoryCourse {
-                    mib_per_min: -0.1,
-                    interval: Interval::Bounds {
-                        low: -0.3,
-                        high: 0.1,
-                        level: 0.95,
-                        method: IntervalMethod::Sen,
-                    },
-                    says: MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s: 300 }),
-                }),
-                heap_after_gc: None,
-                disk_read_bytes_per_s: None,
-                disk_write_bytes_per_s: Some(1e6),
-                context_switches_per_s: Some(2e3),
-                open_files_max: Some(3.0),
-            }],
-        }),
+        processes(),
         Conclusion::Verdict(Verdict {
             scope: Scope::Comparison { case: 0 },
             of: of.clone(),
@@ -100,6 +77,28 @@ pub fn conclusions() -> Vec<Conclusion> {
             why: Some(WhyDiffers::NotAsked),
         }),
     ]
+}
+
+fn processes() -> Conclusion {
+    Conclusion::Processes(Processes {
+        scope: Scope::Trial(TRIAL),
+        processes: vec![ProcessUse {
+            of: Subject::Process("db-4711".into()),
+            cpu_user_percent: Some(1.0 / 3.0),
+            cpu_system_percent: Some(0.5),
+            memory_rss_bytes_max: Some(1e9),
+            memory: Some(MemoryCourse {
+                mib_per_min: -0.1,
+                interval: Interval::Bounds { low: -0.3, high: 0.1, level: 0.95, method: IntervalMethod::Sen },
+                says: MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s: 300 }),
+            }),
+            heap_after_gc: None,
+            disk_read_bytes_per_s: None,
+            disk_write_bytes_per_s: Some(1e6),
+            context_switches_per_s: Some(2e3),
+            open_files_max: Some(3.0),
+        }],
+    })
 }
 
 fn search(estimate: Option<Ratio>) -> SearchResult {
