@@ -46,10 +46,9 @@ pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
         let told = own.map(|metric| (metric, value(metric.name))).filter(|(_, value)| *value != Value::None);
         found.extend(told.map(|(metric, value)| trial.stated(subject, metric.name, metric.unit, value)));
     };
-    let brokers: Vec<&Subject> = logs.subjects(series::LOG_BYTES).collect();
-    state("brokers", SubjectKind::Broker, &|name| known(logs.of_brokers(&brokers, name)));
-    for broker in &brokers {
-        state(&broker.to_string(), SubjectKind::Broker, &|name| known(logs.sizes(&[*broker], name)));
+    state("brokers", SubjectKind::Broker, &|name| known(logs.of_brokers(name)));
+    for broker in logs.subjects(series::LOG_BYTES).filter(|subject| subject.is_broker()) {
+        state(&broker.to_string(), SubjectKind::Broker, &|name| known(logs.size(broker, name)));
     }
     for group in logs.subjects(series::COMMITTED_LAG_RECORDS) {
         state(&group.to_string(), SubjectKind::Group, &|name| logs.of_group(group, name));
@@ -86,7 +85,7 @@ impl<'a> Logs<'a> {
         self.readings.get(series).into_iter().flat_map(|of_series| of_series.keys().copied())
     }
 
-    fn of_brokers(&self, brokers: &[&Subject], name: &str) -> Option<f64> {
+    fn of_brokers(&self, name: &str) -> Option<f64> {
         match name {
             logs::RUN_UNDER_REPLICATED => {
                 let at_once = self.at_once(series::UNDER_REPLICATED_PARTITIONS, |a, b| a + b);
@@ -95,7 +94,7 @@ impl<'a> Logs<'a> {
             logs::RUN_IN_SYNC_LEAST => {
                 self.at_once(series::IN_SYNC_REPLICAS_LEAST, f64::min).into_values().reduce(f64::min)
             }
-            _ => self.sizes(brokers, name),
+            _ => self.size(&Subject::Brokers, name),
         }
     }
 
@@ -110,8 +109,8 @@ impl<'a> Logs<'a> {
         together
     }
 
-    /// How large the logs of these brokers are together and how fast they grow; nothing unless each told it.
-    fn sizes(&self, brokers: &[&Subject], name: &str) -> Option<f64> {
+    /// How large the logs of a broker are, or of all together, and how fast they grow.
+    fn size(&self, whose: &Subject, name: &str) -> Option<f64> {
         let (series, is_growth) = match name {
             logs::LOG_BYTES => (series::LOG_BYTES, false),
             logs::LOG_GROWTH => (series::LOG_BYTES, true),
@@ -119,17 +118,13 @@ impl<'a> Logs<'a> {
             logs::RUN_LOG_GROWTH => (series::RUN_LOG_BYTES, true),
             _ => return None,
         };
-        let of = |broker: &&Subject| {
-            let (end_ns, end) = self.near(series, broker, self.end_ns)?;
-            if !is_growth {
-                return Some(end);
-            }
-            let (start_ns, start) = self.near(series, broker, self.start_ns)?;
-            let seconds = (end_ns - start_ns) as f64 / NS_PER_S as f64;
-            (seconds > 0.0).then(|| (end - start) / BYTES_PER_MIB / seconds)
-        };
-        let all = brokers.iter().map(of).collect::<Option<Vec<f64>>>()?;
-        (!all.is_empty()).then(|| all.into_iter().sum())
+        let (end_ns, end) = self.near(series, whose, self.end_ns)?;
+        if !is_growth {
+            return Some(end);
+        }
+        let (start_ns, start) = self.near(series, whose, self.start_ns)?;
+        let seconds = (end_ns - start_ns) as f64 / NS_PER_S as f64;
+        (seconds > 0.0).then(|| (end - start) / BYTES_PER_MIB / seconds)
     }
 
     fn of_group(&self, group: &Subject, name: &str) -> Value {

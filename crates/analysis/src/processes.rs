@@ -72,6 +72,11 @@ fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessU
 
 /// How resident memory of a process went.
 pub(crate) fn memory(probes: &[ProbeReading], of: &Subject, window: Window) -> Option<MemoryCourse> {
+    // Another process of that name has memory of its own, and its processor time begins at nothing.
+    let cpu = of_series(probes, of, series::CPU_USER_S_TOTAL);
+    if !cpu.is_sorted_by(|a, b| a.1 <= b.1) {
+        return None;
+    }
     let readings = of_series(probes, of, series::MEMORY_RSS_BYTES);
     course(&stretches(&readings, window, median), window)
 }
@@ -254,6 +259,23 @@ mod tests {
             .map(|at| reading(at, series::MEMORY_RSS_BYTES, MIB))
             .collect();
         assert_eq!(memory(&probes, &Subject::Broker(0), window), None);
+    }
+
+    #[test]
+    fn two_processes_of_one_name_have_no_slope_together() {
+        let window = Window { first_second: 0, end_second: 300 };
+        let of = |cpu_s: fn(u32) -> u32| {
+            let one = move |at: u32| {
+                [
+                    reading(at, series::MEMORY_RSS_BYTES, MIB),
+                    reading(at, series::CPU_USER_S_TOTAL, f64::from(cpu_s(at))),
+                ]
+            };
+            let probes: Vec<_> = (0..300).flat_map(one).collect();
+            memory(&probes, &Subject::Broker(0), window)
+        };
+        assert!(of(|at| at).is_some());
+        assert_eq!(of(|at| if at < 150 { at } else { at - 150 }), None);
     }
 
     /// A collection in every third second; between them the last one's figure is told again.

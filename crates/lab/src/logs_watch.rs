@@ -131,6 +131,7 @@ impl LogsReader {
 
     /// How large the logs are.
     fn log_bytes(&mut self, admin: &mut Admin, brokers: &[i32], look: &mut Look) {
+        let (mut all_told, mut own_told, mut told) = (0_u64, 0_u64, 0);
         for id in brokers {
             if !look.has_time() {
                 return self.not_read(look, "sizes of logs", "the brokers are slow to answer");
@@ -146,14 +147,21 @@ impl LogsReader {
                     let own = sum(&mut self.watched.topics.values().filter_map(|name| by_topic.get(name)));
                     look.take(&subject, series::LOG_BYTES, all as f64);
                     look.take(&subject, series::RUN_LOG_BYTES, own as f64);
+                    (all_told, own_told) = (all_told.saturating_add(all), own_told.saturating_add(own));
+                    told += 1;
                 }
                 Ok(None) => {
                     let why =
                         format!("broker {id} names no log directory (it asks for Describe on the cluster)");
-                    return self.not_read(look, "sizes of logs", &why);
+                    self.not_read(look, "sizes of logs", &why);
                 }
-                Err(error) => return self.not_read(look, "sizes of logs", &error.to_string()),
+                Err(error) => self.not_read(look, "sizes of logs", &error.to_string()),
             }
+        }
+        // A sum of some of them would be read as that of all.
+        if told > 0 && told == brokers.len() {
+            look.take(&Subject::Brokers, series::LOG_BYTES, all_told as f64);
+            look.take(&Subject::Brokers, series::RUN_LOG_BYTES, own_told as f64);
         }
     }
 
@@ -205,7 +213,8 @@ impl LogsReader {
         let name = name.unwrap_or_else(|| told.printable_group());
         if told.error != ErrorCode::NONE {
             let what = format!("the lag of group {name}");
-            self.not_read(look, &what, &format!("its coordinator answers with {}", told.error));
+            // The lag of those partitions alone that it tells would be read as that of all.
+            return self.not_read(look, &what, &format!("its coordinator answers with {}", told.error));
         }
         let behind =
             told.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));

@@ -318,7 +318,7 @@ impl ProduceClient {
         recorder: &mut Recorder,
     ) -> u64 {
         let Some(payloads) = &mut self.payloads else { return now_ns };
-        let Some(share) = self.kafka.compress_full(now_ns, payloads) else { return now_ns };
+        let Some(share) = self.kafka.compress_full(payloads) else { return now_ns };
         let begun_ns = now_ns;
         let now_ns = net.now_ns();
         let due_ns = begun_ns + ((now_ns - begun_ns) as f64 * share) as u64;

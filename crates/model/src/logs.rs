@@ -34,14 +34,24 @@ pub const METRICS: &[Metric] = &[
         Unit::Bytes,
         "bytes of the logs of the run's topics when the window ended, as the brokers tell (DescribeLogDirs); each replica counts",
     ),
-    metric(RUN_LOG_GROWTH, BROKER, Unit::MibPerS, "by how much these grew in the window"),
+    metric(
+        RUN_LOG_GROWTH,
+        BROKER,
+        Unit::MibPerS,
+        "growth of the logs of the run's topics in the window; each replica counts",
+    ),
     metric(
         LOG_BYTES,
         BROKER,
         Unit::Bytes,
         "bytes of the logs of all topics when the window ended; each replica counts",
     ),
-    metric(LOG_GROWTH, BROKER, Unit::MibPerS, "by how much these grew in the window"),
+    metric(
+        LOG_GROWTH,
+        BROKER,
+        Unit::MibPerS,
+        "growth of the logs of all topics in the window; each replica counts",
+    ),
     metric(
         RUN_UNDER_REPLICATED,
         BROKER,
@@ -60,12 +70,22 @@ pub const METRICS: &[Metric] = &[
         Unit::Count,
         "records between the offsets that the group had committed on the run's topics and the ends of their logs, when the window began",
     ),
-    metric(LAG_AT_END, GROUP, Unit::Count, "the same when the window ended"),
+    metric(
+        LAG_AT_END,
+        GROUP,
+        Unit::Count,
+        "records between the offsets that the group had committed on the run's topics and the ends of their logs, when the window ended",
+    ),
     metric(
         LAG_TIME_AT_START,
         GROUP,
         Unit::Ns,
-        "the first in time: how long ago the log was as long as was committed, of the partition that was the farthest behind",
+        "committed lag in time when the window began: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
     ),
-    metric(LAG_TIME_AT_END, GROUP, Unit::Ns, "the same when the window ended"),
+    metric(
+        LAG_TIME_AT_END,
+        GROUP,
+        Unit::Ns,
+        "committed lag in time when the window ended: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
+    ),
 ];

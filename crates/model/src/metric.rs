@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A checked metric address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME` or `host`.
+    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME`, `group:NAME` or `host`.
     pub subject: String,
     /// Metric name, as in [`all`], e.g. `response.p99`.
     pub metric: String,

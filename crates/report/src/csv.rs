@@ -56,7 +56,7 @@ const FINDINGS_AFTER: [Column; 18] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers`, \
-         `process-NAME` of what `--probe` named, or `host`",
+         `process-NAME` of what `--probe` named, `group:NAME` of a consumer group, or `host`",
     ),
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
     (

@@ -30,7 +30,7 @@ const LAG_SECONDS: u32 = 15;
 
 type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;
 
-/// Number, what it is about, how to run it.
+/// Name, what it is about, how to run it.
 const TESTS: [(&str, &str, Run); 6] = [
     ("1", "a real broker stopped by SIGSTOP, against the formula", stall::run),
     ("2", "answers after a fixed delay, beside a bare loop", delay::run),
@@ -40,12 +40,12 @@ const TESTS: [(&str, &str, Run); 6] = [
     ("probes", "a busy process and the host, beside pidstat, sar and iostat", probes::run),
 ];
 
-/// Runs the tests of these numbers; all when none is given, and then what they showed is written to docs/ACCURACY.md. Fails
+/// Runs the tests of these names; all when none is given, and then what they showed is written to docs/ACCURACY.md. Fails
 /// if one of them could not run.
 pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::Result<()> {
     if let Some(unknown) = numbers.iter().find(|wanted| TESTS.iter().all(|(number, ..)| number != wanted)) {
         let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
-        bail!("no accuracy test on real clocks has the number {unknown}\nhint: {}", known.join(", "));
+        bail!("no accuracy test on real clocks is called {unknown}\nhint: {}", known.join(", "));
     }
     let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
     let machine = machine();

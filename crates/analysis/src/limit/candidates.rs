@@ -10,7 +10,7 @@ use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
-use kdyno_model::plan::{ClusterPlan, ProducePlan, SystemPlan};
+use kdyno_model::plan::{ProducePlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Timing, series};
 use kdyno_model::units;
@@ -200,48 +200,60 @@ impl Asked<'_> {
         }
         let start = &self.trial.evidence.start;
         match &start.trial.effective.system {
-            SystemPlan::Local(ClusterPlan { cpu_limit: Some(processors), .. }) => {
-                let Some(used) = self.busiest_broker() else {
-                    return not_judged(kind, "the brokers were not probed");
-                };
-                let share = used / processors;
-                let detail = format!(
-                    "a broker used {} of the {processors} processors that it may use",
-                    percent(share)
-                );
-                evidence(kind, Some(share), detail)
-            }
-            SystemPlan::Local(cluster) if !cluster.cpus.is_empty() => {
-                let Some((share, brokers)) = self.pinned_share(&cluster.cpus) else {
-                    return not_judged(kind, "the brokers were not probed");
-                };
-                let whose = if brokers == 1 { "a broker" } else { &format!("{brokers} brokers together") };
-                let busy = percent(share);
-                let detail = format!("the processors that {whose} may run on were busy for {busy} at least");
-                evidence(kind, Some(share), detail)
-            }
             SystemPlan::Attached(_) if !start.is_attached_here() => {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
             }
-            SystemPlan::Local(_) | SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {
-                let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
-                    return not_judged(kind, "the host was not probed");
+            SystemPlan::Local(cluster) => {
+                let by_place = match cluster.cpus.as_slice() {
+                    [] => self.shared_host(),
+                    cpus => self.pinned_brokers(cpus),
                 };
-                if let Some(why) = self.not_by_brokers(share) {
-                    return not_judged(kind, &why);
-                }
-                let pressure = self.pressure_share(series::CPU_PRESSURE_S_TOTAL);
-                let waited = pressure.map_or_else(String::new, |share| {
-                    format!("; something waited for one of them for {} of the window", percent(share))
-                });
-                let busy = percent(share);
-                evidence(
-                    kind,
-                    Some(share),
-                    format!("the shared host's processors were busy for {busy}{waited}"),
-                )
+                // Brokers may fill their host, or what they are pinned to, below their limit.
+                let by_limit = cluster.cpu_limit.map(|processors| self.limited_broker(processors));
+                by_limit.filter(|limited| limited.used >= by_place.used).unwrap_or(by_place)
             }
+            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => self.shared_host(),
         }
+    }
+
+    /// Of brokers with a limit of processor time: the one that used most of it.
+    fn limited_broker(&self, processors: f64) -> LimitEvidence {
+        let kind = LimitKind::BrokerProcessors;
+        let Some(used) = self.busiest_broker() else {
+            return not_judged(kind, "the brokers were not probed");
+        };
+        let share = used / processors;
+        let of = if processors == 1.0 { "processor" } else { "processors" };
+        let detail = format!("a broker used {} of the {processors} {of} that it may use", percent(share));
+        evidence(kind, Some(share), detail)
+    }
+
+    fn pinned_brokers(&self, cpus: &[Vec<u32>]) -> LimitEvidence {
+        let kind = LimitKind::BrokerProcessors;
+        let Some((share, brokers)) = self.pinned_share(cpus) else {
+            return not_judged(kind, "the brokers were not probed");
+        };
+        let whose = if brokers == 1 { "a broker" } else { &format!("{brokers} brokers together") };
+        let busy = percent(share);
+        let detail = format!("the processors that {whose} may run on were busy for {busy} at least");
+        evidence(kind, Some(share), detail)
+    }
+
+    /// Of brokers that share their host with the load.
+    fn shared_host(&self) -> LimitEvidence {
+        let kind = LimitKind::BrokerProcessors;
+        let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
+            return not_judged(kind, "the host was not probed");
+        };
+        if let Some(why) = self.not_by_brokers(share) {
+            return not_judged(kind, &why);
+        }
+        let pressure = self.pressure_share(series::CPU_PRESSURE_S_TOTAL);
+        let waited = pressure.map_or_else(String::new, |share| {
+            format!("; something waited for one of them for {} of the window", percent(share))
+        });
+        let busy = percent(share);
+        evidence(kind, Some(share), format!("the shared host's processors were busy for {busy}{waited}"))
     }
 
     /// Processors that the broker used that used most.

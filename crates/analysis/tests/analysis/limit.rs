@@ -341,10 +341,15 @@ fn of_brokers_with_a_limit_the_busiest_is_held_against_it() {
         let found = limit(&trial);
         (found.named, of(&found, LimitKind::BrokerProcessors).used)
     };
-    close(used(1.0).1, 0.4);
+    close(used(0.8).1, 0.5);
     let (named, full) = used(0.4);
     close(full, 1.0);
     assert_eq!(named, LimitKind::BrokerProcessors);
+    // Brokers that may use more than there is fill their host all the same.
+    let without = limit(&at_maximum());
+    let of_host = of(&without, LimitKind::BrokerProcessors).used;
+    assert_eq!(used(8.0), (without.named, of_host));
+    assert!(of_host.is_some_and(|share| share > 0.4 / 8.0), "{of_host:?}");
 }
 
 #[test]

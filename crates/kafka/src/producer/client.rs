@@ -271,7 +271,7 @@ impl<M: RecordData> ProducerClient<M> {
 
     /// Compresses the full batches that may be sent next; returns what share of that is the sender's in Java's client, `None`
     /// where there were none.
-    pub fn compress_full(&mut self, now_ns: u64, bodies: &mut impl Bodies<M>) -> Option<f64> {
+    pub fn compress_full(&mut self, bodies: &mut impl Bodies<M>) -> Option<f64> {
         let producer = self.producer.as_mut()?;
         let in_flight_max = producer.config().in_flight_max as usize;
         let connections = &self.connections;
@@ -280,7 +280,7 @@ impl<M: RecordData> ProducerClient<M> {
             let may_ask = |at: &usize| connections.can_ask(*at) && connections.in_flight(*at) < in_flight_max;
             leader.filter(may_ask).is_some()
         };
-        producer.compress_full(now_ns, takes, bodies)
+        producer.compress_full(takes, bodies)
     }
 
     /// Has connections made again that were closed because nothing was sent over them, where something waits.

@@ -138,7 +138,6 @@ impl<M: RecordData> Producer<M> {
     /// to compress; `None`: there is no such batch.
     pub(super) fn compress_full(
         &mut self,
-        now_ns: u64,
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
     ) -> Option<f64> {
@@ -155,7 +154,7 @@ impl<M: RecordData> Producer<M> {
                 continue;
             }
             let Some(mut batch) = self.queues.pop(partition) else { continue };
-            self.close(&mut batch, now_ns, bodies);
+            self.close(&mut batch, bodies);
             bytes += batch.body_bytes;
             left_bytes += batch.body_bytes % piece_bytes;
             self.queues.put_back(batch);
@@ -172,9 +171,8 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A batch takes no more records: its body is made.
-    fn close(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
+    fn close(&mut self, batch: &mut Batch<M>, bodies: &mut impl Bodies<M>) {
         batch.is_closed = true;
-        batch.sealed_ns.get_or_insert(now_ns);
         if batch.sealed.is_none() {
             let Batch { partition, first, count, user_data, .. } = &*batch;
             let sealed = bodies.seal(*partition, *first, *count, user_data);
@@ -187,10 +185,10 @@ impl<M: RecordData> Producer<M> {
     /// Makes a batch ready to go out, and stages it.
     fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
         self.number(batch);
-        self.close(batch, now_ns, bodies);
+        self.close(batch, bodies);
         let Some(sealed) = batch.sealed.take() else { return };
-        // At the first attempt nothing has held it up but that it was compressed.
-        batch.sent_ns = batch.sealed_ns.filter(|_| batch.attempts == 0).unwrap_or(now_ns);
+        batch.sealed_ns.get_or_insert(now_ns);
+        batch.sent_ns = now_ns;
         if batch.attempts > 0 {
             self.retries.batches += 1;
             self.retries.records += u64::from(batch.count);

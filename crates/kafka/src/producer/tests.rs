@@ -183,7 +183,7 @@ impl World {
     /// Compresses what is full; returns the sender's share of that in Java's client.
     pub(super) fn compress_full(&mut self) -> Option<f64> {
         let leaders = &self.leaders;
-        self.producer.compress_full(self.now_ns, |partition| leaders[partition].is_some(), &mut self.bodies)
+        self.producer.compress_full(|partition| leaders[partition].is_some(), &mut self.bodies)
     }
 
     fn answer(&mut self, request: usize, endings: &[Ending]) {

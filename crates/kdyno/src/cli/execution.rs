@@ -42,10 +42,11 @@ pub(crate) struct ExecutionArgs {
     /// What makes the exit code red
     #[arg(long, value_enum, default_value_t)]
     pub(crate) gate: Gate,
-    /// Read a process of this host too that is none of the run's own, say of an application or a database: its number; its
-    /// whole name, as `pgrep -x` takes it, or the file it was started by; or of a Java process its main class, with or without
-    /// packages, or its jar. It is looked for at the start, in each trial, and when it has ended; several of one name are told
-    /// apart by their numbers. May be repeated, for up to 16 processes
+    /// Also read another process of this host, such as an application or a database, beside the run's own. PID: that process
+    /// alone. NAME: its whole name as in `pgrep -x`, the file name of its program, or of a Java process its main class (with or
+    /// without package) or jar; looked up when the run starts (none there is an error) and in each trial, and a single process of
+    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. Not kept
+    /// in the run: give it again to `--resume` and `rerun`
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
     /// Run although another run measures on this host

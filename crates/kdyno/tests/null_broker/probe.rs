@@ -2,6 +2,7 @@
 
 use crate::SCENARIO;
 use crate::common::{Place, RUN_DEADLINE, ran};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -12,14 +13,17 @@ impl Stranger {
     fn start(name: &str, script: &str) -> Self {
         let mut shell = Command::new("sh");
         // Its input stays open for as long as it is to live.
-        shell.arg0(format!("/srv/{name}")).args(["-c", script]).stdin(Stdio::piped());
+        shell.arg0(format!("/srv/{name}")).args(["-c", script]).stdin(Stdio::piped()).process_group(0);
         Self(shell.spawn().expect("a shell"))
     }
 }
 
 impl Drop for Stranger {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // The group: what the shell has started ends with it.
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.0.wait();
     }
 }

@@ -16,8 +16,8 @@ use kdyno_model::plan::ComparePlan;
 const TITLE: &str = "Demand of records";
 
 /// Said under the table.
-const HOW: &str = "Demand: for how long a record occupies the whole of a resource, share used ÷ rate; of further records by the \
-    line through the tested loads.";
+const HOW: &str = "Per record: share used ÷ rate, the time for which a record occupies the whole resource. Per further record: the \
+    slope of the line through the tested loads. At its limit: 90 % used or more, of requests in flight 80 %.";
 
 /// A half-width of multiples of a load that leaves them two decimals.
 const OF_TIMES: Option<f64> = Some(0.05);
@@ -30,13 +30,13 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         .flat_map(|demand| demand.resources.iter().map(|resource| row(input, demand, resource)))
         .collect();
     let columns = [
-        ("of", false),
+        ("load item", false),
         ("resource", false),
-        ("at", true),
+        ("highest tested load", true),
         ("used", true),
-        ("demand", true),
-        ("of further records", true),
-        ("all of it at", false),
+        ("per record", true),
+        ("per further record", true),
+        ("all used at", false),
     ];
     (!rows.is_empty())
         .then(|| Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), vec![HOW.to_owned()]))
@@ -53,10 +53,10 @@ fn all<'a>(input: &ReportInput<'a>) -> Vec<&'a Demand> {
 fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cell> {
     let further = of.ns_per_further_record.map_or_else(|| units::NOTHING.to_owned(), time);
     let at = match of.at_limit {
-        AtLimit::Reached => "this load".to_owned(),
+        AtLimit::Reached => "at its limit".to_owned(),
         AtLimit::At { .. } => times(of.at_limit).unwrap_or_default(),
-        AtLimit::NotWithin => format!("not within {} × this load", bound()),
-        AtLimit::CannotTell => format!("cannot be told within {} × this load", bound()),
+        AtLimit::NotWithin => format!("beyond {} × this load", bound()),
+        AtLimit::CannotTell => "cannot be told".to_owned(),
     };
     let cells = [
         whose(input, demand),
@@ -97,7 +97,7 @@ pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
 fn resources(demand: &Demand) -> String {
     let each = demand.resources.iter().map(|of| {
         let share = words::percent(of.used, OF_TIMES);
-        format!("{} {share}, {} of all of it a record", words::limit(of.kind), time(of.ns_per_record))
+        format!("{} {share} ({} per record)", words::limit(of.kind), time(of.ns_per_record))
     });
     each.collect::<Vec<_>>().join("; ")
 }
@@ -140,11 +140,11 @@ fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
             format!("{whose}: the next limit is {what}{declared} at {at} × {load}, {rate} ({spread}{how}).")
         }
         AtLimit::CannotTell => format!(
-            "{whose}: the next limit is {what}; whether within {bound} × {load}, {rate}, cannot be told ({how})."
+            "{whose}: the next limit is {what}; it cannot be told whether it lies within {bound} × {load}, {rate} ({how})."
         ),
         AtLimit::Reached | AtLimit::NotWithin => {
             format!(
-                "{whose}: the next limit is not within {bound} × {load}, {rate}; nearest is {what} ({how})."
+                "{whose}: no further limit up to {bound} × {load}, {rate}; the nearest is {what} ({how})."
             )
         }
     })
@@ -158,7 +158,7 @@ fn is_declared(kind: LimitKind) -> bool {
 fn how(of: &ResourceDemand) -> String {
     let trials = units::plural(of.trials, "trial");
     match of.loads {
-        1 => format!("one load, {trials}: if a record goes on costing what it costs there"),
+        1 => format!("from {trials} at one load, if a record goes on costing what it costs there"),
         loads => format!("a line through {trials} at {loads} loads"),
     }
 }
@@ -179,8 +179,8 @@ fn spread(at: AtLimit) -> Option<String> {
     };
     match (interval, range) {
         (Interval::Bounds { low, high, level, .. }, _) => {
-            let level = words::percent(level, Some(0.001));
-            Some(format!("{} – {}, {level} confidence", end(low), end(high)))
+            let level = digits::named((level * 1_000.0).round() / 10.0);
+            Some(format!("{} – {}, {level} % confidence", end(low), end(high)))
         }
         (Interval::NotResolvable(_), Some((low, high))) => {
             Some(format!("{} to {} by single trials", end(low), end(high)))

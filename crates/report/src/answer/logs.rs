@@ -7,7 +7,7 @@ use crate::figures::Figures;
 use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::units;
-use kdyno_model::event::GROUP;
+use kdyno_model::event::{GROUP, Subject};
 use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::logs;
 use kdyno_model::metric::Address;
@@ -17,11 +17,11 @@ const BROKERS: &str = "brokers";
 
 const OF_LOGS: [(&str, &str); 6] = [
     ("run's topics", logs::RUN_LOG_BYTES),
-    ("growth", logs::RUN_LOG_GROWTH),
+    ("run's topics, growth", logs::RUN_LOG_GROWTH),
     ("all topics", logs::LOG_BYTES),
-    ("growth", logs::LOG_GROWTH),
-    ("under-replicated", logs::RUN_UNDER_REPLICATED),
-    ("least in sync", logs::RUN_IN_SYNC_LEAST),
+    ("all topics, growth", logs::LOG_GROWTH),
+    ("under-replicated partitions", logs::RUN_UNDER_REPLICATED),
+    ("fewest replicas in sync", logs::RUN_IN_SYNC_LEAST),
 ];
 
 const OF_GROUPS: [(&str, &str); 4] = [
@@ -37,14 +37,14 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let of_logs = table(input, ("broker", &brokers), &OF_LOGS);
     let of_groups = table(input, ("group", &|subject| subject.starts_with(GROUP)), &OF_GROUPS);
     let of_logs = of_logs.map(|table| {
-        let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Of partitions the worst that was \
-            seen at a look, of the run's topics.";
+        let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Partitions and replicas are those \
+            of the run's topics, at the worst reading.";
         Answer::of_table("Logs".to_owned(), table, vec![note.to_owned()])
     });
     let of_groups = of_groups.map(|table| {
-        let note = "What the groups had committed on the run's topics, against the ends of the logs, at the ends of the measured \
-            window; in time to within the 10 s between two looks.";
-        Answer::of_table("Lag of consumer groups, as committed".to_owned(), table, vec![note.to_owned()])
+        let note = "Records between a group's committed offsets and the ends of the logs of the run's topics, when the measured window \
+            began and ended. Times are accurate to the 10 s between two readings.";
+        Answer::of_table("Committed lag of consumer groups".to_owned(), table, vec![note.to_owned()])
     });
     of_logs.into_iter().chain(of_groups).collect()
 }
@@ -63,7 +63,10 @@ fn table(
     let is_wanted =
         |of: &Address| is_one(&of.subject) && columns.iter().any(|(_, metric)| *metric == of.metric);
     let wanted = || input.findings.iter().filter(|one| is_wanted(&one.of));
-    let subjects: BTreeSet<&str> = wanted().map(|one| one.of.subject.as_str()).collect();
+    let mut subjects: Vec<&str> = wanted().map(|one| one.of.subject.as_str()).collect();
+    // Brokers by their numbers, all together last.
+    subjects.sort_by_cached_key(|subject| (*subject == BROKERS, subject.parse::<Subject>().ok()));
+    subjects.dedup();
     let told: BTreeSet<&str> = wanted().map(|one| one.of.metric.as_str()).collect();
     let columns: Vec<_> = columns.iter().filter(|(_, metric)| told.contains(metric)).collect();
     let groups = inside::groups(input);

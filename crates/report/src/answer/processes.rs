@@ -21,7 +21,7 @@ const TERMINAL_ROWS_MAX: usize = 24;
 
 const NOTE: &str = "In the measured window; of several trials smallest to largest. CPU in percent of one core. Disk bytes are those \
     that went to drives for the process, written when it changed pages, not when they were flushed. Memory is resident memory, its \
-    change per minute in brackets where it lies with 95 % confidence.";
+    change per minute, in brackets its interval of 95 % confidence.";
 
 /// A process in the trials of a group.
 struct Row<'a> {
@@ -133,7 +133,7 @@ fn untold(rows: &[Row<'_>]) -> Option<Sentence> {
     });
     let seconds = needed.max()?;
     let needed = units::duration(u64::from(seconds) * 1_000_000_000);
-    let said = format!("whether a process leaks memory cannot be told of windows shorter than {needed}.");
+    let said = format!("a window shorter than {needed} cannot tell whether a process leaks memory.");
     Some(Sentence::new(Tone::Plain, said))
 }
 
@@ -180,15 +180,15 @@ fn all_say(courses: &[&MemoryCourse]) -> String {
 fn table(rows: &[Row<'_>]) -> TextTable {
     let columns = [
         ("process", false),
-        ("user CPU", true),
-        ("system CPU", true),
+        ("user CPU %", true),
+        ("system CPU %", true),
         ("memory", true),
-        ("memory grows by", true),
-        ("leak?", false),
+        ("memory change", true),
+        ("growth", false),
         ("disk read/s", true),
         ("disk written/s", true),
-        ("switches/s", true),
-        ("files", true),
+        ("context switches/s", true),
+        ("open files", true),
     ];
     let cells = rows.iter().flat_map(|row| std::iter::once(used(row)).chain(heap(row)));
     TextTable::new(&columns, cells.map(|row| row.map(Cell::from).to_vec()).collect())
@@ -228,7 +228,9 @@ pub fn trial_sentence(of: &Processes) -> String {
     });
     let grows: Vec<String> = grows.collect();
     if grows.is_empty() {
-        return format!("{} processes were read; of none the memory is known to grow", of.processes.len());
+        let many = of.processes.len();
+        let processes = if many == 1 { "process" } else { "processes" };
+        return format!("{many} {processes} read; none is known to grow");
     }
     grows.join("; ")
 }

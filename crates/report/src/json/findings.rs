@@ -44,7 +44,8 @@ struct NumberDocument {
 pub(super) struct FindingDocument {
     /// What it speaks of.
     scope: ScopeDocument,
-    /// A load item, `brokers`, `broker-N`, `system`, `workers`, `process-NAME` of what `--probe` named, or `host`.
+    /// A load item, `brokers`, `broker-N`, `system`, `workers`, `process-NAME` of what `--probe` named,
+    /// `group:NAME` of a consumer group, or `host`.
     subject: String,
     /// Metric name, e.g. `response.p99`.
     metric: String,

@@ -67,9 +67,9 @@ fn text(demand: Demand) -> String {
 #[test]
 fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
     let next = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
-        95.0 % confidence; a line through 9 trials at 4 loads).";
-    let used = "Used at 52,000/s, writers: the brokers' disks 94 %, 18.1 µs of all of it a record; the brokers' processors 88 %, \
-        16.9 µs of all of it a record; the load generator 30 %, 5.77 µs of all of it a record.";
+        95 % confidence; a line through 9 trials at 4 loads).";
+    let used = "Used at 52,000/s, writers: the brokers' disks 94 % (18.1 µs per record); the brokers' processors 88 % (16.9 µs per \
+        record); the load generator 30 % (5.77 µs per record).";
     let of = || demand(Scope::Case(0), between(1.11, 1.17));
     let told = text(of());
     assert!(told.contains(next), "{told}");
@@ -77,8 +77,7 @@ fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
     assert!(health.starts_with("All 1 checks hold.\n") && health.contains(used), "{health}");
     assert!(markdown::block(&with(of()).input()).replace('\\', "").contains(next));
     let page = page(&with(of()).input());
-    for cell in
-        ["this load", "1.14 × (1.11 – 1.17, 95.0 % confidence)", "not within 1.3 × this load", "15.0 µs"]
+    for cell in ["at its limit", "1.14 × (1.11 – 1.17, 95 % confidence)", "beyond 1.3 × this load", "15.0 µs"]
     {
         assert!(page.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
     }
@@ -89,18 +88,18 @@ fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
 #[test]
 fn an_end_at_the_bound_may_be_any_beyond_it() {
     let told = text(demand(Scope::Case(0), between(1.05, Demand::FORETOLD_MAX)));
-    assert!(told.contains("(1.05 – 1.3 or more, 95.0 % confidence;"), "{told}");
+    assert!(told.contains("(1.05 – 1.3 or more, 95 % confidence;"), "{told}");
 }
 
 #[test]
 fn no_figure_stands_for_a_limit_beyond_the_bound() {
     let told = text(demand(Scope::Case(0), AtLimit::NotWithin));
-    let said = "writers: the next limit is not within 1.3 × the highest tested load, 52,000/s; nearest is the brokers' processors \
+    let said = "writers: no further limit up to 1.3 × the highest tested load, 52,000/s; the nearest is the brokers' processors \
         (a line through 9 trials at 4 loads).";
     assert!(told.contains(said), "{told}");
     let told = text(demand(Scope::Case(0), AtLimit::CannotTell));
-    let said = "writers: the next limit is the brokers' processors; whether within 1.3 × the highest tested load, 52,000/s, cannot \
-        be told (";
+    let said = "writers: the next limit is the brokers' processors; it cannot be told whether it lies within 1.3 × the highest \
+        tested load, 52,000/s (";
     assert!(told.contains(said), "{told}");
     let mut unknown = demand(Scope::Case(0), between(1.1, 1.2));
     unknown.next = None;
@@ -121,7 +120,7 @@ fn one_load_says_so() {
         (of.loads, of.trials, of.ns_per_further_record) = (1, 3, None);
     }
     let said = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.12 to 1.20 by single \
-        trials; one load, 3 trials: if a record goes on costing what it costs there).";
+        trials; from 3 trials at one load, if a record goes on costing what it costs there).";
     let told = text(one.clone());
     assert!(told.contains(said), "{told}");
     one.next = Some(LimitKind::Disk);

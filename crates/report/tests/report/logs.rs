@@ -8,7 +8,7 @@ use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const LOGS: &str = "Logs";
-const GROUPS: &str = "Lag of consumer groups, as committed";
+const GROUPS: &str = "Committed lag of consumer groups";
 
 #[test]
 fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {

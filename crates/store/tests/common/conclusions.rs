@@ -2,11 +2,9 @@
 
 use super::TRIAL;
 use kdyno_model::conclusion::*;
-use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
-use kdyno_model::processes::{MemoryCourse, MemorySays, MemoryUntold, ProcessUse, Processes};
 use kdyno_model::trial::SearchStage;
 
 /// One of every kind.
@@ -33,8 +31,6 @@ pub fn conclusions() -> Vec<Conclusion> {
                 detail: "no limit is declared".into(),
             }],
         }),
-        Conclusion::Demand(demand(interval)),
-        Conclusion::Processes(processes()),
         Conclusion::Verdict(Verdict {
             scope: Scope::Comparison { case: 0 },
             of: of.clone(),
@@ -77,46 +73,6 @@ pub fn conclusions() -> Vec<Conclusion> {
             why: Some(WhyDiffers::NotAsked),
         }),
     ]
-}
-
-fn processes() -> Processes {
-    Processes {
-        scope: Scope::Trial(TRIAL),
-        processes: vec![ProcessUse {
-            of: Subject::Process("db-4711".into()),
-            cpu_user_percent: Some(1.0 / 3.0),
-            cpu_system_percent: Some(0.5),
-            memory_rss_bytes_max: Some(1e9),
-            memory: Some(MemoryCourse {
-                mib_per_min: -0.1,
-                interval: Interval::Bounds { low: -0.3, high: 0.1, level: 0.95, method: IntervalMethod::Sen },
-                says: MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s: 300 }),
-            }),
-            heap_after_gc: None,
-            disk_read_bytes_per_s: None,
-            disk_write_bytes_per_s: Some(1e6),
-            context_switches_per_s: Some(2e3),
-            open_files_max: Some(3.0),
-        }],
-    }
-}
-
-fn demand(interval: Interval) -> Demand {
-    Demand {
-        scope: Scope::Case(0),
-        item: "writers".into(),
-        tested_per_s: 1e5,
-        resources: vec![ResourceDemand {
-            kind: LimitKind::BrokerProcessors,
-            loads: 4,
-            trials: 8,
-            used: 1.0 / 3.0,
-            ns_per_record: 3_333.3,
-            ns_per_further_record: Some(2_500.0),
-            at_limit: AtLimit::At { times: 1.25, interval, range: Some((1.1, 1.3)) },
-        }],
-        next: Some(LimitKind::BrokerProcessors),
-    }
 }
 
 fn search(estimate: Option<Ratio>) -> SearchResult {

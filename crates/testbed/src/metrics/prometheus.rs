@@ -54,8 +54,21 @@ struct ClockAnswer {
 
 #[derive(Deserialize)]
 struct Clock {
-    /// When the query was evaluated, and its value, which is the same.
-    result: (f64, String),
+    result: Instant,
+}
+
+/// When the query was evaluated, and its value, which is the same.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Instant {
+    Scalar((f64, String)),
+    /// As VictoriaMetrics answers every query.
+    Vector([Sample; 1]),
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    value: (f64, String),
 }
 
 #[derive(Deserialize)]
@@ -84,7 +97,8 @@ impl Server {
     /// # Errors
     /// It has no answer, or not of these brokers: one lowercase clause.
     pub(super) fn read(&mut self, http: &Http) -> Result<Vec<Scraped>, String> {
-        let ahead_ms = self.ahead_ms(http)?;
+        // Of a server that does not tell its clock the instants stand as they are.
+        let ahead_ms = self.ahead_ms(http).unwrap_or(0);
         let text = self.answer(http, &self.query, ANSWER_BYTES_MAX)?;
         let mut scraped = self.take(&text)?;
         scraped.iter_mut().for_each(|(_, at_ms, _)| *at_ms = at_ms.saturating_add_signed(-ahead_ms));
@@ -161,7 +175,8 @@ impl Server {
 fn clock_ms(text: &[u8]) -> Result<u64, String> {
     let wrong = "the Prometheus server does not tell its clock (`time()`)";
     let answer: ClockAnswer = serde_json::from_slice(text).map_err(|error| format!("{wrong}: {error}"))?;
-    let seconds = number(&answer.data.result.1).filter(|seconds| (0.0..1e11).contains(seconds));
+    let (Instant::Scalar(told) | Instant::Vector([Sample { value: told }])) = answer.data.result;
+    let seconds = number(&told.1).filter(|seconds| (0.0..1e11).contains(seconds));
     seconds.map(|seconds| (seconds * 1e3) as u64).ok_or_else(|| wrong.to_string())
 }
 

@@ -120,15 +120,27 @@ fn each_endpoint_of_no_use_says_why() {
 
 #[test]
 fn instants_of_a_server_whose_clock_is_off_are_put_right() {
+    // As Prometheus answers, and as VictoriaMetrics does.
+    put_right(|at| format!("\"resultType\":\"scalar\",\"result\":[{at},\"{at}\"]"), -5.0);
+    put_right(
+        |at| format!("\"resultType\":\"vector\",\"result\":[{{\"metric\":{{}},\"value\":[{at},\"{at}\"]}}]"),
+        -5.0,
+    );
+    // One that does not tell its clock is read all the same.
+    put_right(|_| "\"resultType\":\"vector\",\"result\":[]".to_owned(), -125.0);
+}
+
+/// Reads a server whose clock is two minutes behind and that scraped 5 s ago, and looks that this is told as `expected_s` from
+/// now.
+fn put_right(clock: impl Fn(f64) -> String, expected_s: f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let now_s = || {
         let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
         since.as_secs_f64()
     };
-    // Its clock is two minutes behind, and it scraped 5 s ago.
     let told_s = now_s() - 120.0;
-    let clock = format!("{{\"data\":{{\"resultType\":\"scalar\",\"result\":[{told_s},\"{told_s}\"]}}}}");
+    let clock = format!("{{\"data\":{{{}}}}}", clock(told_s));
     let row = format!(
         "{{\"metric\":{{\"__name__\":\"kafka_server_BrokerTopicMetrics_Count\",\"name\":\"BytesInPerSec\",\
          \"instance\":\"127.0.0.1:7071\"}},\"values\":[[{},\"9\"]]}}",
@@ -149,7 +161,7 @@ fn instants_of_a_server_whose_clock_is_off_are_put_right() {
     let found = source.read().expect("readings");
     answering.join().expect("both were asked for");
     let at_s = found[0].at_unix_ns.expect("an instant") as f64 / 1e9;
-    assert!((now_s() - 5.0 - at_s).abs() < 2.0, "{at_s} is not 5 s before {}", now_s());
+    assert!((now_s() + expected_s - at_s).abs() < 2.0, "{at_s} is not {expected_s} s from {}", now_s());
 }
 
 #[test]
