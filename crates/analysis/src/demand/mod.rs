@@ -7,6 +7,7 @@ mod line;
 use crate::analysed::AnalysedTrial;
 use crate::limit::{FULL_SHARE, SATURATED_SHARE, used};
 use crate::median::Median;
+use crate::steady;
 use group::{Group, Point};
 use kdyno_model::conclusion::{AtLimit, Demand, LimitKind, ResourceDemand};
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Value};
@@ -177,9 +178,5 @@ fn in_proportion(shares: &[(f64, f64)], tested_per_s: f64) -> AtLimit {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<Value> = values.map(Value::Is).collect();
-    match Median::of(&values).estimate {
-        Value::Is(number) => Some(number),
-        Value::AtLeast(_) | Value::None => None,
-    }
+    steady::median(&mut values.collect::<Vec<f64>>())
 }

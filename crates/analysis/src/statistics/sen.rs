@@ -1,6 +1,6 @@
 //! A robust slope of points at even distances, and where the true one lies.
 
-use crate::steady::theil_sen;
+use crate::steady::{median, slopes};
 
 /// Fewest points of which an interval is stated: below, Kendall's law is no normal one.
 pub const SEN_MIN: usize = 8;
@@ -25,18 +25,13 @@ pub struct SenSlope {
 /// before. `None` of fewer than two points.
 #[must_use]
 pub fn sen_slope(points: &[f64]) -> Option<SenSlope> {
-    let slope = theil_sen(points)?;
+    let mut slopes = slopes(points);
+    // Which puts them in order.
+    let slope = median(&mut slopes)?;
     let n = points.len();
     if n < SEN_MIN {
         return Some(SenSlope { slope, bounds: None });
     }
-    let mut slopes: Vec<f64> = Vec::with_capacity(n * (n - 1) / 2);
-    for (at, from) in points.iter().enumerate() {
-        slopes.extend(
-            points.iter().enumerate().skip(at + 1).map(|(to_at, to)| (to - from) / (to_at - at) as f64),
-        );
-    }
-    slopes.sort_by(f64::total_cmp);
     let many = n as f64;
     // Variance of Kendall's statistic without ties; with ties it is less, and the interval too wide.
     let half = DEVIATE * (many * (many - 1.0) * (2.0 * many + 5.0) / 18.0).sqrt();

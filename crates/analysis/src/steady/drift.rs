@@ -3,13 +3,18 @@
 /// Theil–Sen slope, per point: the median of the slopes between every two points, which up to 29 % of wild points do
 /// not move. `None` of fewer than two points.
 pub fn theil_sen(points: &[f64]) -> Option<f64> {
+    median(&mut slopes(points))
+}
+
+/// The slopes between every two points, per point.
+pub(crate) fn slopes(points: &[f64]) -> Vec<f64> {
     let pairs = points.len() * points.len().saturating_sub(1) / 2;
     let mut slopes = Vec::with_capacity(pairs);
     for (at, from) in points.iter().enumerate() {
         let later = points.iter().enumerate().skip(at + 1);
         slopes.extend(later.map(|(to_at, to)| (to - from) / (to_at - at) as f64));
     }
-    median(&mut slopes)
+    slopes
 }
 
 /// The median; `None` of nothing. Puts the values in order.

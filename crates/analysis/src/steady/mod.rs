@@ -10,8 +10,8 @@ mod levels;
 mod mser;
 mod noise;
 
-pub(crate) use drift::median;
 pub use drift::theil_sen;
+pub(crate) use drift::{median, slopes};
 pub use mser::{truncation, truncation_max};
 pub use noise::Noise;
 

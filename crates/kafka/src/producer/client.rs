@@ -274,12 +274,7 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn compress_full(&mut self, bodies: &mut impl Bodies<M>) -> Option<f64> {
         let producer = self.producer.as_mut()?;
         let in_flight_max = producer.config().in_flight_max as usize;
-        let connections = &self.connections;
-        let takes = |partition| {
-            let leader = connections.leader(TOPIC, partition);
-            let may_ask = |at: &usize| connections.can_ask(*at) && connections.in_flight(*at) < in_flight_max;
-            leader.filter(may_ask).is_some()
-        };
+        let takes = |partition| able_leader(&self.connections, in_flight_max, partition).is_some();
         producer.compress_full(takes, bodies)
     }
 
@@ -316,11 +311,7 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
         let producer = self.producer.as_ref().and_then(|producer| {
             let in_flight_max = producer.config().in_flight_max as usize;
-            let able = |partition| {
-                let connection = self.connections.leader(TOPIC, partition)?;
-                let has_room = self.connections.in_flight(connection) < in_flight_max;
-                (has_room && self.connections.can_ask(connection)).then_some(connection)
-            };
+            let able = |partition| able_leader(&self.connections, in_flight_max, partition);
             let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
             let is_anybody_there =
@@ -331,6 +322,17 @@ impl<M: RecordData> ProducerClient<M> {
         });
         self.connections.next_deadline().into_iter().chain(producer).min()
     }
+}
+
+/// The connection of a partition's leader, if it takes a request now.
+fn able_leader(
+    connections: &BrokerConnections<Token>,
+    in_flight_max: usize,
+    partition: usize,
+) -> Option<usize> {
+    let connection = connections.leader(TOPIC, partition)?;
+    let has_room = connections.in_flight(connection) < in_flight_max;
+    (has_room && connections.can_ask(connection)).then_some(connection)
 }
 
 impl<M: RecordData> Client for ProducerClient<M> {
