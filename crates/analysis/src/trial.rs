@@ -237,6 +237,10 @@ impl<'a> Trial<'a> {
             }
             "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
+            // What was handed over is not what was fetched while an application is behind.
+            "records_per_batch" if item.plan.role.as_consume().is_some_and(|plan| plan.work.is_some()) => {
+                None
+            }
             // One of the two is 0: an item produces or consumes.
             "records_per_batch" => {
                 ratio(windowed.acknowledged.saturating_add(windowed.fetched), windowed.batches)
@@ -252,6 +256,7 @@ impl<'a> Trial<'a> {
             "control_records" => item.window.map(|_| windowed.control_records as f64),
             "end_to_end" => is_told().then_some(tally.measured.end_to_end as f64),
             "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
+            "conserved" => caveats::group::is_conserved(self, item).map(|is_it| f64::from(u8::from(is_it))),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
             _ => group::value(item, name).or_else(|| java::value(self, item, name)),

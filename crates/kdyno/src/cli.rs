@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Scenarios(ScenariosArgs),
     /// List runs
     Runs(RunsArgs),
-    /// Print a run's table
+    /// Print a run's result
     Show(ShowArgs),
     /// Write a run as JSON, CSV, Markdown, JUnit or HdrHistogram log, or what --flame sampled
     Export(ExportArgs),
@@ -235,15 +235,18 @@ pub(crate) struct ShowArgs {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
     pub(crate) format: Form,
-    /// Print what was asked for: systems, security, topics, load and settings of its clients
+    /// Print everything: notes, all figures of each trial, groups, logs of the cluster; without it the result in short
     #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(crate) details: bool,
+    /// Print what was asked for: systems, security, topics, load and settings of its clients
+    #[arg(long, conflicts_with_all = ["json", "format", "details"])]
     pub(crate) plan: bool,
     /// Print what was really in force: settings of brokers, topics and clients against their defaults, versions, Java, and in
     /// what sides and cases differ; with `--json` every setting
-    #[arg(long, conflicts_with_all = ["format", "plan"])]
+    #[arg(long, conflicts_with_all = ["format", "plan", "details"])]
     pub(crate) config: bool,
     /// Print the ends of the logs that were kept because something went wrong, and what Java clients counted of themselves
-    #[arg(long, conflicts_with_all = ["json", "format", "plan", "config"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "plan", "config", "details"])]
     pub(crate) logs: bool,
 }
 

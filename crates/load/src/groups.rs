@@ -31,6 +31,8 @@ struct Partition {
     next: i64,
     /// Members that have it: more than one where a member does not know yet that it lost it.
     owners: u32,
+    /// When the last of them gave it up, ns; `None`: one has it, or nobody ever had it.
+    without_owner_since_ns: Option<u64>,
 }
 
 impl GroupReading {
@@ -45,17 +47,22 @@ impl GroupReading {
         again
     }
 
-    /// A member has a partition now.
-    pub fn gained(&self, partition: i32) {
+    /// A member has a partition since `at_ns`. Returns for how long nobody had had it, ns, where somebody had it before.
+    pub fn gained(&self, partition: i32, at_ns: u64) -> Option<u64> {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        partitions.entry(partition).or_default().owners += 1;
+        let partition = partitions.entry(partition).or_default();
+        partition.owners += 1;
+        partition.without_owner_since_ns.take().map(|since_ns| at_ns.saturating_sub(since_ns))
     }
 
-    /// A member has it no longer.
-    pub fn lost(&self, partition: i32) {
+    /// A member has it no longer since `at_ns`.
+    pub fn lost(&self, partition: i32, at_ns: u64) {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let owners = &mut partitions.entry(partition).or_default().owners;
-        *owners = owners.saturating_sub(1);
+        let partition = partitions.entry(partition).or_default();
+        partition.owners = partition.owners.saturating_sub(1);
+        if partition.owners == 0 {
+            partition.without_owner_since_ns.get_or_insert(at_ns);
+        }
     }
 
     /// Whether so many partitions have an owner: between two of a rebalance some have none.
@@ -86,13 +93,14 @@ mod tests {
     fn streams_of_one_group_share_what_they_know() {
         let groups = Groups::default();
         let (a, b) = (groups.reading("g", "t"), groups.reading("g", "t"));
-        a.gained(0);
-        b.gained(1);
+        assert_eq!((a.gained(0, 10), b.gained(1, 10)), (None, None), "nobody had them before");
         assert!(a.are_owned(2) && !groups.reading("other", "t").are_owned(1));
-        b.gained(0);
-        a.lost(0);
+        assert_eq!(b.gained(0, 20), None);
+        a.lost(0, 30);
         assert!(b.are_owned(2), "the new owner was told first");
-        b.lost(0);
+        b.lost(0, 40);
         assert!(!a.are_owned(2));
+        assert_eq!(a.gained(0, 100), Some(60), "since the last owner gave it up");
+        assert_eq!(b.gained(0, 110), None, "it has an owner");
     }
 }

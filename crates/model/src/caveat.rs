@@ -1,5 +1,6 @@
 //! Caveats: what was seen that speaks against figures, which figures it concerns, and whether they may be used.
 
+pub use crate::concern::Concern;
 use crate::event::Subject;
 use crate::finding::Scope;
 use crate::plan::{Compression, Payload, ProducePlan};
@@ -17,36 +18,6 @@ pub struct ScopedCaveat {
     pub concerns: Concern,
     /// The caveat.
     pub caveat: Caveat,
-}
-
-/// Which figures of its scope a caveat speaks of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Concern {
-    /// All of them.
-    Everything,
-    /// The latencies of a load item; rates stand.
-    Latencies {
-        /// Load item.
-        item: String,
-    },
-    /// The rates of a load item, and the cost of written data, which rests on them; latencies and processor time stand.
-    Rates {
-        /// Load item.
-        item: String,
-    },
-    /// One quantile, and those above it, of a load item's response time.
-    LatenciesFrom {
-        /// Load item.
-        item: String,
-        /// Name of the quantile, e.g. `p99.9`.
-        quantile: String,
-    },
-    /// The mean of a load item's response time, and what that is of its mean service time.
-    Mean {
-        /// Load item.
-        item: String,
-    },
 }
 
 /// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
@@ -111,6 +82,26 @@ pub enum Caveat {
         cpu_percent: f64,
         /// What it could use at most: event loop threads or processors, whichever are fewer.
         cores: u32,
+    },
+    /// For some seconds of the window nothing of an item was acknowledged, though records were offered.
+    Stalled {
+        /// Load item.
+        item: String,
+        /// The longest time of that, whole seconds.
+        seconds: u32,
+        /// When it began, seconds from T0.
+        at_s: u32,
+    },
+    /// The load generator's own lateness makes up more than a tenth of the end-to-end latency at a quantile.
+    LateEndToEnd {
+        /// Load item that is handed the records.
+        item: String,
+        /// The lowest quantile of which that is so, e.g. `p99.9`.
+        quantile: String,
+        /// By how much records of its topic were sent late at that quantile, ns.
+        late_ns: u64,
+        /// The end-to-end latency there, ns.
+        end_to_end_ns: u64,
     },
     /// The load generator's own lateness makes up more than a tenth of the response at a quantile, or in the mean.
     GeneratorLate {

@@ -1,8 +1,39 @@
 //! Which metrics a caveat speaks of.
 
-use crate::caveat::{Caveat, Concern, ScopedCaveat};
+use crate::caveat::{Caveat, ScopedCaveat};
 use crate::metric::{self, Address, QUANTILES, SubjectKind};
 use crate::sample::Timing;
+use serde::{Deserialize, Serialize};
+
+/// Which figures of its scope a caveat speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// All of them.
+    Everything,
+    /// The latencies of a load item; rates stand.
+    Latencies {
+        /// Load item.
+        item: String,
+    },
+    /// The rates of a load item, and the cost of written data, which rests on them; latencies and processor time stand.
+    Rates {
+        /// Load item.
+        item: String,
+    },
+    /// One quantile, and those above it, of a load item's response time, or of its end-to-end latency.
+    LatenciesFrom {
+        /// Load item.
+        item: String,
+        /// Name of the quantile, e.g. `p99.9`.
+        quantile: String,
+    },
+    /// The mean of a load item's response time, and what that is of its mean service time.
+    Mean {
+        /// Load item.
+        item: String,
+    },
+}
 
 impl Concern {
     /// Whether a metric is one of those that a caveat speaks of.
@@ -16,8 +47,11 @@ impl Concern {
                 is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
             }
             Self::LatenciesFrom { item, quantile } => {
-                let is_response = || timing(&of.metric).is_some_and(|(timing, _)| timing == Timing::Response);
-                is_of(item) && is_response() && is_from(&of.metric, quantile)
+                // Of an item that sends they begin at the same instants, and so do those of what it sent.
+                let begins =
+                    |timing| matches!(timing, Timing::Response | Timing::EndToEnd | Timing::UntilFetched);
+                let is_meant = || timing(&of.metric).is_some_and(|(timing, _)| begins(timing));
+                is_of(item) && is_meant() && is_from(&of.metric, quantile)
             }
         }
     }

@@ -186,6 +186,13 @@ const ALL: &[Metric] = &[
         "requests in the window that committed offsets of the group",
     ),
     metric(
+        "conserved",
+        READ_ALONE,
+        Unit::YesNo,
+        "whether by the counts of the whole trial a group was handed each acknowledged record of its topic, those handed over \
+         again not counted",
+    ),
+    metric(
         "duplicates",
         READ_ALONE,
         Unit::Count,

@@ -66,6 +66,10 @@ pub enum Timing {
     /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
     /// of them has its assignment.
     Rebalance,
+    /// Of consumer groups: for how long a partition had no owner, from when the member that had it gave it up, or the
+    /// group learned that it lost it, to when the next one was assigned it. A partition that nobody is assigned any more has
+    /// no value.
+    WithoutOwner,
     /// By how much t8 lay before t0, where it did: the clock of another host. Of the same records the end-to-end latency
     /// holds nothing.
     EndToEndBelowZero,
@@ -86,7 +90,7 @@ const PRODUCED: usize = TOTALS + STAGES + OF_TRANSACTIONS + OF_CLIENTS;
 /// Of records that are consumed; values below zero come last.
 const CONSUMED: usize = 3;
 /// Of consumer groups.
-const OF_GROUPS: usize = 2;
+const OF_GROUPS: usize = 3;
 
 impl Timing {
     /// How many there are.

@@ -72,13 +72,27 @@ pub fn significant(number: f64) -> String {
 /// A time in the unit that reads best, three significant digits.
 #[must_use]
 pub fn nanoseconds(ns: f64) -> String {
-    let (divisor, unit) = match ns.abs() {
+    let (divisor, unit) = time_scale(ns);
+    format!("{} {unit}", significant(ns / divisor))
+}
+
+fn time_scale(ns: f64) -> (f64, &'static str) {
+    match ns.abs() {
         size if size < 999.5 => (1.0, "ns"),
         size if size < 999.5e3 => (1e3, "µs"),
         size if size < 999.5e6 => (1e6, "ms"),
         _ => (1e9, "s"),
-    };
-    format!("{} {unit}", significant(ns / divisor))
+    }
+}
+
+/// What a number is divided by before it is printed in its unit: 10⁶ where ns are printed as ms.
+#[must_use]
+pub fn divisor(number: f64, unit: Unit) -> f64 {
+    match unit {
+        Unit::Ns => time_scale(number).0,
+        Unit::Bytes => byte_scale(number).0,
+        _ => 1.0,
+    }
 }
 
 /// A length of time for people: `45 s`, `1 min 20 s`, `2 h 05 min`.
@@ -96,12 +110,18 @@ pub fn duration(ns: u64) -> String {
 /// Bytes in the binary unit that reads best.
 #[must_use]
 pub fn bytes(bytes: f64) -> String {
+    let (divisor, unit) = byte_scale(bytes);
+    let number = if divisor == 1.0 { count(bytes) } else { significant(bytes / divisor) };
+    format!("{number} {unit}")
+}
+
+fn byte_scale(bytes: f64) -> (f64, &'static str) {
     match bytes.abs() {
-        size if size < 1024.0 => format!("{} B", count(bytes)),
-        size if size < MIB => format!("{} KiB", significant(bytes / 1024.0)),
-        size if size < 1024.0 * MIB => format!("{} MiB", significant(bytes / MIB)),
-        size if size < MIB * MIB => format!("{} GiB", significant(bytes / MIB / 1024.0)),
-        _ => format!("{} TiB", significant(bytes / MIB / MIB)),
+        size if size < 1024.0 => (1.0, "B"),
+        size if size < MIB => (1024.0, "KiB"),
+        size if size < 1024.0 * MIB => (MIB, "MiB"),
+        size if size < MIB * MIB => (1024.0 * MIB, "GiB"),
+        _ => (MIB * MIB, "TiB"),
     }
 }
 
@@ -151,7 +171,9 @@ pub fn setting(name: &str, value: &str) -> String {
     }
 }
 
-fn separated(number: f64, decimals: usize) -> String {
+/// A number with so many decimals and with thousands separators.
+#[must_use]
+pub fn separated(number: f64, decimals: usize) -> String {
     let digits = format!("{:.decimals$}", number.abs());
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);

@@ -113,6 +113,13 @@ impl Ours<'_> {
         self.finding.map_or_else(|| units::NOTHING.to_owned(), marks::text)
     }
 
+    /// The same with its interval, else its range, in brackets, and how many trials count where some are missing.
+    pub fn text_with_spread(&self) -> String {
+        let Some(finding) = self.finding else { return units::NOTHING.to_owned() };
+        let text = marks::marked(&finding.marks, digits::with_spread(finding));
+        self.missing().map_or_else(|| text.clone(), |(n, of)| format!("{text}, {n} of {of}"))
+    }
+
     /// The interval, else the range over the trials that count, and how many those are when some are missing.
     pub fn range_text(&self) -> String {
         let spread = self.finding.and_then(spread);
@@ -168,19 +175,12 @@ impl PublishedFigure {
     }
 }
 
-/// A ratio as printed: its marks, itself, and its interval where it has one: `×1.98`, `~ ×1.98 (1.90 – 2.06)`.
+/// A ratio as printed: its marks, itself, and its interval where it has one: `×1.98`, `~ ×1.98 (1.90–2.06)`.
 pub fn ratio_text(ratio: Option<&Finding>) -> String {
-    let Some((one, Value::Is(number))) = ratio.map(|one| (one, one.estimate)) else {
-        return units::NOTHING.to_owned();
-    };
-    // A ratio to itself has no width.
-    let text = match digits::half_width(one).filter(|width| *width > 0.0).zip(digits::interval(one)) {
-        Some((width, interval)) => {
-            format!("×{} ({interval})", digits::number(number, Unit::Count, Some(width)))
-        }
-        None => format!("×{}", units::significant(number)),
-    };
-    marks::marked(&one.marks, text)
+    match ratio.filter(|one| matches!(one.estimate, Value::Is(_))) {
+        Some(one) => marks::marked(&one.marks, digits::ratio(one)),
+        None => units::NOTHING.to_owned(),
+    }
 }
 
 /// Lays out the table a plan asks for.

@@ -96,11 +96,58 @@ pub fn decimals_of(number: f64) -> usize {
     named(number).split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
+/// A ratio of two figures with its interval, where it has one with a width: `×1.04 (0.97–1.11)`. An end that excludes 1 is not
+/// rounded onto it. `–` where there is none.
+pub fn ratio(finding: &Finding) -> String {
+    let Value::Is(number) = finding.estimate else { return units::NOTHING.to_owned() };
+    match finding.interval {
+        Interval::Bounds { low, high, .. } if high > low => {
+            let width = Some((high - low) / 2.0);
+            // A wide interval would take the decimals away by which its lower end is more than nothing.
+            let least = if number.abs() < 10.0 { 2 } else { usize::from(number.abs() < 100.0) };
+            let [low, high] = [low, high].map(|end| decimals_apart_from(1.0, end, width, least));
+            format!("×{} ({low}–{high})", decimals_beside(number, width, least))
+        }
+        _ => format!("×{}", units::significant(number)),
+    }
+}
+
 /// The interval of a finding, `low – high`; `None` where there is none.
 pub fn interval(finding: &Finding) -> Option<String> {
     let Interval::Bounds { low, high, .. } = finding.interval else { return None };
     let bound = |number| self::number(number, finding.unit, half_width(finding));
     Some(format!("{} – {}", bound(low), bound(high)))
+}
+
+/// A finding with its interval, else its range over the repeats, in brackets before the unit: `2.14 (2.13–2.16) ms`. Its marks
+/// are left out; what has no spread, or none that its digits show, is printed alone.
+pub fn with_spread(finding: &Finding) -> String {
+    let text = text(finding);
+    let (low, high) = match (finding.interval, finding.range) {
+        (Interval::Bounds { low, high, .. }, _) => (Value::Is(low), Value::Is(high)),
+        (_, Some(range)) => range,
+        _ => return text,
+    };
+    let (Value::Is(estimate), Value::Is(low), Value::Is(high)) = (finding.estimate, low, high) else {
+        let [low, high] = [low, high].map(|end| value(end, finding.unit, None));
+        return if low == high { text } else { format!("{text} ({low} – {high})") };
+    };
+    let end = text.find(|c: char| !(c.is_ascii_digit() || "-.,".contains(c))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let divisor = units::divisor(estimate, finding.unit);
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    // What the last digit of the estimate counts; of a whole number it may stand before some zeros.
+    let place = match digits(estimate, (high - low) / 2.0) {
+        Some(digits) if decimals == 0 => place_of(estimate / divisor, digits).max(1.0),
+        _ => 0.1f64.powi(decimals as i32),
+    };
+    let [first, last] =
+        [low, high].map(|end| units::separated((end / divisor / place).round() * place, decimals));
+    match first == last || finding.unit == Unit::YesNo {
+        true => text,
+        false if low < 0.0 => format!("{number} ({first} to {last}){unit}"),
+        false => format!("{number} ({first}–{last}){unit}"),
+    }
 }
 
 /// Significant digits of a number that is known to ± `half_width`; `None`: as many as its unit has.
@@ -116,9 +163,14 @@ fn digits(number: f64, half_width: f64) -> Option<i32> {
 }
 
 fn rounded(number: f64, digits: i32) -> f64 {
-    let magnitude = number.abs().log10().floor() as i32;
-    let scale = 10f64.powi(digits - 1 - magnitude);
+    let scale = 1.0 / place_of(number, digits);
     (number * scale).round() / scale
+}
+
+/// What the last of so many significant digits of a number counts: 100 of the three of 59,900.
+fn place_of(number: f64, digits: i32) -> f64 {
+    let magnitude = number.abs().log10().floor() as i32;
+    1.0 / 10f64.powi(digits - 1 - magnitude)
 }
 
 /// Takes zeros after the point away that claim more digits than there are.
@@ -142,6 +194,8 @@ fn shortened(text: &str, digits: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::finding::{IntervalMethod, NotResolvable, Quantity, Scope};
+    use kdyno_model::metric::Address;
 
     #[test]
     fn digits_follow_the_half_width() {
@@ -162,6 +216,49 @@ mod tests {
         assert_eq!(number(0.9218, Unit::Ratio, Some(0.2)), "0.92");
         assert_eq!(number(0.9218, Unit::Ratio, Some(0.05)), "0.922");
         assert_eq!(number(-0.05, Unit::Ratio, Some(0.02)), "-0.050");
+    }
+
+    fn found(estimate: f64, unit: Unit, low: f64, high: f64) -> Finding {
+        let of = Address { subject: "writers".to_owned(), metric: "x".to_owned() };
+        Finding {
+            scope: Scope::Case(0),
+            of,
+            unit,
+            quantity: Quantity::Value,
+            estimate: Value::Is(estimate),
+            range: None,
+            interval: Interval::Bounds { low, high, level: 0.95, method: IntervalMethod::StudentT },
+            n: 5,
+            marks: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_spread_stands_in_brackets_before_the_unit() {
+        let told = |estimate, unit, low, high| with_spread(&found(estimate, unit, low, high));
+        assert_eq!(told(1.672e6, Unit::Ns, 1.667e6, 1.694e6), "1.67 (1.67–1.69) ms");
+        assert_eq!(told(33e6, Unit::Ns, 17e6, 38.2e6), "33 (17–38) ms");
+        assert_eq!(told(1.2e6, Unit::Ns, 0.81e6, 1.6e6), "1.2 (0.8–1.6) ms", "in the unit of the estimate");
+        assert_eq!(told(59_887.0, Unit::RecordsPerS, 59_312.0, 60_510.0), "59,900 (59,300–60,500)/s");
+        assert_eq!(told(22.5, Unit::PercentOfCore, 20.5, 23.4), "22.5 (20.5–23.4) % of one core");
+        assert_eq!(told(-0.2, Unit::MibPerMin, -0.9, 0.5), "-0.20 (-0.90 to 0.50) MiB/min");
+        assert_eq!(told(199_990.0, Unit::RecordsPerS, 199_990.0, 199_990.0), "199,990/s");
+        let mut ranged = found(2e9, Unit::Ns, 0.0, 0.0);
+        ranged.interval = Interval::NotResolvable(NotResolvable::OneTrial);
+        ranged.range = Some((Value::Is(1.5e9), Value::AtLeast(2.5e9)));
+        assert_eq!(with_spread(&ranged), "2.00 s (1.50 s – ≥ 2.50 s)");
+        ranged.range = None;
+        assert_eq!(with_spread(&ranged), "2.00 s");
+    }
+
+    #[test]
+    fn a_ratio_has_the_decimals_of_its_interval() {
+        let told = |estimate, low, high| ratio(&found(estimate, Unit::Ratio, low, high));
+        assert_eq!(told(1.0, 0.982, 1.02), "×1.00 (0.98–1.02)");
+        assert_eq!(told(1.1, 0.32, 3.8), "×1.10 (0.32–3.80)");
+        assert_eq!(told(44.1, 30.2, 60.0), "×44.1 (30.2–60.0)");
+        assert_eq!(told(1.34, 1.004, 1.61), "×1.34 (1.004–1.61)", "it excludes 1");
+        assert_eq!(told(1.0, 1.0, 1.0), "×1.00");
     }
 
     #[test]

@@ -78,15 +78,18 @@ impl<'a> Figures<'a> {
         causes.peek().is_some() && causes.all(|one| matches!(one.caveat, Caveat::QueueGrowth { .. }))
     }
 
-    /// Whether a trial has a finding of a metric.
-    pub fn is_there(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
-        self.find(Scope::Trial(trial), Quantity::Value, subject, metric).is_some()
+    /// Whether a trial has a finding of a metric with a value.
+    pub fn is_known(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
+        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        found.is_some_and(|one| one.estimate != Value::None)
     }
 
-    /// Whether a value of a trial is known and above 0.
+    /// Whether a value of a trial is known and above 0, or at least so much.
     pub fn is_above_0(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
         let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
-        found.is_some_and(|one| matches!(one.estimate, Value::Is(value) if value > 0.0))
+        found.is_some_and(
+            |one| matches!(one.estimate, Value::Is(value) | Value::AtLeast(value) if value > 0.0),
+        )
     }
 
     /// The marks of one value of one trial.

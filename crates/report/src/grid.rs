@@ -94,6 +94,22 @@ impl GridColumn {
 /// Sets columns beside each other. `fixed` columns head every block; the others flow into as many blocks
 /// as the width asks for, joined ones staying together as long as they fit.
 pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> String {
+    let set = |block: &Vec<&GridColumn>| {
+        set(&fixed.iter().chain(block.iter().copied()).collect::<Vec<_>>(), options)
+    };
+    blocks(fixed, flowing, options).iter().map(set).collect::<Vec<_>>().join("\n")
+}
+
+/// Into how many blocks columns flow.
+pub fn block_count(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> usize {
+    blocks(fixed, flowing, options).len()
+}
+
+fn blocks<'a>(
+    fixed: &[GridColumn],
+    flowing: &'a [GridColumn],
+    options: &TextOptions,
+) -> Vec<Vec<&'a GridColumn>> {
     let room = options.columns();
     let fixed_width: usize = fixed.iter().map(|column| column.width() + GAP).sum();
     let mut blocks: Vec<Vec<&GridColumn>> = Vec::new();
@@ -128,11 +144,7 @@ pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions)
     if blocks.is_empty() {
         blocks.push(Vec::new());
     }
-    let blocks: Vec<String> = blocks
-        .iter()
-        .map(|block| set(&fixed.iter().chain(block.iter().copied()).collect::<Vec<_>>(), options))
-        .collect();
-    blocks.join("\n")
+    blocks
 }
 
 fn groups(columns: &[GridColumn]) -> Vec<Vec<&GridColumn>> {

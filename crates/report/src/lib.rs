@@ -16,6 +16,7 @@ mod digits;
 mod figures;
 pub mod flame;
 mod grid;
+mod headings;
 pub mod hlog;
 pub mod html;
 mod in_force;

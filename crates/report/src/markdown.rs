@@ -1,6 +1,6 @@
 //! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
 
-use crate::answer::{Answer, TextTable, answers, health, inside, logs, processes};
+use crate::answer::{Answer, TextTable, answers, health, inside, logs, notes, processes};
 use crate::case_table::{CaseTable, case_table, ratio_text};
 use crate::caveats;
 use crate::declared;
@@ -8,7 +8,7 @@ use crate::figures::Figures;
 use crate::grid::clean;
 use crate::input::ReportInput;
 use crate::marks::Cell;
-use crate::terminal::{first_line, ours_text, range_text, table_notes};
+use crate::terminal::{first_line, ours_text, table_notes};
 use crate::trials::row_mark;
 use crate::units;
 use kdyno_model::caveat::Severity;
@@ -40,7 +40,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
     }
     if !table.rows.is_empty() && !table.columns.is_empty() {
         out.push_str(&grid(&cases(&table)));
-        for note in table_notes(input, &table) {
+        for note in table_notes(input, &table, &|cases| notes::by_row(&table, cases)) {
             out.push_str(&format!("{}\n\n", escaped(&note)));
         }
     }
@@ -79,11 +79,7 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
     let columns = params.chain(figures).collect();
     let rows = table.rows.iter().map(|row| {
         let cells = row.cells.iter().zip(&table.columns).flat_map(|(cell, column)| {
-            let (ours, range) = (ours_text(cell), range_text(cell));
-            // A range that repeats the figure says nothing.
-            let is_more = table.repeated && !range.is_empty() && !ours.ends_with(&range);
-            let figure = if is_more { format!("{ours} ({range})") } else { ours };
-            std::iter::once(figure).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
+            std::iter::once(ours_text(cell)).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
         });
         let mut row_cells: Vec<String> = row.params.iter().cloned().chain(cells).collect();
         if let Some(first) = row_cells.first_mut().filter(|_| row.cut_short) {

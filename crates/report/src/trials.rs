@@ -119,8 +119,10 @@ pub const JAVA_CLIENTS: &[Shown] = &[
 
 /// A consumer group: what its rebalances and commits took, and how its members share the records.
 pub const CONSUME_GROUPS: &[Shown] = &[
+    own("", "conserved", "conserved"),
     own("", "rebalances", "rebalances"),
     own("rebalance", "max", "rebalance.max"),
+    own("without", "owner, max", "without_owner.max"),
     own("", "duplicates", "duplicates"),
     own("offset", "commits", "offset_commits"),
     own("offset commit", "p50", "offset_commit.p50"),
@@ -199,9 +201,40 @@ impl Streams {
     }
 }
 
-/// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
+/// A table of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 11] = [
+pub type Table = (&'static str, Streams, &'static [Shown], Words);
+
+/// The main figures of a producer.
+const PRODUCE_BRIEF: &[Shown] = &[
+    own("", "offered", "offered_per_s"),
+    own("", "acknowledged", "acked_per_s"),
+    own("response", "p50", "response.p50"),
+    own("response", "p99", "response.p99"),
+    own("response", "p99.9", "response.p99.9"),
+    own("response", "max", "response.max"),
+];
+
+/// The main figures of a consumer.
+const CONSUME_BRIEF: &[Shown] = &[
+    own("handed", "over", "fetched_per_s"),
+    own("end to end", "p50", "end_to_end.p50"),
+    own("end to end", "p99", "end_to_end.p99"),
+    own("end to end", "max", "end_to_end.max"),
+    own("lag at", "the end", "lag"),
+    own("without", "owner, max", "without_owner.max"),
+    own("", "conserved", "conserved"),
+];
+
+/// The tables of main figures.
+pub const BRIEF_TABLES: [Table; 3] = [
+    ("Produce", Streams::Producing, PRODUCE_BRIEF, Words::None),
+    ("Consume", Streams::Handed, CONSUME_BRIEF, Words::None),
+    ("Records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
+];
+
+/// The tables of all figures.
+pub const TABLES: [Table; 11] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -232,6 +265,14 @@ const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are 
 const SHARED_GROUP_NOTE: &str = "Of an item that shares its group with another one censored is not told, and its lag in \
     records alone: nobody counts what is written to the partitions of one of them.";
 
+/// Said under the tables where rebalances are timed.
+const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it to the last assignment, of which the protocols \
+    make more or fewer: protocols are compared by the time in which a partition had no owner (without owner).";
+
+/// Said under the tables where it is told whether a group's records were conserved.
+const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group was handed each acknowledged record of its \
+    topic, duplicates not counted; – where that cannot be judged.";
+
 /// Said under the tables where the ratio of two latencies stands beside their quantiles.
 const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one divided by the mean of the other; quantiles \
     have other ratios.";
@@ -239,6 +280,14 @@ const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one di
 /// Said under the tables where records handed over stand beside rates.
 const HANDED_NOTE: &str = "Records handed over, beside end-to-end latencies, are those intended in the measure phase, also where they \
     came after it; a rate of records handed over is of those that came in the window.";
+
+/// Said where producers have figures and none of their records is in the table of those that were not acknowledged.
+pub fn failed_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<&'static str> {
+    let mut producing = rows.iter().filter(|row| Streams::Producing.has(row.load)).peekable();
+    let is_any = producing.peek().is_some();
+    let is_clean = producing.all(|row| !row.has_more_than_0(figures, PRODUCE_OUTCOMES));
+    (is_any && is_clean).then_some("No record failed, and none stayed unresolved.")
+}
 
 /// What has to be said under the tables of these streams, beside what signs mean.
 pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str> {
@@ -250,11 +299,14 @@ pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str>
         (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
         (has("response_over_service"), RATIO_OF_MEANS_NOTE),
         (has("end_to_end"), HANDED_NOTE),
+        (has("rebalance.max"), REBALANCE_NOTE),
+        (has("conserved"), CONSERVED_NOTE),
         (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
         (rows.iter().any(StreamRow::is_java), JAVA_NOTE),
         (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
     ];
-    notes.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, note)| note).collect()
+    let notes = notes.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, note)| note);
+    notes.chain(failed_note(rows, figures)).collect()
 }
 
 /// How a row is marked of which the figures cover less than was planned.
@@ -299,9 +351,15 @@ impl StreamRow<'_> {
     pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
         let is_there = |one: &Shown| match one.metric {
             "throttled_share" => figures.is_above_0(self.trial.id, self.stream, one.metric),
-            name => figures.is_there(self.trial.id, self.stream, name),
+            name => figures.is_known(self.trial.id, self.stream, name),
         };
         shown.iter().any(|one| one.subject.is_none() && is_there(one))
+    }
+
+    /// Whether any of some figures of the stream itself is above 0.
+    pub fn has_more_than_0(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
+        let is_above_0 = |one: &Shown| figures.is_above_0(self.trial.id, self.stream, one.metric);
+        shown.iter().any(|one| one.subject.is_none() && is_above_0(one))
     }
 
     /// One of the stream's figures as printed.

@@ -46,6 +46,8 @@ const SECTIONS: &[&Section] = &[
     &keys::ZIPF,
     &keys::GIVEN,
     &keys::CONSUME,
+    &keys::WORK,
+    &keys::ZIPF_WORK,
     &keys::END_TO_END,
     &keys::ITEM_CLIENT,
     &keys::JAVA_CLIENT,

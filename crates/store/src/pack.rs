@@ -481,6 +481,7 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Connect => 18,
         Timing::OffsetCommit => 16,
         Timing::Rebalance => 17,
+        Timing::WithoutOwner => 19,
     }
 }
 

@@ -67,6 +67,63 @@ fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec
     found.collect()
 }
 
+/// Items whose end-to-end latencies hold that records were sent late, but not mostly. A probe's are judged with its response.
+pub(super) fn late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
+    end_to_end_by(trial, |share| share > LATE_SHARE_MAX, |share| share < LATE_SHARE_INVALID)
+}
+
+/// Those of which that makes up most.
+pub(super) fn mostly_late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
+    end_to_end_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
+}
+
+/// Of each item that is handed what others send the lowest quantile at which the share is of the wanted size. No record is in
+/// its hands sooner after its intended instant than it was sent late: the quantiles of the one are never below those of the
+/// other, and what they have in common is the load generator's.
+fn end_to_end_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
+    let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
+    let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
+    let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
+    let found = readers.filter_map(|item| {
+        let is_sender = |one: &&Item<'_>| {
+            one.plan.topic == item.plan.topic && is_open_loop(one.plan) && !java::is_java(one)
+        };
+        let senders: Vec<&Item<'_>> = trial.items.iter().filter(is_sender).collect();
+        let at = |item: &Item<'_>, timing, quantile| match item.latencies.get(&timing)?.quantile(quantile) {
+            Value::Is(ns) if ns > 0.0 => Some(ns),
+            _ => None,
+        };
+        metric::QUANTILES.iter().find_map(|(name, quantile)| {
+            let end_to_end_ns = at(item, Timing::EndToEnd, *quantile)?;
+            // Of several that send to it the least late one: that much is true of the records of all.
+            let late_ns = senders.iter().map(|one| at(one, Timing::ScheduleDelay, *quantile));
+            let late_ns = late_ns.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))??;
+            let share = late_ns / end_to_end_ns;
+            let is_wanted = late_ns > floor_ns && from(share) && to(share);
+            // What is asked is asked of the rate at which the records are sent.
+            let sender = senders.first().filter(|_| is_wanted)?;
+            Some(late_end_to_end_found(sender, item, name, late_ns, end_to_end_ns))
+        })
+    });
+    found.collect()
+}
+
+fn late_end_to_end_found(
+    sender: &Item<'_>,
+    item: &Item<'_>,
+    quantile: &str,
+    late_ns: f64,
+    end_to_end_ns: f64,
+) -> Found {
+    let (name, quantile) = (item.name.to_owned(), quantile.to_owned());
+    let concerns = Concern::LatenciesFrom { item: name.clone(), quantile: quantile.clone() };
+    // Both are far below 2⁵³ ns.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let (late_ns, end_to_end_ns) = (late_ns as u64, end_to_end_ns as u64);
+    let caveat = Caveat::LateEndToEnd { item: name, quantile, late_ns, end_to_end_ns };
+    Found::of(sender, caveat).concerning(concerns)
+}
+
 fn late_found(item: &Item<'_>, statistic: &str, late_ns: f64, response_ns: f64) -> Found {
     let (item_name, quantile) = (item.name.to_owned(), statistic.to_owned());
     let concerns = match statistic {

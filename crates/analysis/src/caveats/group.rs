@@ -22,17 +22,29 @@ pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
     let read: BTreeSet<(&str, &str)> =
         readers().map(|(item, group)| (group, item.plan.topic.as_str())).collect();
     let found = read.into_iter().filter_map(|(group, topic)| {
-        let members: Vec<&Item<'_>> = readers()
-            .filter(|(item, own)| *own == group && item.plan.topic == topic)
-            .map(|(item, _)| item)
-            .collect();
-        let (least, most) = given(trial, topic, &members)?;
-        let handed_over = handed_over(&members)?;
+        let (least, most, handed_over) = sums(trial, group, topic)?;
         let (group, topic) = (group.to_owned(), topic.to_owned());
         let is_conserved = (least..=most).contains(&handed_over);
         (!is_conserved).then_some(Caveat::GroupNotConserved { group, topic, least, most, handed_over })
     });
     found.map(Found::from).collect()
+}
+
+/// Whether the group of an item was handed what its topic was given; `None` where that cannot be judged.
+pub(crate) fn is_conserved(trial: &Trial<'_>, item: &Item<'_>) -> Option<bool> {
+    let group = item.plan.role.group()?.name.as_str();
+    let (least, most, handed_over) = sums(trial, group, &item.plan.topic)?;
+    Some((least..=most).contains(&handed_over))
+}
+
+/// The fewest and the most records that a group can have been handed of a topic, and how many it was.
+fn sums(trial: &Trial<'_>, group: &str, topic: &str) -> Option<(u64, u64, u64)> {
+    let is_its = |item: &&Item<'_>| {
+        item.plan.role.group().is_some_and(|own| own.name == group) && item.plan.topic == topic
+    };
+    let members: Vec<&Item<'_>> = trial.items.iter().filter(is_its).collect();
+    let (least, most) = given(trial, topic, &members)?;
+    Some((least, most, handed_over(&members)?))
 }
 
 /// Members of a group that are none any more, for good.

@@ -5,7 +5,7 @@ mod cluster;
 mod duet;
 mod found;
 pub(crate) mod generator;
-mod group;
+pub(crate) mod group;
 pub(crate) mod host;
 mod java;
 pub(crate) mod load;
@@ -46,8 +46,10 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::producer_ended, INVALID),
     (load::queue_too_long, LATENCY_INVALID),
     (generator::mostly_late, LATENCY_INVALID),
+    (generator::mostly_late_end_to_end, LATENCY_INVALID),
     (generator::calibration_short, CAPACITY_INVALID),
     (load::queue_long, LATENCY_WARNING),
+    (load::stalled, WARNING),
     (load::failures, WARNING),
     (load::unresolved, WARNING),
     (load::retries, WARNING),
@@ -56,6 +58,7 @@ const RULES: &[(Rule, Weight)] = &[
     (load::consumer_behind, WARNING),
     (cluster::changed, WARNING),
     (generator::late, LATENCY_WARNING),
+    (generator::late_end_to_end, LATENCY_WARNING),
     (load::written_not_appended, WARNING),
     (load::pooled_compression, WARNING),
     (load::random_values, WARNING),

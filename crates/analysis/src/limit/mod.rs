@@ -8,7 +8,7 @@ mod pinned;
 use crate::evidence::{Window, is_open_loop};
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
-use crate::tally::{ratio, unfinished};
+use crate::tally::{ratio, stalled, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
 use kdyno_model::plan::RoleKind;
 
@@ -43,7 +43,7 @@ pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
 fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
     let mut evidence = candidates::of(trial, item, window);
     if is_open_loop(item.plan) {
-        evidence.insert(0, schedule(item, window));
+        evidence.insert(0, schedule(trial, item, window));
     }
     let named = named(&evidence);
     let runner_up = runner_up(named, &evidence);
@@ -51,16 +51,20 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
 }
 
 /// Whether everything that was offered was carried in time.
-fn schedule(item: &Item<'_>, window: Window) -> LimitEvidence {
+fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence {
     let waits = Queue::of(item, window).is_some_and(|queue| queue.is_long());
     let share = ratio(unfinished(&item.tally.measured), item.tally.measured.offered);
     let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
-    let (used, detail) = match (waits, fails) {
-        (false, false) => (Some(1.0), "everything offered was carried in time"),
-        (true, _) => (None, "more was offered than was carried: it queued"),
-        (false, true) => (None, "records failed or stayed unresolved"),
+    let stalled = stalled(trial.evidence, item.name, window);
+    let (used, detail) = match (waits, fails, stalled) {
+        (true, ..) => (None, "more was offered than was carried: it queued".to_owned()),
+        (_, true, _) => (None, "records failed or stayed unresolved".to_owned()),
+        (.., Some((at_s, seconds))) => {
+            (None, format!("from second {at_s} on nothing was acknowledged for {seconds} s"))
+        }
+        _ => (Some(1.0), "everything offered was carried in time".to_owned()),
     };
-    LimitEvidence { kind: LimitKind::Schedule, used, detail: detail.to_owned() }
+    LimitEvidence { kind: LimitKind::Schedule, used, detail }
 }
 
 pub(crate) fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {

@@ -4,6 +4,7 @@ use crate::evidence::{NS_PER_S, Window};
 use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{Storage, SystemPlan};
 use kdyno_model::sample::Timing;
 use kdyno_model::trial::TrialReason;
@@ -40,7 +41,8 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     // The requests of a Java client are not seen: their values are most of them.
     let bytes = if java::is_java(item) { counts.acknowledged_bytes } else { counts.request_bytes } as f64;
     let mut short = Vec::new();
-    let rolls = bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &topic.config);
+    let rolls =
+        bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &item.plan.topic, &topic.config);
     if rolls < f64::from(SEGMENT_ROLLS) {
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
     }
@@ -92,12 +94,21 @@ pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
     !matches!(trial.evidence.start.trial.reason, TrialReason::Pair | TrialReason::Duet)
 }
 
-/// The topic's setting, or that of the brokers, or Kafka's.
-fn segment_bytes(trial: &Trial<'_>, topic: &BTreeMap<String, String>) -> f64 {
-    let brokers = match &trial.evidence.start.trial.effective.system {
-        SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
+/// What was in force of the topic, or of a broker; else what was asked for, of the topic or of the brokers, or Kafka's own.
+fn segment_bytes(trial: &Trial<'_>, name: &str, topic: &BTreeMap<String, String>) -> f64 {
+    let start = &trial.evidence.start;
+    let of = |subject: &Subject, setting| Some(start.settings.get(subject)?.get(setting)?.value.as_str());
+    let in_force = of(&Subject::Topic(name.to_owned()), "segment.bytes").or_else(|| {
+        let mut brokers = start.settings.keys().filter(|subject| subject.is_broker());
+        brokers.find_map(|broker| of(broker, "log.segment.bytes"))
+    });
+    let asked = || {
+        let brokers = match &start.trial.effective.system {
+            SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
+            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
+        };
+        topic.get("segment.bytes").or(brokers).map(String::as_str)
     };
-    let set = topic.get("segment.bytes").or(brokers).and_then(|bytes| bytes.parse::<f64>().ok());
-    set.filter(|bytes| *bytes > 0.0).unwrap_or(SEGMENT_BYTES)
+    let bytes = in_force.or_else(asked).and_then(|bytes| bytes.parse::<f64>().ok());
+    bytes.filter(|bytes| *bytes > 0.0).unwrap_or(SEGMENT_BYTES)
 }

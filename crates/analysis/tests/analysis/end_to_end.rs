@@ -2,6 +2,7 @@
 
 use crate::fixture::{MS, PER_SECOND, READERS, S, Trial, histogram};
 use kdyno_analysis::series;
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{IsolationLevel, LoadSpan, Payload, Read, Role, RoleKind, StartOffset};
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
@@ -161,4 +162,36 @@ fn behind_a_load_that_queued_end_to_end_latencies_are_invalid() {
     };
     assert_eq!(marks("writers.response.p99"), marks("readers.end_to_end.p99"));
     assert!(marks("writers.response.p99") && !marks("readers.fetched_per_s"));
+}
+
+#[test]
+fn an_end_to_end_latency_that_is_mostly_lateness_in_sending_is_not_the_clusters() {
+    let told = |late_ms: u64| {
+        let mut trial = trial(0);
+        let measured = |row: &&mut Sample| row.grain == Grain::Phase && row.phase == Phase::Measure;
+        for row in trial.samples.iter_mut().filter(measured) {
+            let (timing, values) = match row.id == READERS {
+                true => (Timing::EndToEnd, [(5 * MS, 9_900), (100 * MS, 100)]),
+                false => (Timing::ScheduleDelay, [(MS / 10, 9_900), (late_ms * MS, 100)]),
+            };
+            row.histograms.insert(timing, histogram(&values, 3));
+        }
+        let found = trial.told(|found| matches!(found, Caveat::LateEndToEnd { .. }));
+        let told = found.into_iter().map(|found| {
+            let Caveat::LateEndToEnd { item, quantile, .. } = found.caveat else {
+                panic!("{:?}", found.caveat)
+            };
+            assert_eq!(item, "readers");
+            (found.severity, quantile)
+        });
+        (told.collect::<Vec<_>>(), trial.marked(Mark::Invalid))
+    };
+    let (found, marked) = told(88);
+    assert_eq!(found, [(Severity::Invalid, "p99.9".to_owned())]);
+    assert!(marked.contains("readers.end_to_end.p99.9") && marked.contains("readers.end_to_end.max"));
+    assert!(!marked.contains("readers.end_to_end.p99") && !marked.contains("readers.fetched_per_s"));
+    let (found, marked) = told(20);
+    assert_eq!(found, [(Severity::Warning, "p99.9".to_owned())]);
+    assert!(marked.is_empty(), "{marked:?}");
+    assert_eq!(told(1).0, []);
 }

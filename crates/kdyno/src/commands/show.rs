@@ -1,16 +1,16 @@
-//! `kdyno show`: a stored run's table again.
+//! `kdyno show`: a stored run's result again.
 
 use crate::cli::{Form, ShowArgs};
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;
-use kdyno_report::ReportInput;
+use kdyno_report::{ReportInput, terminal};
 use kdyno_store::RunFile;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Prints the table, or the JSON document, or what was asked for, or what was in force.
+/// Prints the result, or the JSON document, or what was asked for, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let path = find_run(&args.run, args.dir.as_deref())?;
     if args.logs {
@@ -26,18 +26,19 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
+    } else if args.details {
+        let options = text_options(std::io::stdout().is_terminal());
+        out::data(terminal::run_table(&input, &options))?;
     } else {
         print(&input, args.format)?;
     }
     Ok(Exit::Done)
 }
 
-/// The result in words and tables.
+/// The result in short, in words and tables.
 pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> {
     out::data(&match form {
-        Form::Text => {
-            kdyno_report::terminal::run_table(input, &text_options(std::io::stdout().is_terminal()))
-        }
+        Form::Text => terminal::run_summary(input, &text_options(std::io::stdout().is_terminal())),
         Form::Markdown => kdyno_report::markdown::block(input),
     })
 }
@@ -49,7 +50,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
         out::json(&kdyno_report::json::config(&evidence.input()))?;
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(kdyno_report::terminal::config_text(&evidence.input(), &options))?;
+        out::data(terminal::config_text(&evidence.input(), &options))?;
     }
     Ok(Exit::Done)
 }
@@ -58,7 +59,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
 fn plan(path: &Path) -> Outcome {
     let options = text_options(std::io::stdout().is_terminal());
     let header = RunFile::open(path)?.header()?;
-    out::data(kdyno_report::terminal::settings_text(&header.plan, &options))?;
+    out::data(terminal::settings_text(&header.plan, &options))?;
     Ok(Exit::Done)
 }
 

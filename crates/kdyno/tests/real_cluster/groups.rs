@@ -113,6 +113,9 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
         let rebalances = figure_of(&document, case, "readers.rebalances");
         assert!(rebalances >= 2.0, "case {case}: {rebalances}: one as they came, one as they went");
         assert!(figure_of(&document, case, "readers.rebalance.max") > 0.0);
+        // The guests took partitions from the readers, and gave them back as they went.
+        assert!(figure_of(&document, case, "readers.without_owner.max") > 0.0);
+        assert!((figure_of(&document, case, "readers.conserved") - 1.0).abs() < f64::EPSILON);
         let [read, guests, written] =
             ["readers", "guests", "writers"].map(|item| totals(evidence, item).counts.clone());
         assert!(guests.fetched > 0, "case {case}: {guests:?}");

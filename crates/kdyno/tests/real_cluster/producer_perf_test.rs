@@ -200,13 +200,14 @@ fn assert_failures_end_with_zero(both: &Both<'_>) {
     }
     let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
     let load = ["--num-records", "50", "--record-size", "100", "--throughput", "-1"];
-    let said = both.run("nowhere", &load);
-    said.iter().for_each(|said| ended(said, 0));
-    let [theirs, ours] = said;
-    let nothing = "0 records sent, 0.000000 records/sec (0.00 MB/sec), NaN ms avg latency, 0.00 ms max latency, 0 ms 50th, ";
-    assert!(total(&theirs).starts_with(nothing), "{theirs:?}");
-    assert_eq!(ours.stdout, theirs.stdout, "{ours:?}");
-    assert!(ours.stderr.contains("50 records failed, 0 unresolved"), "{ours:?}");
+    for own in [&[][..], &["--driver", "java"]] {
+        let [theirs, ours] = both.run_with("nowhere", &load, own);
+        [&theirs, &ours].into_iter().for_each(|said| ended(said, 0));
+        let nothing = "0 records sent, 0.000000 records/sec (0.00 MB/sec), NaN ms avg latency, 0.00 ms max latency, 0 ms 50th, ";
+        assert!(total(&theirs).starts_with(nothing), "{theirs:?}");
+        assert_eq!(ours.stdout, theirs.stdout, "{own:?} {ours:?}");
+        assert!(ours.stderr.contains("50 records failed, 0 unresolved"), "{own:?} {ours:?}");
+    }
 }
 
 /// Kafka's own client carries 1,000 records in transactions, and its lines are those of the tool.

@@ -240,7 +240,13 @@ impl ConsumeClient {
         for (at_ns, event) in &told {
             match event {
                 GroupEvent::Assigned(rebalanced) => {
-                    rebalanced.added.iter().for_each(|one| reading.gained(one.partition));
+                    let without_ns =
+                        rebalanced.added.iter().filter_map(|one| reading.gained(one.partition, *at_ns));
+                    // Each one counts as a member's, whether anybody records or not.
+                    let without_ns: Vec<u64> = without_ns.collect();
+                    if let Some(recorder) = recorder.as_mut() {
+                        without_ns.into_iter().for_each(|ns| recorder.owned_again(*at_ns, ns));
+                    }
                     if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
                         member.rebalances += 1;
                     }
@@ -251,7 +257,7 @@ impl ConsumeClient {
                     }
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
-                    all.iter().for_each(|one| reading.lost(one.partition));
+                    all.iter().for_each(|one| reading.lost(one.partition, *at_ns));
                     let is_lost = matches!(event, GroupEvent::Lost(_)) && has_begun;
                     if let Some(member) = self.totals.member.as_mut().filter(|_| is_lost) {
                         member.losses += 1;
@@ -278,7 +284,7 @@ impl ConsumeClient {
     }
 
     /// A member that is none any more, for good, has no partitions: the group gives them to others.
-    pub(super) fn give_up_if_failed(&mut self) {
+    pub(super) fn give_up_if_failed(&mut self, now_ns: u64) {
         let Some(member) = self.kafka.member().filter(|member| member.failure().is_some()) else { return };
         if std::mem::replace(&mut self.has_given_up, true) {
             return;
@@ -287,7 +293,7 @@ impl ConsumeClient {
         for partition in own {
             self.kafka.remove(partition);
             self.kafka.sink_mut().forget(partition);
-            self.reading.iter().for_each(|reading| reading.lost(partition));
+            self.reading.iter().for_each(|reading| reading.lost(partition, now_ns));
         }
     }
 

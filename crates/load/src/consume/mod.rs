@@ -127,7 +127,7 @@ impl ConsumeStream {
         let number = client.number();
         let told = client.take_group_events(self.has_begun, &mut self.recorder);
         self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
-        client.give_up_if_failed();
+        client.give_up_if_failed(now_ns);
         if let Some(failure) = client.failure() {
             self.course.failed((index, number), failure, now_ns, &mut self.context.events);
         }

@@ -122,6 +122,10 @@ impl JavaConsumeStream {
                     if let (Some(ns), Some(recorder)) = (client.take_unassigned(at_ns), recorder.as_mut()) {
                         recorder.assigned_after(at_ns, ns);
                     }
+                    let without_ns = client.take_without_owner();
+                    if let Some(recorder) = recorder.as_mut() {
+                        without_ns.into_iter().for_each(|ns| recorder.owned_again(at_ns, ns));
+                    }
                     course.note((index as usize, number), &[told], recorder, &mut context.events);
                 }
                 FromJava::CaughtUp { client } => find(clients, client)?.caught_up(),

@@ -26,6 +26,8 @@ pub(super) struct Consumer {
     gave_up_ns: Option<u64>,
     /// Since when it has no partition that it should have, ns; `None`: it has some, or it is before T0.
     unassigned_since_ns: Option<u64>,
+    /// For how long partitions had had no owner that it was assigned since that was last asked, ns.
+    without_owner_ns: Vec<u64>,
     has_caught_up: bool,
     /// It closes: what it gives up then is nobody's business.
     is_ending: bool,
@@ -47,6 +49,7 @@ impl Consumer {
             assigned: BTreeSet::new(),
             gave_up_ns: None,
             unassigned_since_ns: None,
+            without_owner_ns: Vec::new(),
             has_caught_up: false,
             is_ending: false,
             intended_ns: Vec::new(),
@@ -139,10 +142,10 @@ impl Consumer {
             let reading = self.reading.iter();
             match change {
                 Change::Gained if self.assigned.insert(*partition) => {
-                    reading.for_each(|reading| reading.gained(*partition));
+                    self.without_owner_ns.extend(reading.filter_map(|one| one.gained(*partition, at_ns)));
                 }
                 Change::GivenUp | Change::Lost if self.assigned.remove(partition) => {
-                    reading.for_each(|reading| reading.lost(*partition));
+                    reading.for_each(|reading| reading.lost(*partition, at_ns));
                 }
                 _ => {}
             }
@@ -183,6 +186,11 @@ impl Consumer {
     pub fn take_unassigned(&mut self, at_ns: u64) -> Option<u64> {
         let since_ns = self.unassigned_since_ns.take_if(|_| !self.assigned.is_empty())?;
         Some(at_ns.saturating_sub(since_ns))
+    }
+
+    /// For how long partitions that it was assigned had had no owner, ns; told once.
+    pub fn take_without_owner(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.without_owner_ns)
     }
 
     /// How many partitions it has as a member.

@@ -16,6 +16,11 @@ impl Recorder {
         self.of_group(now_ns, Timing::OffsetCommit, took_ns);
     }
 
+    /// A partition has an owner again now, after so long without one.
+    pub fn owned_again(&mut self, now_ns: u64, without_ns: u64) {
+        self.of_group(now_ns, Timing::WithoutOwner, without_ns);
+    }
+
     /// Of the records handed over now, so many had been handed to a member of the group before.
     pub fn handed_over_again(&mut self, now_ns: u64, records: u64) {
         self.slot(now_ns).counts.duplicates += records;

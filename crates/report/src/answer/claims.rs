@@ -138,7 +138,6 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
         ("to", false),
         ("metric", false),
         ("ratio", true),
-        ("interval", true),
         ("repeats", true),
     ];
     let title = "Contrasts, all else equal".to_owned();
@@ -146,18 +145,12 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
 }
 
 fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<Cell> {
-    let width = digits::half_width(one).filter(|width| *width > 0.0);
-    let number = match one.estimate {
-        Value::Is(number) => format!("×{}", digits::number(number, Unit::Count, width)),
-        Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
-    };
     vec![
         contrast.name.as_str().into(),
         input.case_label(contrast.from).into(),
         input.case_label(contrast.to).into(),
         one.of.to_string().into(),
-        Cell::figure(&one.marks, number),
-        digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
+        Cell::figure(&one.marks, digits::ratio(one)),
         one.n.to_string().into(),
     ]
 }

@@ -21,7 +21,7 @@ pub mod steadiness;
 mod table;
 pub mod verdict;
 mod waited;
-mod words;
+pub(crate) mod words;
 
 use crate::case_table::case_table;
 use crate::figures::Figures;
@@ -62,7 +62,7 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::ToldApart(of) => {
             let figures = Figures::new(input.findings, input.caveats);
             let table = case_table(input, &figures);
-            notes::told_apart(of, &|case| table.row_of(case))
+            notes::told_apart(&[of], &|cases| notes::by_row(&table, cases))
         }
         Conclusion::SettingDiffers(of) => settings::sentence(of),
         Conclusion::Members(of) => members::sentence(of),

@@ -9,8 +9,8 @@ use kdyno_model::plan::Strategy;
 use kdyno_model::trial::TrialId;
 
 /// All of them, a whole sentence each.
-pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
-    let mut notes = columns(input, table);
+pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
+    let mut notes = columns(input, table, name);
     notes.extend(of_shared_groups(input, table));
     notes.extend(limits(input));
     if !matches!(input.plan().strategy, Strategy::Find(_)) {
@@ -37,46 +37,67 @@ fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<St
     (!empty.is_empty()).then(|| format!("{}: {why}", words::list(&empty)))
 }
 
-/// Which rows each column tells apart; once where it is the same for all of them that nothing can be told.
-fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
-    let told: Vec<&ToldApart> = input
-        .conclusions
-        .iter()
-        .filter_map(|one| match one {
-            Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
-            _ => None,
-        })
-        .collect();
-    if let [one, _, ..] = told.as_slice()
-        && let Some(why_not) = &one.why_not
-        && told.iter().all(|of| of.why_not.as_ref() == Some(why_not))
-    {
-        return vec![format!("No column tells the rows apart: {why_not}.")];
+/// How many of some cases stand in the table, and what they are called: `rows 2 and 3`, or by their labels.
+pub type Names<'a> = dyn Fn(&[u32]) -> (usize, String) + 'a;
+
+/// Cases by the numbers of their rows.
+pub fn by_row(table: &CaseTable<'_>, cases: &[u32]) -> (usize, String) {
+    let mut rows: Vec<usize> = cases.iter().filter_map(|case| table.row_of(*case)).collect();
+    rows.sort_unstable();
+    let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    let word = if rows.len() == 1 { "row" } else { "rows" };
+    (rows.len(), format!("{word} {}", words::list(&names)))
+}
+
+/// Which rows the figures tell apart; once for all figures that say the same.
+fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
+    let told = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
+        _ => None,
+    });
+    let mut alike: Vec<Vec<&ToldApart>> = Vec::new();
+    for one in told {
+        let says_it = |group: &&mut Vec<&ToldApart>| {
+            group.first().is_some_and(|first| {
+                (first.base, &first.differ, &first.same, &first.why_not)
+                    == (one.base, &one.differ, &one.same, &one.why_not)
+            })
+        };
+        match alike.iter_mut().find(says_it) {
+            Some(group) => group.push(one),
+            None => alike.push(vec![one]),
+        }
     }
-    let texts = told.into_iter().map(|of| told_apart(of, &|case| table.row_of(case)));
+    if let [group] = alike.as_slice()
+        && let [one, _, ..] = group.as_slice()
+        && let Some(why_not) = &one.why_not
+    {
+        return vec![format!("No figure tells the cases apart: {why_not}.")];
+    }
+    let texts = alike.iter().map(|group| told_apart(group, name));
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from it.`
-pub fn told_apart(of: &ToldApart, row_of: &dyn Fn(u32) -> Option<usize>) -> String {
-    let base = row_of(of.base).map_or_else(|| "the first row".to_owned(), |row| format!("row {row}"));
-    let rows = |cases: &[u32]| {
-        let mut rows: Vec<usize> = cases.iter().filter_map(|case| row_of(*case)).collect();
-        rows.sort_unstable();
-        let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
-        let word = if rows.len() == 1 { "row" } else { "rows" };
-        (rows.len(), format!("{word} {}", words::list(&names)))
-    };
+/// What some figures say that say the same: `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from
+/// it.`
+pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
+    let Some(of) = group.first() else { return String::new() };
+    let by: Vec<String> = group.iter().map(|one| one.of.to_string()).collect();
+    let by = words::list(&by);
     if let Some(why_not) = &of.why_not {
-        return format!("By {} no rows can be told apart: {why_not}.", of.of);
+        return format!("By {by} no cases can be told apart: {why_not}.");
     }
-    let ((differ, differing), (same, alike)) = (rows(&of.differ), rows(&of.same));
+    let base = match name(&[of.base]) {
+        (0, _) => "the first row".to_owned(),
+        (_, base) => base,
+    };
+    let ((differ, differing), (same, alike)) = (name(&of.differ), name(&of.same));
     let differ_text = format!("{differing} {} from {base}", if differ == 1 { "differs" } else { "differ" });
     match (differ, same) {
         (0, 0) => String::new(),
-        (_, 0) => format!("By {} {differ_text}.", of.of),
-        (0, _) => format!("By {} {alike} cannot be told from {base}.", of.of),
-        _ => format!("By {} {differ_text}; {alike} cannot be told from it.", of.of),
+        (_, 0) => format!("By {by} {differ_text}."),
+        (0, _) => format!("By {by} {alike} cannot be told from {base}."),
+        _ => format!("By {by} {differ_text}; {alike} cannot be told from it."),
     }
 }
 
@@ -98,14 +119,19 @@ fn limits(input: &ReportInput<'_>) -> Vec<String> {
             }
         }
     }
-    let line = |((case, variant, item), group): (Whose<'_>, Vec<&Limit>)| {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for ((case, variant, item), group) in groups {
         let case = Some(input.case_label(case)).filter(|label| !label.is_empty());
         let side = variant.map(|side| format!("side {side}"));
         let whose: Vec<String> =
             case.map(str::to_owned).into_iter().chain(side).chain([item.to_owned()]).collect();
-        format!("{}: {}.", whose.join(", "), of_all(&group))
-    };
-    groups.into_iter().map(line).collect()
+        let (whose, says) = (whose.join(", "), of_all(&group));
+        match said.iter_mut().find(|(known, _)| *known == says) {
+            Some((_, all)) => all.push(whose),
+            None => said.push((says, vec![whose])),
+        }
+    }
+    said.into_iter().map(|(says, whose)| format!("{}: {says}.", whose.join("; "))).collect()
 }
 
 /// The limits of a trial, one per load item.

@@ -48,6 +48,14 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
+/// What it says of memory that grows, alone; `None` where none does.
+pub fn growth(input: &ReportInput<'_>) -> Option<Answer> {
+    let mut all = answer(input)?.without_table();
+    all.sentences.retain(|sentence| sentence.tone != Tone::Plain);
+    all.notes.clear();
+    (!all.sentences.is_empty()).then_some(all)
+}
+
 /// The same for a terminal, which has no room for a long table.
 pub fn short_answer(input: &ReportInput<'_>) -> Option<Answer> {
     let all = answer(input)?;

@@ -121,7 +121,7 @@ pub(super) fn range(numbers: impl Iterator<Item = f64>, print: impl Fn(f64) -> S
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(items: &[String]) -> String {
+pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

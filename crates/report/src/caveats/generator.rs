@@ -55,6 +55,18 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             LESS_LATE,
         ),
+        Caveat::LateEndToEnd { item, quantile, late_ns, end_to_end_ns } => told(
+            &format!("{item} end to end"),
+            &[*late_ns as f64, *end_to_end_ns as f64, rank(quantile).unwrap_or(0.0)],
+            format!(
+                "{item}: at {} the load generator's own lateness in sending reaches {} of an end-to-end latency of {}: \
+                 from there on quantiles are upper bounds of what the cluster took",
+                numbers.quantile(2),
+                numbers.ns(0),
+                numbers.ns(1)
+            ),
+            LESS_LATE,
+        ),
         Caveat::CalibrationShort { item, ratio } => told(
             item,
             &[*ratio],

@@ -121,7 +121,7 @@ fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
 fn what(caveat: &Caveat) -> &'static str {
     match caveat {
         Caveat::FewRecords { .. } => "too few records",
-        Caveat::GeneratorLate { .. } => "the load generator was late",
+        Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
         Caveat::QueueGrowth { .. } => "the load queued",
         Caveat::CalibrationShort { .. } => "the load generator may have been the limit",
         _ => "other caveats",

@@ -61,6 +61,17 @@ fn queue_words(item: &str, numbers: &Numbers<'_>) -> String {
 /// Records that were not acknowledged at once, or not fetched.
 fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
+        Caveat::Stalled { item, seconds, at_s } => told(
+            item,
+            &[f64::from(*seconds), f64::from(*at_s)],
+            format!(
+                "{item}: nothing was acknowledged for {} s, from second {} of the load on, though records were offered: \
+                 rates of the whole window hide it",
+                numbers.count(0),
+                numbers.count(1)
+            ),
+            "look at the events and at each second's rate, in the page or by `kdyno export --format series-csv`",
+        ),
         Caveat::Failures { item, reason, records } => told(
             &format!("{item} {reason}"),
             &[*records as f64],

@@ -1,14 +1,14 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
-use crate::answer::{Answer, TextTable, members};
-use crate::case_table::{CaseTable, Cell, Column, ratio_text};
+use crate::answer::{Answer, TextTable, members, notes};
+use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::grid::Tone;
 use crate::in_force;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
-use crate::terminal::{ours_text, range_text, table_notes};
+use crate::terminal::table_notes;
 use crate::trials::{Shown, StreamRow, TABLES, Words, stream_rows};
 use crate::{trials, units};
 use kdyno_model::finding::Mark;
@@ -188,7 +188,7 @@ pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
                 (scroll("Result", &markup))
-                @for note in table_notes(input, table) { p class="note" { (coded(&note)) } }
+                @for note in table_notes(input, table, &|cases| notes::by_row(table, cases)) { p class="note" { (coded(&note)) } }
             }
         }
     }
@@ -251,8 +251,8 @@ impl Part {
 
     fn text(self, cell: &Cell<'_>, column: &Column) -> String {
         match self {
-            Self::Here => ours_text(cell),
-            Self::Range | Self::Interval => range_text(cell),
+            Self::Here => cell.ours.map_or_else(|| NOT_TESTED.to_owned(), |ours| ours.text()),
+            Self::Range | Self::Interval => cell.ours.map_or_else(String::new, |ours| ours.range_text()),
             Self::Published => cell.published.text(column.unit),
             Self::RatioHere => ratio_text(cell.ratio_ours),
             Self::RatioPublished => ratio_text(cell.ratio_published),

@@ -6,17 +6,18 @@ mod live;
 mod load_text;
 mod plan_text;
 mod question_text;
+mod result_table;
 mod run_table;
 mod security_text;
+mod trials_text;
 
 pub use crate::grid::TextOptions;
 pub use answer_text::look_text;
 pub use config_text::config_text;
 pub use live::{LiveState, live_line, live_line_of_pair};
 pub use plan_text::{PlanDetail, plan_text, settings_text};
-pub use run_table::{run_table, trial_summary, trial_warnings};
+pub use run_table::{run_summary, run_table, trial_summary, trial_warnings};
 
 pub(crate) use answer_text::answer_text;
-pub(crate) use run_table::{
-    caveat_text, first_line, loss_first, loss_text, ours_text, range_text, table_notes,
-};
+pub(crate) use result_table::{ours_text, table_notes};
+pub(crate) use run_table::{caveat_text, first_line, loss_first, loss_text};

@@ -426,9 +426,9 @@ fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
     }
     let text = text(&run);
     for words in [
-        "60,000/s  48,000/s – 72,000/s",
-        "~ 55,000/s  44,000/s – 66,000/s",
-        "×0.92 (0.74 – 1.1)",
+        "60,000 (48,000–72,000)/s",
+        "~ 55,000 (44,000–66,000)/s",
+        "×0.92 (0.74–1.11)",
         "intervals hold the true one with 96.9 % confidence at least",
         "By writers.acked_per_s row 2 differs from row 1.",
         "~ rose or fell throughout the window.",

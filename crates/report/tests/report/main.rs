@@ -21,5 +21,6 @@ mod members;
 mod open_metrics;
 mod processes;
 mod sides;
+mod summary;
 mod terminal;
 mod verdicts;

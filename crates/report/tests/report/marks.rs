@@ -8,7 +8,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Depth;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::stored::StoredComparison;
-use kdyno_report::terminal::{TextOptions, config_text, look_text, run_table, trial_summary};
+use kdyno_report::terminal::{TextOptions, config_text, look_text, run_summary, run_table, trial_summary};
 use kdyno_report::{ReportInput, csv, html, json, junit, markdown};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ enum Tells {
 /// A form of output: its function by module and name, and how it tells marks.
 type Form = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
 
-const FORMS: [Form; 9] = [
+const FORMS: [Form; 10] = [
     ("csv::findings", csv::findings, Tells::Fields),
     ("csv::series", csv::series, Tells::Nothing),
     ("html::page", html::page, Tells::Signs { curve: true }),
@@ -46,6 +46,7 @@ const FORMS: [Form; 9] = [
     ("junit::document", junit::document, Tells::Sentences),
     ("markdown::block", markdown::block, Tells::Signs { curve: false }),
     ("terminal::config_text", |input| config_text(input, &OPTIONS), Tells::Nothing),
+    ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Tells::Signs { curve: true }),
     ("terminal::run_table", |input| run_table(input, &OPTIONS), Tells::Signs { curve: true }),
 ];
 
@@ -89,7 +90,11 @@ fn places(text: &str, figure: &str) -> Vec<usize> {
     let is_alone = |at: &usize| {
         let (before, after) = (&text[..*at], &text[at + figure.len()..]);
         let part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-        let is_end = after.starts_with(" – ") || before.ends_with("– ") || before.ends_with("from ");
+        let is_end = after.starts_with(" – ")
+            || after.starts_with('–')
+            || before.ends_with(['–', '('])
+            || before.ends_with("– ")
+            || before.ends_with("from ");
         !before.ends_with(part) && !after.starts_with(|c: char| c.is_ascii_digit()) && !is_end
     };
     text.match_indices(figure).map(|(at, _)| at).filter(is_alone).collect()
@@ -139,9 +144,9 @@ fn every_form_of_output_is_in_the_list() {
 
 #[test]
 fn a_figure_in_a_table_has_its_marks_in_every_form() {
-    let table = ["59,887/s", "55,100/s", "×0.922", "49.2 ms"];
+    let table = ["59,887", "55,100", "×0.922", "49.2"];
     let verdicts = ["6.42 µs", "7.22 µs", "1.12", "12.3 ms", "12.4 ms", "1.01", "2.20 ms", "1.05"];
-    let claims = ["59,900/s", "1.09", "0.54", "×0.920"];
+    let claims = ["59,900/s", "1.09", "0.54", "×0.92"];
     for (name, form, tells) in FORMS {
         let Tells::Signs { curve } = tells else { continue };
         let told = |run: Run| form(&run.input());

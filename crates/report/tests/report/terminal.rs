@@ -163,7 +163,7 @@ fn bytes_of_values_and_of_batches_are_told_apart() {
         told(metric::SubjectKind::Produce, "acked_mib_per_s"),
         told(metric::SubjectKind::Consume, "fetched_wire_mib_per_s"),
     ];
-    assert!(text.replace('\n', " ").contains(&note.join("; ")), "{text}");
+    assert!(unwrapped(&text).contains(&note.join("; ")), "{text}");
 }
 
 #[test]

@@ -62,6 +62,16 @@ fn a_group_that_was_handed_everything_has_nothing_to_doubt() {
 }
 
 #[test]
+fn whether_a_group_was_handed_everything_stands_beside_its_figures() {
+    grouped(|_| {}).is("readers.conserved", 1.0);
+    with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3).is("readers.conserved", 0.0);
+    // What a transaction took back was acknowledged and must not be handed over: that cannot be judged.
+    let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 7);
+    assert_eq!(aborted.value("readers.conserved"), Value::None);
+    assert_eq!(Trial::clean().value("readers.conserved"), Value::None, "it is in no group");
+}
+
+#[test]
 fn records_that_are_missing_or_too_many_are_told() {
     let missing = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
     assert_eq!(told(&missing), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 3));

@@ -3,6 +3,7 @@
 use super::assert_caveats;
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{Compression, ParamValue, Payload, ProducePlan, SamplePlan, ValuesPlan};
 use kdyno_model::sample::{Grain, Phase, Timing};
@@ -289,4 +290,39 @@ fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
     trial.is("writers.unresolved", 0.0);
     let Value::Is(p99) = trial.value("writers.response.p99") else { panic!("no value") };
     assert!(p99 < at_three_digits(5 * MS));
+}
+
+#[test]
+fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_limit_then() {
+    let silent = |seconds: std::ops::Range<u32>| {
+        let mut trial = Trial::clean();
+        for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
+            // What was offered then was carried later.
+            if seconds.contains(&row.written_second) {
+                row.written_second = seconds.end;
+            }
+        }
+        trial
+    };
+    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::Stalled { .. }));
+    let limits = |trial: &Trial| {
+        let conclusions = trial.judged().conclusions;
+        let limits = conclusions.into_iter().filter_map(|one| match one {
+            Conclusion::Limit(of) => Some(of.named),
+            _ => None,
+        });
+        limits.collect::<Vec<_>>()
+    };
+    let trial = silent(5..8);
+    let found = told(&trial);
+    assert_eq!(found[0].caveat, Caveat::Stalled { item: item(), seconds: 3, at_s: 5 });
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+    assert!(!limits(&trial).contains(&LimitKind::Schedule), "{:?}", limits(&trial));
+    assert_eq!(limits(&Trial::clean()), [LimitKind::Schedule]);
+    assert_eq!(told(&silent(5..6)), [], "a second by itself says little");
+    let mut few = silent(5..8);
+    for row in few.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
+        row.counts.offered = 3;
+    }
+    assert_eq!(told(&few), [], "records that seldom come");
 }

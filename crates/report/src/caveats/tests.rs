@@ -1,0 +1,254 @@
+//! Every kind in words.
+
+use super::*;
+use kdyno_model::caveat::Concern;
+use kdyno_model::event::Subject;
+
+fn told(group: &[&Caveat]) -> (String, &'static str) {
+    let described = describe_all(group).expect("a group has a member");
+    (described.sentence, described.remedy)
+}
+
+fn of(caveat: &Caveat) -> String {
+    describe(caveat, &Numbers::NONE).of
+}
+
+#[test]
+fn a_group_states_the_range_of_its_numbers() {
+    let small = |share| Caveat::SmallBatches { item: "writers".to_owned(), share };
+    let (sentence, remedy) = told(&[&small(0.19), &small(0.23)]);
+    assert!(sentence.contains("`linger.ms` at 19.0 % to 23.0 % of"), "{sentence}");
+    assert!(remedy.contains("offer more"), "{remedy}");
+}
+
+#[test]
+fn what_trials_tell_apart_is_told_of_the_first_and_called_so() {
+    let unsteady = |detail: &str| Caveat::Unsteady { item: "writers".to_owned(), detail: detail.to_owned() };
+    let (one, two) = (unsteady("it fell"), unsteady("it rose"));
+    assert_eq!(of(&one), of(&two), "one line for all trials");
+    assert!(told(&[&one]).0.contains("not steady (it fell)"), "{}", told(&[&one]).0);
+    assert!(told(&[&one, &two]).0.contains("not steady (the first: it fell)"), "{}", told(&[&one, &two]).0);
+}
+
+#[test]
+fn a_ratio_of_compression_that_is_too_high_has_another_remedy_than_one_too_low() {
+    let missed = |reached| Caveat::CompressionMissed { item: "writers".to_owned(), stated: 3.0, reached };
+    let (low, high) = (missed(2.0), missed(4.0));
+    assert_ne!(of(&low), of(&high), "not one line for both");
+    assert!(remedy(&low).starts_with("larger values or batches"), "{}", remedy(&low));
+    assert!(remedy(&high).ends_with("state a higher ratio"), "{}", remedy(&high));
+}
+
+#[test]
+fn two_numbers_of_one_caveat_have_each_its_range() {
+    let queue = |start_s, growth_s| Caveat::QueueGrowth {
+        item: "writers".to_owned(),
+        start_s,
+        growth_s,
+        allowed_s: 0.05,
+    };
+    let (sentence, _) = told(&[&queue(0.2, 1.5), &queue(0.1, 1.5)]);
+    let expected = "writers: the queue held 100 ms to 200 ms of the offered load when the window began and 1.50 s \
+                    more when it ended, where 50.0 ms is allowed";
+    assert!(sentence.starts_with(expected), "{sentence}");
+    let (sentence, _) = told(&[&queue(0.2, 0.0), &queue(0.1, 1.5)]);
+    assert!(sentence.contains("and 0 ns to 1.50 s more when it ended"), "{sentence}");
+    let (sentence, _) = told(&[&queue(0.296, 0.0)]);
+    let expected = "writers: the queue was too long when the window began: it held 296 ms of the offered load, where \
+                    50.0 ms is allowed, and grew no further: latencies include the time in it";
+    assert_eq!(sentence, expected);
+}
+
+#[test]
+fn caveats_of_two_kinds_about_one_item_stay_apart() {
+    let item = || "writers".to_owned();
+    let scoped = |caveat| ScopedCaveat {
+        scope: Scope::Run,
+        severity: Severity::Warning,
+        concerns: Concern::Everything,
+        caveat,
+    };
+    let sent_again = |is_idempotent| Caveat::Retries { item: item(), batches: 3, is_idempotent };
+    let retries = scoped(sent_again(false));
+    let behind = scoped(Caveat::ConsumerBehind { item: item(), records: 30, seconds: Some(3.0) });
+    assert!(!is_same(&retries, &behind) && is_same(&behind, &behind));
+    assert!(sentence(&retries.caveat).ends_with("may be in the log twice"));
+    assert_eq!(
+        sentence(&sent_again(true)),
+        "writers: 3 record batches were sent again; latencies include that"
+    );
+    assert_eq!(
+        sentence(&behind.caveat),
+        "writers: 30 records behind the end of the log when the window ended, 3.00 s of what is produced: consumers \
+         did not keep up"
+    );
+}
+
+#[test]
+fn each_unknown_setting_is_told_once_in_the_words_of_its_event() {
+    let caveat = |name: &str| Caveat::UnknownSetting {
+        setting: name.to_owned(),
+        detail: format!("the brokers know no setting `{name}`"),
+    };
+    let (thread, hour) = (caveat("num.io.thread"), caveat("log.retention.hour"));
+    assert_ne!(of(&thread), of(&hour));
+    let (sentence, remedy) = told(&[&thread, &thread]);
+    assert_eq!(sentence, "the brokers know no setting `num.io.thread`");
+    assert!(remedy.contains("`system.config`"), "{remedy}");
+}
+
+#[test]
+fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
+    let late = |quantile: &str, late_ns| Caveat::GeneratorLate {
+        item: "writers".to_owned(),
+        quantile: quantile.to_owned(),
+        late_ns,
+        response_ns: 10_000_000,
+    };
+    let (one, other) = (late("p95", 2_000_000), late("p99.99", 5_000_000));
+    assert_eq!(of(&one), of(&other));
+    assert!(told(&[&one]).0.starts_with("writers: at p95 the load"), "{}", told(&[&one]).0);
+    let (sentence, _) = told(&[&other, &one]);
+    let expected =
+        "writers: at p95 to p99.99 the load generator's own lateness makes up 2.00 ms to 5.00 ms of the";
+    assert!(sentence.starts_with(expected), "{sentence}");
+    assert_ne!(of(&one), of(&late("mean", 1)), "the mean is another matter");
+}
+
+#[test]
+fn what_happened_while_fetching_is_told_with_the_first_event() {
+    let caveat = |events| Caveat::FetchErrors {
+        item: "readers".to_owned(),
+        events,
+        first: "client 0: partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned(),
+    };
+    let (sentence, _) = told(&[&caveat(2), &caveat(7)]);
+    assert_eq!(
+        sentence,
+        "readers: fetching failed for a while (2 to 7 events; the first: client 0: partition 3: fetching failed: \
+         NOT_LEADER_OR_FOLLOWER): the fetched rate includes that"
+    );
+}
+
+#[test]
+fn another_run_on_the_host_is_told() {
+    let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
+    let told = "another measured run used this host at the same time (run 12 of first-light): ";
+    assert!(sentence(&shared).starts_with(told), "{}", sentence(&shared));
+}
+
+#[test]
+fn a_lone_number_is_not_a_range() {
+    let steal = Caveat::Steal { share: 0.031 };
+    assert!(sentence(&steal).starts_with("the hypervisor took 3.10 % of the processor time: "));
+}
+
+/// One of each kind that no other test words.
+fn others() -> Vec<Caveat> {
+    let item = || "writers".to_owned();
+    let topic = || "perf".to_owned();
+    let text = || "a detail".to_owned();
+    let mut all = vec![
+        Caveat::Lost { topic: topic(), acknowledged: 1_000, growth: 990 },
+        Caveat::AccountingBroken { item: item(), difference: -3 },
+        Caveat::SamplesMissing { item: item(), count: "acknowledged".to_owned(), difference: 12 },
+        Caveat::LogUnexplained { topic: topic(), expected_max: 1_000, growth: 1_005 },
+        Caveat::LogNotChecked { topic: topic(), detail: text() },
+        Caveat::ProcessDied { subject: Subject::Broker(1) },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
+        Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
+        Caveat::Unsteady { item: item(), detail: text() },
+        Caveat::WarmupNotSettled { detail: text() },
+        Caveat::Unconditioned,
+        Caveat::NotAtOnce { share: 0.82 },
+        Caveat::TheseStartsOnly { starts: 1 },
+        Caveat::UndeclaredDifference {
+            whose: "brokers".to_owned(),
+            setting: "num.io.threads".to_owned(),
+            a: "8".to_owned(),
+            b: "4".to_owned(),
+        },
+    ];
+    all.extend(of_samples());
+    all
+}
+
+/// Those among them that come last.
+fn of_samples() -> Vec<Caveat> {
+    let item = || "writers".to_owned();
+    let text = || "a detail".to_owned();
+    vec![
+        Caveat::PairsUnconditioned { pairs: 2 },
+        Caveat::PairsLost { pairs: 2, first: text() },
+        Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
+        Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
+        Caveat::RunsUnpaired,
+        Caveat::EvidenceOfRuns { detail: text() },
+        Caveat::Stalled { item: item(), seconds: 9, at_s: 20 },
+        Caveat::LateEndToEnd {
+            item: item(),
+            quantile: "p99".to_owned(),
+            late_ns: 88_000_000,
+            end_to_end_ns: 114_000_000,
+        },
+        Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
+        Caveat::Unresolved { item: item(), records: 5 },
+        Caveat::ProducerEnded { item: item(), first: text() },
+        Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
+        Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
+        Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
+        Caveat::GroupNotConserved {
+            group: "billing".to_owned(),
+            topic: text(),
+            least: 100,
+            most: 102,
+            handed_over: 99,
+        },
+        Caveat::MemberFailed { item: item(), first: text() },
+        Caveat::StacksSampled { of: text() },
+        Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
+        Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
+        Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
+        Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },
+        Caveat::GeneratorLate {
+            item: item(),
+            quantile: "p99.9".to_owned(),
+            late_ns: 130_000_000,
+            response_ns: 136_000_000,
+        },
+        Caveat::GeneratorLate {
+            item: item(),
+            quantile: "mean".to_owned(),
+            late_ns: 130_000_000,
+            response_ns: 136_000_000,
+        },
+        Caveat::CalibrationShort { item: item(), ratio: 1.4 },
+        Caveat::OtherLoad { cpu_percent: 40.0 },
+        Caveat::WaitedForProcessor { who: item(), share: 0.31, share_of_ready: None },
+        Caveat::WaitedForProcessor { who: "brokers".to_owned(), share: 1.31, share_of_ready: Some(0.58) },
+        Caveat::ProcessorLimited { share: 0.2 },
+        Caveat::SharedProcessors { processors: 2 },
+        Caveat::ClosedLoop { item: item() },
+        Caveat::WrittenNotAppended { item: item() },
+        Caveat::PageCacheAbsorbed { share: 0.04 },
+        Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
+        Caveat::CompressionMissed { item: item(), stated: 20.0, reached: 7.4 },
+        Caveat::MemoryStorage,
+        Caveat::NullBroker,
+        Caveat::PooledCompression { item: item() },
+        Caveat::AssignedNotGroup { item: item() },
+    ]
+}
+
+#[test]
+fn each_kind_is_worded_with_all_of_its_numbers() {
+    let words: Vec<String> = others()
+        .iter()
+        .map(|one| {
+            let (sentence, remedy) = told(&[one]);
+            assert!(sentence.contains(' ') && !sentence.ends_with('.'), "{one:?}: {sentence}");
+            if remedy.is_empty() { sentence } else { format!("{sentence}\n  → {remedy}") }
+        })
+        .collect();
+    insta::assert_snapshot!(words.join("\n"));
+}
