@@ -158,6 +158,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
         | Caveat::StacksSampled { .. }
+        | Caveat::AgentBusy { .. }
         | Caveat::StacksNotSampled { .. }
         | Caveat::NotAtOnce { .. }
         | Caveat::TheseStartsOnly { .. }
@@ -443,6 +444,7 @@ mod tests {
             },
             Caveat::MemberFailed { item: item(), first: text() },
             Caveat::StacksSampled { of: text() },
+            Caveat::AgentBusy { share: 0.047 },
             Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
             Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
             Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },

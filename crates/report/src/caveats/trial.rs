@@ -59,6 +59,16 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "repeat without `flame` before these figures are set against others",
         ),
+        Caveat::AgentBusy { share } => told(
+            "",
+            &[*share],
+            format!(
+                "the JMX agents in the brokers answered for as long as up to {} of the processor time that the brokers used: \
+                 their processor time and latencies include that",
+                numbers.percent(1)
+            ),
+            "repeat with `metrics: none` under `system` before these figures are set against others",
+        ),
         Caveat::StacksNotSampled { subject, detail } => told(
             &subject.to_string(),
             &[],
