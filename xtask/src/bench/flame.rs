@@ -1,5 +1,5 @@
 //! `flame`: where the processor time of the send path goes: the worker at its maximum rate against the null broker, its stacks
-//! sampled by perf, kept as a flame graph. No figure of the other benchmarks is taken meanwhile.
+//! sampled by perf, kept as a flame graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
