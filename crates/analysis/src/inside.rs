@@ -156,19 +156,17 @@ impl<'a> Inside<'a> {
     /// The same of the network processors of its busiest listener; where totals are not told, of all of them.
     fn network_idle(&self, broker: &Subject) -> Option<f64> {
         let seconds = self.window?.seconds();
-        let listeners = self
-            .readings
-            .get(broker)?
-            .keys()
-            .filter(|name| name.starts_with(series::NETWORK_PROCESSOR_IDLE_S_TOTAL_OF));
-        let shares = listeners.filter_map(|name| Some(self.grown(broker, name)? / seconds));
-        let told = || {
+        let names = self.readings.get(broker)?.keys();
+        let mut listeners =
+            names.filter(|name| name.starts_with(series::NETWORK_PROCESSOR_IDLE_S_TOTAL_OF)).peekable();
+        let idle = if listeners.peek().is_some() {
+            listeners.filter_map(|name| Some(self.grown(broker, name)? / seconds)).reduce(f64::min)?
+        } else {
             let (sum, count) = self
                 .seen(broker, series::NETWORK_PROCESSOR_IDLE_SHARE)?
                 .fold((0.0, 0.0), |(sum, count), share| (sum + share, count + 1.0));
-            (count > 0.0).then(|| sum / count)
+            (count > 0.0).then(|| sum / count)?
         };
-        let idle = shares.reduce(f64::min).or_else(told)?;
         Some(idle.clamp(0.0, 1.0))
     }
 

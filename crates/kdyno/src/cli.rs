@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
-    BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, FakeBrokerArgs,
-    GuardExecArgs,
+    BenchComparisonArgs, BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs,
+    BenchSizeArgs, FakeBrokerArgs, GuardExecArgs,
 };
 pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
@@ -116,6 +116,12 @@ pub(crate) enum Command {
     /// Send produce requests built beforehand, again and again: for `make bench`
     #[command(hide = true)]
     BenchReplay(BenchReplayArgs),
+    /// Tell what the tables of a run file take: for `make bench`
+    #[command(hide = true)]
+    BenchSize(BenchSizeArgs),
+    /// Draw a flame graph of collapsed stacks: for `make bench`
+    #[command(hide = true)]
+    BenchFlame(BenchFlameArgs),
     /// Read the probes of a process and of this host: for `make accuracy`
     #[command(hide = true)]
     BenchProbes(BenchProbesArgs),

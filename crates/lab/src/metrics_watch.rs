@@ -192,7 +192,8 @@ mod tests {
         let t0_ns = monotonic_ns();
         watch.load_starts(t0_ns);
         let Some(Heard::Metrics(at_ns, Ok(rows))) = inbox.hear(GENEROUS) else { panic!("no readings") };
-        assert_eq!((rows.len(), rows[0].value, rows[0].at_ns), (1, 5.0, at_ns));
+        // And for how long it answered.
+        assert_eq!((rows.len(), rows[0].value, rows[0].at_ns), (2, 5.0, at_ns));
         watch.phases_end(&[monotonic_ns() - t0_ns + SECOND_NS / 2]);
         let Some(Heard::Metrics(_, Err(unread))) = inbox.hear(GENEROUS) else { panic!("no failure") };
         assert!(unread.subject == Subject::Broker(1) && unread.why.contains("503"), "{unread:?}");

@@ -377,6 +377,11 @@ pub enum Caveat {
         /// What for, e.g. `cpu`.
         of: String,
     },
+    /// The agents that tell of local brokers took a part of their processor time that is felt.
+    AgentBusy {
+        /// Time for which they answered in the window ÷ processor time of the brokers in it.
+        share: f64,
+    },
     /// Stacks of a process were to be sampled and were not.
     StacksNotSampled {
         /// The process, or `brokers`.

@@ -126,6 +126,8 @@ pub mod series {
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
     /// Java processes that carry load items: the number of the process.
     pub const JVM_PID: &str = "jvm_pid";
+    /// Brokers with the agent of our own: time for which it answered when it was asked for metrics, its answer's way included.
+    pub const AGENT_ANSWERED_S_TOTAL: &str = "agent_answered_s_total";
     /// Brokers, from their own metrics from here on: bytes of record batches that clients produced to them as leaders.
     pub const BYTES_IN_TOTAL: &str = "bytes_in_total";
     /// Bytes of record batches that consumers fetched from them.

@@ -134,7 +134,7 @@ fn host(session: &Session) -> String {
     let memory = fact("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let memory = memory.map_or_else(String::new, |bytes| format!(", {} of memory", units::bytes(bytes)));
     let cpu = fact("cpu_model").map_or_else(String::new, |cpu| format!(" ({})", escaped(cpu)));
-    format!("{} processors{cpu}{memory}", session.processors)
+    format!("{}{cpu}{memory}", units::processors(f64::from(session.processors)))
 }
 
 /// Commands that draw a seed when none is given; what others repeat has its own.

@@ -22,6 +22,7 @@ mod reader;
 mod reserve;
 mod rows;
 pub mod schema;
+mod sizes;
 mod stacks;
 mod writer;
 mod writing;

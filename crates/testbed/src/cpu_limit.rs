@@ -8,6 +8,7 @@ use crate::leftovers::FOLDER_PREFIX;
 use crate::probe::parse;
 use crate::process::ProcessId;
 use kdyno_model::event::Subject;
+use kdyno_model::units;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 /// Most groups that are looked at for leftovers.
 const GROUPS_MAX: usize = 10_000;
 
-/// A group with a limit, for one process.
+/// A group with a limit, for one process; removed when it goes, which is when its process has ended or was never started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CpuGroup {
     folder: PathBuf,
@@ -51,14 +52,16 @@ impl CpuGroup {
     pub(crate) fn members(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
+}
 
-    /// Removes it, once its process has ended.
-    pub(crate) fn remove(&self) {
+impl Drop for CpuGroup {
+    fn drop(&mut self) {
         for _ in 0..REMOVAL_ATTEMPTS {
             match std::fs::remove_dir(&self.folder) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    std::thread::sleep(REMOVAL_PAUSE)
+                Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(REMOVAL_PAUSE);
                 }
+                // What cannot be removed for another reason is left to the next run (`sweep`).
                 _ => return,
             }
         }
@@ -72,13 +75,11 @@ impl CpuGroup {
 pub fn check(processors: f64) -> Result<(), TestbedError> {
     let probe = name(ProcessId::current(), "check");
     let made = make_in(&places(), &probe, processors);
-    let group = made.map_err(|why| TestbedError::CpuLimit {
-        message: format!("brokers cannot be limited to {processors} processors (`limits.cpus`): {why}"),
+    made.map(drop).map_err(|why| TestbedError::CpuLimit {
+        message: format!("brokers cannot be limited to {} (`limits.cpus`): {why}", units::processors(processors)),
         hint: "run as root, or where the `cpu` controller of cgroups is delegated to this user (`systemd-run --user --scope -p \
                Delegate=yes`); or pin brokers to processors (`limits: {pin: [[0], [1]]}`)",
-    })?;
-    group.remove();
-    Ok(())
+    })
 }
 
 /// Removes groups whose owner is gone and that hold no process any more.
@@ -165,13 +166,18 @@ impl Place {
             }
         };
         for (file, text) in files {
-            if let Err(error) = std::fs::write(group.folder.join(file), text) {
-                group.remove();
-                return Err(format!("`{file}` of a control group in {shown} cannot be set: {error}"));
-            }
+            std::fs::write(group.folder.join(file), text)
+                .map_err(|error| format!("`{file}` of a control group in {shown} cannot be set: {error}"))?;
         }
         Ok(group)
     }
+}
+
+/// The groups that this process has made for one of its own and that are there.
+#[cfg(test)]
+pub(crate) fn groups_of(of: &Subject) -> Vec<PathBuf> {
+    let name = name(ProcessId::current(), &of.to_string());
+    places().into_iter().map(|place| place.folder.join(&name)).filter(|group| group.exists()).collect()
 }
 
 #[cfg(test)]
@@ -248,7 +254,7 @@ mod tests {
             [folder(&name(ProcessId::current(), "broker-0")), folder("kdyno-box"), folder("other-1-2-x")];
         sweep_in(&Place { folder: mount.path().to_owned(), is_unified: true });
         assert!(!abandoned.exists() && kept.iter().all(|folder| folder.exists()));
-        CpuGroup { folder: kept[0].clone() }.remove();
+        drop(CpuGroup { folder: kept[0].clone() });
         assert!(!kept[0].exists());
     }
 }

@@ -9,9 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 
-use super::row::{Row, percent};
+use super::row::{OFF, Row, percent};
 use crate::bench::setup::Setup;
 
 /// Length of the window.
@@ -24,7 +24,7 @@ const BEGUN: Duration = Duration::from_secs(2);
 /// Figures by name, as one tool tells them.
 type Figures = BTreeMap<String, f64>;
 
-/// All of it; fails where a figure is off.
+/// All of it; a figure that is off is marked.
 pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let mut busy = Command::new(&bench.xtask);
@@ -54,22 +54,18 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
 }
 
 fn judged(truth: &Figures, kdyno: &Figures) -> anyhow::Result<Vec<Row>> {
-    let mut off = Vec::new();
     let mut rows = Vec::new();
+    let test = format!("a busy process and its host, {SECONDS} s");
     for (name, truth) in truth {
         let Some(ours) = kdyno.get(name) else { continue };
         let says = if *truth == 0.0 && *ours == 0.0 { "+0.0 %".to_owned() } else { percent(*ours, *truth) };
-        if (ours - truth).abs() > SHARE_MAX * truth.abs() {
-            off.push(format!("{name}: {truth:.2} by the tool, {ours:.2} by kdyno"));
-        }
-        rows.push(Row::new("probes", name, format!("{truth:.2}"), format!("{ours:.2}"), says));
+        let is_off = (ours - truth).abs() > SHARE_MAX * truth.abs();
+        let says = if is_off { format!("{says} {OFF}") } else { says };
+        rows.push(Row::new(&test, name, format!("{truth:.2}"), format!("{ours:.2}"), says));
     }
     ensure!(rows.len() >= 6, "only {} figures could be compared", rows.len());
     for row in &rows {
         println!("  {:<44} {:>12} {:>12} {:>8}", row.figure, row.truth, row.kdyno, row.says);
-    }
-    if !off.is_empty() {
-        bail!("more than {:.0} % apart: {}", 100.0 * SHARE_MAX, off.join("; "));
     }
     Ok(rows)
 }
@@ -240,14 +236,18 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_lie_apart_fail() {
+    fn figures_that_lie_apart_are_marked() {
         let figures = |last: f64| -> Figures {
             let all = (0..6).map(|number| (format!("figure {number}"), 100.0));
             all.chain([("last".to_owned(), last)]).collect()
         };
-        assert_eq!(judged(&figures(100.0), &figures(101.9)).expect("near enough").len(), 7);
-        let error = judged(&figures(100.0), &figures(102.1)).expect_err("apart").to_string();
-        assert!(error.contains("last") && !error.contains("figure 0"), "{error}");
-        assert!(judged(&figures(0.0), &figures(0.0)).is_ok());
+        let off = |truth: f64, kdyno: f64| -> Vec<String> {
+            let rows = judged(&figures(truth), &figures(kdyno)).expect("enough figures");
+            assert_eq!(rows.len(), 7);
+            rows.into_iter().filter(|row| row.says.ends_with(OFF)).map(|row| row.figure).collect()
+        };
+        assert_eq!(off(100.0, 101.9), [""; 0]);
+        assert_eq!(off(100.0, 102.1), ["last"]);
+        assert_eq!(off(0.0, 0.0), [""; 0]);
     }
 }

@@ -1,5 +1,8 @@
 //! A line of the table of accuracy, and how two figures are set beside each other.
 
+/// Stands behind a difference that must not be.
+pub const OFF: &str = "✗";
+
 /// One line of the table.
 #[derive(Debug)]
 pub struct Row {

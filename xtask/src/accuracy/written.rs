@@ -25,8 +25,8 @@ fn document(date: &str, version: &str, machine: &str, rows: &[Vec<String>]) -> S
     let table = markdown(&heading, rows);
     format!(
         "# Accuracy\n\
-         What kdyno prints on real clocks and sockets where the truth is known: from a formula, from what was sent, or from a bare loop that\n\
-         ran in the same minute. Written by `make accuracy`, never by hand; machines differ, and a busy one makes every figure doubtful. The\n\
+         What kdyno prints on real clocks and sockets where the truth is known: from a formula, from what was sent, from a bare loop that\n\
+         ran in the same minute, or from other programs over the same window. Written by `make accuracy`, never by hand; machines differ, and a busy one makes every figure doubtful. The\n\
          exact tests of the same truths run in simulated time (`make test`); [Method](METHOD.md) says what each is and what was measured on\n\
          real brokers (`make accuracy-cluster`).\n\n\
          {date}, {version}; {machine}, afterwards: {}\n\n{table}",

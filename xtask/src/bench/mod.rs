@@ -12,7 +12,9 @@ mod consumers;
 mod drop_in;
 mod end_to_end;
 mod evidence;
+mod flame;
 mod floor;
+mod inside;
 mod java_driver;
 mod librdkafka;
 pub mod load;
@@ -44,6 +46,7 @@ type Run = fn(&Setup) -> anyhow::Result<()>;
 const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
+    ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
     ("consumers", "CPU per record fetched, by how far it is read, null broker", consumers::run),
     ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", clients::run),
@@ -57,6 +60,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
+    ("inside", "what the JMX agent, sampled stacks and probes cost, local brokers", inside::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
     ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),

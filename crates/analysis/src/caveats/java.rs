@@ -1,12 +1,17 @@
-//! What Java clients themselves brought about, and sampling the stacks of Java processes.
+//! What Java clients themselves brought about, and what looking into Java processes costs them.
 
 use super::found::{Found, events};
+use crate::cpu;
 use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::metric::CLIENT_GC;
+use kdyno_model::sample::series;
 use std::collections::BTreeMap;
+
+/// Share of the brokers' processor time that their agents may take before it is told: less than what most comparisons can see.
+const AGENT_SHARE_MAX: f64 = 0.03;
 
 /// Full garbage collections of an item's Java processes in its window.
 pub(super) fn full_gc(trial: &Trial<'_>) -> Vec<Found> {
@@ -35,6 +40,19 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
 pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
     let event = events(trial, EventKind::StacksSampled).next();
     event.map(|event| Caveat::StacksSampled { of: event.detail.clone() }.into()).into_iter().collect()
+}
+
+/// The agents of the brokers are in their processes: what they use is in the brokers' processor time.
+pub(super) fn agent_busy(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let (probes, brokers) = (trial.probes(), trial.brokers());
+    let answered = |broker| cpu::counter_s(probes, broker, series::AGENT_ANSWERED_S_TOTAL, window);
+    // An answer takes its broker's processor for as long as it lasts, at most.
+    let answered_s: f64 = brokers.iter().filter_map(answered).sum();
+    let used_s = cpu::used_by_all_s(probes, &brokers, window);
+    let share = used_s.filter(|used_s| *used_s > 0.0).map(|used_s| answered_s / used_s);
+    let share = share.filter(|share| *share > AGENT_SHARE_MAX);
+    share.map(|share| Caveat::AgentBusy { share }.into()).into_iter().collect()
 }
 
 /// One for each process.

@@ -84,6 +84,7 @@ const RULES: &[(Rule, Weight)] = &[
     (group::member_failed, WARNING),
     (java::full_gc, WARNING),
     (java::stacks_sampled, BOTH_SIDES_ALIKE),
+    (java::agent_busy, BOTH_SIDES_ALIKE),
     (cluster::unconditioned, WARNING),
     (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),

@@ -7,6 +7,7 @@ use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::Session;
+use kdyno_model::units;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts of `kdyno_testbed::host` that differ between kinds of machines.
@@ -16,7 +17,7 @@ const FACTS: [&str; 4] = ["cpu_model", "memory_bytes", "architecture", "virtuali
 pub(super) fn host(session: &Session) -> String {
     let facts = session.host_facts.iter().filter(|(name, _)| FACTS.contains(&name.as_str()));
     let facts = facts.map(|(name, value)| format!("{name} {value}"));
-    let all = facts.chain([format!("{} processors", session.processors)]);
+    let all = facts.chain([units::processors(f64::from(session.processors))]);
     all.collect::<Vec<_>>().join(" · ")
 }
 

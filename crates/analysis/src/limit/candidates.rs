@@ -223,8 +223,8 @@ impl Asked<'_> {
             return not_judged(kind, "the brokers were not probed");
         };
         let share = used / processors;
-        let of = if processors == 1.0 { "processor" } else { "processors" };
-        let detail = format!("a broker used {} of the {processors} {of} that it may use", percent(share));
+        let all = units::processors(processors);
+        let detail = format!("a broker used {} of the {all} that it may use", percent(share));
         evidence(kind, Some(share), detail)
     }
 

@@ -352,3 +352,31 @@ fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
         [(Severity::Note, &caveat)]
     );
 }
+
+#[test]
+fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
+    let share = |answered_s_per_s: f64| {
+        let mut trial = Trial::clean();
+        let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
+        for broker in &brokers {
+            trial.counter(broker.clone(), series::AGENT_ANSWERED_S_TOTAL, answered_s_per_s);
+        }
+        trial.probes.retain(|one| {
+            let is_cpu = one.series == series::CPU_USER_S_TOTAL || one.series == series::CPU_SYSTEM_S_TOTAL;
+            !(is_cpu && brokers.contains(&one.subject))
+        });
+        for broker in &brokers {
+            trial.counter(broker.clone(), series::CPU_USER_S_TOTAL, 0.08);
+            trial.counter(broker.clone(), series::CPU_SYSTEM_S_TOTAL, 0.02);
+        }
+        let told = trial.told(|caveat| matches!(caveat, Caveat::AgentBusy { .. }));
+        told.into_iter()
+            .map(|one| match one.caveat {
+                Caveat::AgentBusy { share } => (one.severity, (share * 1e6).round() / 1e6),
+                other => panic!("{other:?}"),
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a processor");
+    assert_eq!(share(0.004), [(Severity::Warning, 0.04)]);
+}

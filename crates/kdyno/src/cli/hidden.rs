@@ -135,6 +135,26 @@ pub(crate) struct BenchEvidenceArgs {
     pub(crate) anew: bool,
 }
 
+/// Of which run `make bench` asks what its file takes.
+#[derive(Debug, Args)]
+pub(crate) struct BenchSizeArgs {
+    /// A run file
+    pub(crate) run: std::path::PathBuf,
+}
+
+/// What `make bench` draws of stacks that it has sampled.
+#[derive(Debug, Args)]
+pub(crate) struct BenchFlameArgs {
+    /// The stacks, collapsed: one a line, its frames with `;` between them and its count
+    pub(crate) stacks: std::path::PathBuf,
+    /// Above the graph
+    #[arg(long)]
+    pub(crate) title: String,
+    /// Where to write the SVG
+    #[arg(long)]
+    pub(crate) out: std::path::PathBuf,
+}
+
 /// What `make accuracy` has read.
 #[derive(Debug, Args)]
 pub(crate) struct BenchProbesArgs {

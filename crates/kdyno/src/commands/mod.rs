@@ -2,9 +2,11 @@
 
 mod bench_comparison;
 mod bench_evidence;
+mod bench_flame;
 mod bench_load;
 mod bench_probes;
 mod bench_replay;
+mod bench_size;
 mod clean;
 mod cluster;
 mod compare;
@@ -75,6 +77,8 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),
+        Command::BenchSize(args) => bench_size::bench_size(&args),
+        Command::BenchFlame(args) => bench_flame::bench_flame(&args),
         Command::BenchProbes(args) => bench_probes::bench_probes(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),

@@ -2,6 +2,7 @@
 //! deadlines, and leaves nothing behind, also when a test fails.
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
+pub mod cgroups;
 pub mod turns;
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -5,6 +5,7 @@ use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Scope, Value};
+use kdyno_model::health::HealthRule;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::trial::TrialId;
 use kdyno_store::RunFile;
@@ -73,9 +74,20 @@ pub fn provoke(
     scenario: &str,
     during: impl FnOnce(&tcp::FakeServer, &mut Running<'_>),
 ) -> (Said, Seen) {
+    provoke_with(place, cluster, scenario, &[], during)
+}
+
+/// The same with further arguments.
+pub fn provoke_with(
+    place: &Place,
+    cluster: FakeCluster,
+    scenario: &str,
+    more: &[&str],
+    during: impl FnOnce(&tcp::FakeServer, &mut Running<'_>),
+) -> (Said, Seen) {
     let server = tcp::spawn(cluster).expect("a fake cluster");
     let address = server.bootstrap().remove(0);
-    let mut running = place.start(command(place, "run", scenario, (&address, CLUSTER_ID), &[]));
+    let mut running = place.start(command(place, "run", scenario, (&address, CLUSTER_ID), more));
     during(&server, &mut running);
     let said = running.wait(RUN_DEADLINE);
     let seen = Seen::of(place);
@@ -126,6 +138,15 @@ impl Seen {
             Value::Is(value) | Value::AtLeast(value) => value,
             Value::None => panic!("{address} of trial {trial} has no value"),
         }
+    }
+
+    /// The rules of health that its trials break, the heaviest first.
+    pub fn broken(&self) -> Vec<HealthRule> {
+        let healths = self.judgement.conclusions.iter().filter_map(|conclusion| match conclusion {
+            Conclusion::Health(health) => Some(&health.checks),
+            _ => None,
+        });
+        healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
     }
 
     pub fn limit(&self, trial: u32) -> &Limit {

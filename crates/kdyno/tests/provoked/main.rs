@@ -1,5 +1,5 @@
-//! What a run says of itself when something is wrong, each provoked on a real worker: caveats, limits, and a comparison
-//! that is interrupted. The cluster is a fake one behind real sockets, in the test's own process, that does wrong what
+//! What a run says of itself when something is wrong, each provoked on a real worker: caveats, limits, rules of health, and a
+//! comparison that is interrupted. The cluster is a fake one behind real sockets, in the test's own process, that does wrong what
 //! the test tells it; or the null broker.
 //!
 //! | caveat | provoked by |
@@ -36,5 +36,6 @@ mod caveats;
 mod common;
 mod comparison;
 mod fixture;
+mod health;
 mod limits;
 mod process;

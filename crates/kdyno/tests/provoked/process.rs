@@ -1,14 +1,15 @@
 //! What befalls the worker: it is stopped, killed, held, or as fast as it can be.
 
+use crate::common::cgroups::Group;
 use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, Running, signal};
 use crate::fixture::{Seen, brokers, command, measured, provoke, scenario, used};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::LimitKind;
 use kdyno_model::finding::Value;
+use kdyno_model::health::HealthRule;
 use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -86,6 +87,7 @@ fn a_maximum_that_is_the_generators_own_is_void() {
     assert!(seen.finding(1, "writers.acked_per_s").is_invalid());
     seen.caveat(|caveat| matches!(caveat, Caveat::ClosedLoop { .. }));
     assert!(used(seen.limit(1), LimitKind::Generator) > 0.5, "{:?}", seen.limit(1));
+    assert_eq!(seen.broken().first(), Some(&HealthRule::GeneratorBusy), "{:?}", seen.broken());
     let has_no_rest = seen.caveats(|caveat| {
         matches!(
             caveat,
@@ -134,12 +136,13 @@ fn a_worker_that_must_wait_for_a_processor_says_so() {
 #[test]
 fn a_worker_that_is_held_by_a_limit_says_so() {
     let (_turn, place) = (alone(), Place::new());
-    let Some(group) = Group::of_a_tenth() else {
+    let Some(group) = Group::of_hundredths(10) else {
         eprintln!("skipped: a limit on processor time cannot be set here (needs root)");
         return;
     };
     let seen = against_the_null_broker(&place, FASTEST, |command| group.starts(&command), |_| ());
     seen.caveat(|caveat| matches!(caveat, Caveat::ProcessorLimited { .. }));
+    assert_eq!(seen.broken().first(), Some(&HealthRule::GeneratorBusy), "{:?}", seen.broken());
 }
 
 /// A `load` as fast as it goes for some seconds, disturbed by `during` before it is measured.
@@ -172,42 +175,5 @@ fn pin(threads: &[u32], processor: &CpuSet) {
     for thread in threads {
         let thread = Pid::from_raw(thread.cast_signed()).expect("a thread");
         sched_setaffinity(Some(thread), processor).expect("a processor that is there");
-    }
-}
-
-/// A control group with a limit on processor time, of either version; removed at the end.
-struct Group(PathBuf);
-
-impl Group {
-    fn of_a_tenth() -> Option<Self> {
-        let name = format!("kdyno-test-{}", std::process::id());
-        let (first, second) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
-        let (root, file, limit) = if first.join("cpu.cfs_quota_us").exists() || first.join("tasks").exists() {
-            (first, "cpu.cfs_quota_us", "10000")
-        } else {
-            (second, "cpu.max", "10000 100000")
-        };
-        let group = Self(root.join(name));
-        std::fs::create_dir(&group.0).ok()?;
-        std::fs::write(group.0.join(file), limit).ok().map(|()| group)
-    }
-
-    /// The same command as one that runs in the group, with all that it starts.
-    fn starts(&self, command: &Command) -> Command {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.0.join("cgroup.procs"));
-        shell.arg(command.get_program()).args(command.get_args()).stdin(std::process::Stdio::null());
-        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        if let Some(folder) = command.get_current_dir() {
-            shell.current_dir(folder);
-        }
-        shell
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Its process has ended by now, unless the test failed.
-        let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -3,7 +3,10 @@
 pub use crate::common::ran;
 use crate::common::{Place, QUICKLY, Running, Said};
 use kdyno_kafka::admin::Admin;
+use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::health::HealthRule;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::sample::StreamTotals;
 use kdyno_store::RunFile;
 use serde_json::Value;
@@ -89,6 +92,30 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let starts = file.trials().expect("its trials");
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
+}
+
+/// What was concluded of the run.
+pub fn judged(place: &Place) -> Judgement {
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    file.judgement().expect("what was concluded")
+}
+
+/// The rules of health that the only trial breaks, the heaviest first.
+pub fn broken_rules(judgement: &Judgement) -> Vec<HealthRule> {
+    let healths = judgement.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Health(health) => Some(&health.checks),
+        _ => None,
+    });
+    healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
+}
+
+/// What is named as the limit of the only load item.
+pub fn named_limit(judgement: &Judgement) -> LimitKind {
+    let limit = judgement.conclusions.iter().find_map(|one| match one {
+        Conclusion::Limit(limit) => Some(limit.named),
+        _ => None,
+    });
+    limit.expect("a limit")
 }
 
 /// What an item's stream came to in all of a trial.

@@ -1,6 +1,7 @@
 //! Who else had the processors.
 
 use super::words::{Described, Numbers, told};
+use crate::units;
 use kdyno_model::caveat::Caveat;
 
 /// Other programs, the hypervisor, limits, and processes of the run that waited for each other.
@@ -59,7 +60,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             "",
             &[],
             format!(
-                "brokers and load generator share the same {processors} processors, so each takes time from the other"
+                "brokers and load generator share the same {}, so each takes time from the other",
+                units::processors(f64::from(*processors))
             ),
             "compare cases of this run with each other; for absolute figures attach to a cluster on other machines",
         ),

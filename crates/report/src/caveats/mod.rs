@@ -158,6 +158,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
         | Caveat::StacksSampled { .. }
+        | Caveat::AgentBusy { .. }
         | Caveat::StacksNotSampled { .. }
         | Caveat::NotAtOnce { .. }
         | Caveat::TheseStartsOnly { .. }

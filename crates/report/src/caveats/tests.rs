@@ -206,6 +206,7 @@ fn of_samples() -> Vec<Caveat> {
         },
         Caveat::MemberFailed { item: item(), first: text() },
         Caveat::StacksSampled { of: text() },
+        Caveat::AgentBusy { share: 0.047 },
         Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
         Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
         Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },

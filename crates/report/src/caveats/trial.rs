@@ -50,6 +50,15 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "lengthen `phases.warmup`",
         ),
+        _ => looking(caveat, numbers)
+            .or_else(|| steadiness(caveat, numbers))
+            .or_else(|| comparison(caveat, numbers)),
+    }
+}
+
+/// What looking into processes costs them, and that it could not be done.
+fn looking(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
         Caveat::StacksSampled { of } => told(
             of,
             &[],
@@ -58,6 +67,16 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                  that cost"
             ),
             "repeat without `flame` before these figures are set against others",
+        ),
+        Caveat::AgentBusy { share } => told(
+            "",
+            &[*share],
+            format!(
+                "the JMX agents in the brokers took up to {} of the processor time that the brokers used: \
+                 their processor time and latencies include that",
+                numbers.percent(0)
+            ),
+            "repeat with `metrics: none` under `system` before these figures are set against others",
         ),
         Caveat::StacksNotSampled { subject, detail } => told(
             &subject.to_string(),
@@ -68,7 +87,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "docs/METHOD.md, Flame graphs, says what sampling needs",
         ),
-        _ => steadiness(caveat, numbers).or_else(|| comparison(caveat, numbers)),
+        _ => None,
     }
 }
 

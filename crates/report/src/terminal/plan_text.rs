@@ -320,7 +320,8 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
         lines.push(format!("brokers pinned to processors: {}", pins.join(" | ")));
     }
     if let Some(processors) = cluster.cpu_limit {
-        lines.push(format!("each broker limited to {processors} processors' time by a control group"));
+        let of = units::processors(processors);
+        lines.push(format!("each broker limited to the time of {of} by a control group"));
     }
     if !cluster.racks.is_empty() {
         lines.push(format!("racks: {}", cluster.racks.join(" | ")));

@@ -4,11 +4,12 @@ use super::config::{self, Retention};
 use super::layout::Layout;
 use crate::distribution::Distribution;
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use kdyno_model::units;
 use std::collections::BTreeMap;
 
 /// What bounds the processor time of each broker: `none`, `pinning`, `1.5 processors`, or both.
 fn cpu_limit(plan: &ClusterPlan) -> String {
-    let limit = plan.cpu_limit.map(|processors| format!("{processors} processors"));
+    let limit = plan.cpu_limit.map(units::processors);
     let pinning = (!plan.cpus.is_empty()).then(|| "pinning".to_string());
     let both: Vec<String> = limit.into_iter().chain(pinning).collect();
     if both.is_empty() { "none".to_string() } else { both.join(", ") }

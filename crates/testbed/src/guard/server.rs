@@ -32,7 +32,8 @@ struct Running {
     subject: Subject,
     end_order: u8,
     child: Child,
-    group: Option<CpuGroup>,
+    /// Goes with the process.
+    _group: Option<CpuGroup>,
 }
 
 /// Runs the guard: reads its spec from standard input, starts the processes, and returns when all have ended.
@@ -100,7 +101,7 @@ fn start_all(spec: &Spec) -> Vec<Running> {
                     subject: process.subject.clone(),
                     end_order: process.end_order,
                     child,
-                    group,
+                    _group: group,
                 });
             }
             Err(why) => tell(&Report::Failed { subject: process.subject.clone(), why: why.to_string() }),
@@ -174,7 +175,6 @@ fn reap(running: &mut Vec<Running>) {
         Ok(None) => true,
         Ok(Some(status)) => {
             tell(&Report::Ended { subject: process.subject.clone(), status: status.to_string() });
-            process.group.iter().for_each(CpuGroup::remove);
             false
         }
         Err(error) => {
@@ -213,5 +213,44 @@ fn wait_for(running: &mut Vec<Running>, order: u8, time_max: Duration) {
             return;
         }
         std::thread::sleep(WATCH_END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu_limit;
+
+    /// The step before the JVM cannot be run: its group was made before that.
+    #[test]
+    fn a_process_that_cannot_be_started_leaves_no_control_group() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spec = Spec {
+            exe: folder.path().join("nothing"),
+            exe_arguments: Vec::new(),
+            processes: Vec::new(),
+            remove: Vec::new(),
+            grace_ms: 0,
+            stop_file: None,
+        };
+        let mut process = ProcessSpec {
+            subject: Subject::Broker(7707),
+            command_line: vec!["true".to_owned()],
+            unset_variables: Vec::new(),
+            folder: folder.path().to_owned(),
+            console: folder.path().join("console"),
+            cpus: Vec::new(),
+            cpu_limit: None,
+            end_order: 0,
+        };
+        let error = |process: &ProcessSpec| start(&spec, process).err().expect("there is no such program");
+        assert_eq!(error(&process).kind(), std::io::ErrorKind::NotFound);
+        process.cpu_limit = Some(0.5);
+        let said = error(&process);
+        match cpu_limit::check(0.5) {
+            Ok(()) => assert_eq!(said.kind(), std::io::ErrorKind::NotFound, "{said}"),
+            Err(_) => assert_ne!(said.kind(), std::io::ErrorKind::NotFound, "refused before: {said}"),
+        }
+        assert_eq!(cpu_limit::groups_of(&process.subject), Vec::<std::path::PathBuf>::new());
     }
 }

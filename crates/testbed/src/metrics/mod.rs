@@ -13,9 +13,11 @@ pub use http::Login;
 use http::Http;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::MetricsFrom;
+use kdyno_model::sample::series;
 use names::Told;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// Where the agent of a broker on this host tells its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,8 @@ pub struct Unread {
 pub struct Source {
     http: Http,
     of: Of,
+    /// For how long an agent of our own has answered so far.
+    answered: Duration,
 }
 
 #[derive(Debug)]
@@ -76,6 +80,7 @@ impl Source {
                 is_own: true,
                 counts_controller: endpoint.counts_controller,
             },
+            answered: Duration::ZERO,
         })
     }
 
@@ -99,7 +104,8 @@ impl Source {
         let http = || Http::new(trusted, login).map_err(|why| unread(not_read("the brokers", &why)));
         match from {
             MetricsFrom::Prometheus(url) => {
-                Ok(vec![Self { http: http()?, of: Of::Server(prometheus::Server::new(url, hosts)) }])
+                let of = Of::Server(prometheus::Server::new(url, hosts));
+                Ok(vec![Self { http: http()?, of, answered: Duration::ZERO }])
             }
             MetricsFrom::PerBroker(url) => {
                 let one = |(host, subject): (String, Subject)| {
@@ -109,6 +115,7 @@ impl Source {
                     Ok(Self {
                         http: http()?,
                         of: Of::Broker { subject, url, is_own: false, counts_controller: false },
+                        answered: Duration::ZERO,
                     })
                 };
                 hosts.into_iter().map(one).collect()
@@ -123,10 +130,15 @@ impl Source {
     pub fn read(&mut self) -> Result<Vec<Reading>, Unread> {
         match &mut self.of {
             Of::Broker { subject, url, is_own, counts_controller } => {
+                let begun = Instant::now();
                 let values = of_broker(&self.http, url, *is_own, *counts_controller);
+                self.answered += begun.elapsed();
                 let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
                 let unread = |why: String| Unread { subject: subject.clone(), why: not_read(&whose, &why) };
-                let values = values.map_err(unread)?;
+                let mut values = values.map_err(unread)?;
+                if *is_own {
+                    values.push((series::AGENT_ANSWERED_S_TOTAL.to_owned(), self.answered.as_secs_f64()));
+                }
                 Ok(vec![Reading { subject: subject.clone(), at_unix_ns: None, values }])
             }
             Of::Server(server) => {

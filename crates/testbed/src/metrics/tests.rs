@@ -69,7 +69,10 @@ fn what_an_endpoint_tells_are_readings_of_its_broker() {
 fn an_agent_of_our_own_is_asked_by_name_alone() {
     let (port, asked) = server(says("200 OK", TOLD));
     let endpoint = LocalEndpoint { subject: Subject::Broker(0), port, counts_controller: true };
-    assert_eq!(Source::local(&endpoint).expect("a source").read().expect("readings").len(), 1);
+    let found = Source::local(&endpoint).expect("a source").read().expect("readings");
+    let [Reading { values, .. }] = found.as_slice() else { panic!("{found:?}") };
+    let answered = values.iter().find(|(name, _)| name == series::AGENT_ANSWERED_S_TOTAL);
+    assert!(answered.is_some_and(|(_, s)| *s > 0.0 && *s < GENEROUS.as_secs_f64()), "{values:?}");
     let asked = asked.recv_timeout(GENEROUS).expect("a request");
     let line = asked.lines().next().unwrap_or_default();
     assert_eq!(line.matches("name").count(), names::OF_AGENT.len(), "{line}");

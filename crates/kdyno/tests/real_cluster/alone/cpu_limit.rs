@@ -1,10 +1,11 @@
 //! `limits.cpus`: a broker that may use half a processor uses no more, says so, and leaves no control group behind.
 
+use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::alone;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};
-use crate::fixture::{figure, ran, start_scenario};
+use crate::fixture::{broken_rules, figure, judged, ran, start_scenario};
+use kdyno_model::health::HealthRule;
 use rustix::process::Signal;
-use std::path::PathBuf;
 use std::time::Instant;
 
 const SCENARIO: &str = "\
@@ -17,22 +18,10 @@ load: {writers: {produce: perf, clients: 2, rate: max, value: 200B, client: {lin
 phases: {warmup: 3s, condition: none, measure: 10s, drain: 10s}
 ";
 
-/// Control groups of brokers that kdyno has made and that are there.
-fn groups() -> Vec<PathBuf> {
-    let mounts = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].into_iter();
-    let entries = mounts.flat_map(|mount| std::fs::read_dir(mount).into_iter().flatten().flatten());
-    let is_one = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with("kdyno-") && name.ends_with("-broker-0")
-    };
-    entries.map(|entry| entry.path()).filter(is_one).collect()
-}
-
 #[test]
 fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let _turn = alone();
-    if let Err(error) = kdyno_testbed::cpu_limit::check(0.5) {
-        eprintln!("skipped: {error}");
+    if !cgroups::can_be_made() {
         return;
     }
     let place = Place::new();
@@ -47,11 +36,13 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let conclusions = document["conclusions"].as_array().expect("conclusions");
     let limit = conclusions.iter().find(|one| one["kind"] == "limit").expect("a limit");
     assert_eq!(limit["details"]["named"], "broker_processors", "{limit}");
+    let broken = broken_rules(&judged(&place));
+    assert_eq!(broken.first(), Some(&HealthRule::BrokerProcessors), "the first of {broken:?}");
     let plan = place.kdyno(&["show", "latest", "--plan"]);
-    assert!(plan.stdout.contains("each broker limited to 0.5 processors' time"), "{plan:?}");
+    assert!(plan.stdout.contains("each broker limited to the time of 0.5 processors"), "{plan:?}");
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains("0.5 processors"), "the page");
-    let left = groups();
+    let left = of_brokers();
     assert!(left.is_empty(), "{left:?}");
     place.expect_no_processes();
 }
@@ -59,21 +50,20 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
 #[test]
 fn a_run_that_is_killed_leaves_no_control_group() {
     let _turn = alone();
-    if let Err(error) = kdyno_testbed::cpu_limit::check(0.5) {
-        eprintln!("skipped: {error}");
+    if !cgroups::can_be_made() {
         return;
     }
     let place = Place::new();
     let mut running = start_scenario(&place, SCENARIO);
     running.wait_for("· warmup");
-    assert_eq!(groups().len(), 1);
+    assert_eq!(of_brokers().len(), 1);
     running.signal(Signal::KILL);
     running.wait(RUN_DEADLINE);
     let end = Instant::now() + QUICKLY;
-    while !groups().is_empty() && Instant::now() < end {
+    while !of_brokers().is_empty() && Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let left = groups();
+    let left = of_brokers();
     assert!(left.is_empty(), "its guard has removed it: {left:?}");
     place.expect_no_processes();
 }

@@ -7,6 +7,7 @@ mod bundled;
 mod cpu_limit;
 mod duet;
 mod end_to_end;
+mod health;
 mod inside;
 mod many_clients;
 mod quota;
