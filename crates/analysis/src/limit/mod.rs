@@ -11,6 +11,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::{ratio, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
 use kdyno_model::plan::RoleKind;
+use std::collections::BTreeMap;
 
 /// Share of a processor, disk, network or quota from which it is the limit: what queues before it takes the rest.
 pub(crate) const SATURATED_SHARE: f64 = 0.9;
@@ -60,10 +61,11 @@ fn schedule(item: &Item<'_>, window: Window) -> LimitEvidence {
         (true, _) => (None, "more was offered than was carried: it queued"),
         (false, true) => (None, "records failed or stayed unresolved"),
     };
-    LimitEvidence { kind: LimitKind::Schedule, used, detail: detail.to_owned() }
+    let (kind, shares) = (LimitKind::Schedule, BTreeMap::new());
+    LimitEvidence { kind, used, shares, detail: detail.to_owned() }
 }
 
-pub(crate) fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
+fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
     evidence.iter().find(|one| one.kind == kind)?.used
 }
 

@@ -1,7 +1,7 @@
 //! How a run is carried out: what every command takes that runs trials.
 
 use clap::{Args, ValueEnum, ValueHint};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What makes the exit code red.
@@ -45,8 +45,8 @@ pub(crate) struct ExecutionArgs {
     /// Also read another process of this host, such as an application or a database, beside the run's own. PID: that process
     /// alone. NAME: its whole name as in `pgrep -x`, the file name of its program, or of a Java process its main class (with or
     /// without package) or jar; looked up when the run starts (none there is an error) and in each trial, and a single process of
-    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. Not kept
-    /// in the run: give it again to `--resume` and `rerun`
+    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. `--resume`
+    /// and `rerun` look for the names again, where a name that nothing has is told and no error; a PID is not kept
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
     /// Run although another run measures on this host

@@ -60,7 +60,8 @@ pub struct ClusterPlan {
     /// Broker settings in Kafka's names and units.
     pub config: BTreeMap<String, String>,
     /// Processors each broker is pinned to, by broker; empty: not pinned. A shorter list repeats.
-    pub cpus: Vec<Vec<u32>>,
+    #[serde(rename = "cpus")]
+    pub pinned_to: Vec<Vec<u32>>,
     /// Processors' worth of time that each broker may use, by a control group of its own; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_limit: Option<f64>,
@@ -240,7 +241,7 @@ impl MetricsFrom {
     /// Stands in the URL of each broker for its host.
     pub const HOST: &'static str = "{host}";
 
-    /// The URL.
+    /// The URL, or host and port.
     pub fn url(&self) -> &str {
         match self {
             Self::PerBroker(url) | Self::Prometheus(url) => url,
