@@ -220,6 +220,9 @@ pub enum MetricRole {
     Judged,
     /// It was not: worth a look, no more.
     Exploratory,
+    /// It was not, for somebody else measured it and it was imported when the comparison was over. Nobody said which
+    /// direction is better.
+    Imported,
 }
 
 /// A verdict on one metric.
