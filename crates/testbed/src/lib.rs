@@ -25,6 +25,7 @@ pub mod host;
 pub mod host_settings;
 pub mod inspect;
 pub mod java;
+pub mod jmx_exporters;
 pub mod leftovers;
 pub mod lock;
 pub mod metrics;
