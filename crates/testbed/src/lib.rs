@@ -29,6 +29,7 @@ pub mod jmx_exporters;
 pub mod leftovers;
 pub mod lock;
 pub mod metrics;
+pub mod network_speed;
 pub mod noise;
 pub mod preflight;
 pub mod probe;

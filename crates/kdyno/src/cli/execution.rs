@@ -1,5 +1,6 @@
 //! How a run is carried out: what every command takes that runs trials.
 
+use super::values::listen_address;
 use clap::{Args, ValueEnum, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -63,12 +64,4 @@ pub(crate) struct ExecutionArgs {
     /// an IP address [default: do not listen; HOST: 127.0.0.1]
     #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-}
-
-/// Where to listen: an address with a port, or a port of the loopback address alone.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    of_port.or_else(|_| text.parse()).map_err(|_| {
-        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
-    })
 }
