@@ -1,6 +1,6 @@
 //! One recommendation and what became of it.
 
-use crate::measured::MeasuredDisk;
+use crate::measured::{MeasuredDisk, MeasuredNetwork};
 use crate::quote::plain;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -106,13 +106,20 @@ pub struct Document<'a> {
     pub advice: &'a [Advice],
     /// What was measured of disks (`--measure`).
     pub measured: &'a [MeasuredDisk],
+    /// What was measured of the network to another host (`--measure --network`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_network: Option<&'a MeasuredNetwork>,
 }
 
 impl<'a> Document<'a> {
     /// The document of what was found.
     #[must_use]
-    pub fn new(advice: &'a [Advice], measured: &'a [MeasuredDisk]) -> Self {
-        Self { format: 1, advice, measured }
+    pub fn new(
+        advice: &'a [Advice],
+        measured: &'a [MeasuredDisk],
+        measured_network: Option<&'a MeasuredNetwork>,
+    ) -> Self {
+        Self { format: 1, advice, measured, measured_network }
     }
 }
 

@@ -23,6 +23,29 @@ pub struct MeasuredDisk {
     pub sync_ns_max: u64,
 }
 
+/// How fast the network to another host is, over one TCP connection.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MeasuredNetwork {
+    /// The other end, as it was typed.
+    pub peer: String,
+    /// Bytes sent to it.
+    pub sent_bytes: u64,
+    /// Bytes per second of that, until it had them all.
+    pub sent_bytes_per_s: f64,
+    /// Bytes that it sent.
+    pub received_bytes: u64,
+    /// Bytes per second of that.
+    pub received_bytes_per_s: f64,
+    /// How often 64 bytes went there and back.
+    pub round_trips: u64,
+    /// Median of how long that took, ns.
+    pub round_trip_ns_p50: u64,
+    /// 99th percentile of the same.
+    pub round_trip_ns_p99: u64,
+    /// The longest.
+    pub round_trip_ns_max: u64,
+}
+
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 /// In words, and as a line to paste.
@@ -55,6 +78,32 @@ pub fn measured_text(all: &[MeasuredDisk]) -> String {
     text
 }
 
+/// The same of the network.
+#[must_use]
+pub fn measured_network_text(network: &MeasuredNetwork) -> String {
+    let ms = |ns: u64| format!("{:.3} ms", ns as f64 / 1e6);
+    let way = |bytes: u64, per_s: f64| {
+        format!("{:.0} MiB/s ({:.0} MiB)", per_s / BYTES_PER_MIB, bytes as f64 / BYTES_PER_MIB)
+    };
+    let MeasuredNetwork { peer, sent_bytes, sent_bytes_per_s, received_bytes, received_bytes_per_s, .. } =
+        network;
+    let limit = sent_bytes_per_s.min(*received_bytes_per_s) / BYTES_PER_MIB;
+    format!(
+        "Measured of the network to {peer}, in a few seconds, over one connection:
+  sent                         {}
+  received                     {}
+  64 bytes there and back      p50 {}, p99 {}, longest {} ({} of them)
+To paste, of brokers with such a link, into `facts` of a target or `environment` of a scenario:
+  network: {{limit: {limit:.0}MiB/s}}\n\n",
+        way(*sent_bytes, *sent_bytes_per_s),
+        way(*received_bytes, *received_bytes_per_s),
+        ms(network.round_trip_ns_p50),
+        ms(network.round_trip_ns_p99),
+        ms(network.round_trip_ns_max),
+        network.round_trips
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +123,19 @@ mod tests {
         assert!(text.contains("250 MiB/s (1024 MiB)"), "{text}");
         assert!(text.contains("p50 0.42 ms, p99 1.90 ms, longest 12.35 ms (500 of them)"), "{text}");
         assert!(text.contains("  disk: {limit: 250MiB/s}\n"), "{text}");
+        let text = measured_network_text(&MeasuredNetwork {
+            peer: "b1:9099".to_owned(),
+            sent_bytes: 3 << 30,
+            sent_bytes_per_s: 1180.4 * BYTES_PER_MIB,
+            received_bytes: 1 << 30,
+            received_bytes_per_s: 590.0 * BYTES_PER_MIB,
+            round_trips: 1000,
+            round_trip_ns_p50: 61_000,
+            round_trip_ns_p99: 190_000,
+            round_trip_ns_max: 12_345_678,
+        });
+        assert!(text.contains("1180 MiB/s (3072 MiB)") && text.contains("590 MiB/s (1024 MiB)"), "{text}");
+        assert!(text.contains("p50 0.061 ms, p99 0.190 ms, longest 12.346 ms (1000 of them)"), "{text}");
+        assert!(text.contains("  network: {limit: 590MiB/s}\n"), "of the slower way: {text}");
     }
 }

@@ -5,9 +5,11 @@ use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
 use kdyno_analysis::run::AnalysedTrial;
-use kdyno_model::event::Event;
+use kdyno_model::conclusion::{Conclusion, MetricRole};
+use kdyno_model::event::{Event, Subject};
 use kdyno_model::evidence::TrialStacks;
-use kdyno_model::finding::Scope;
+use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::imported;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
@@ -51,8 +53,7 @@ impl Evidence {
         }
         if !is_analysed {
             let sessions: Vec<Session> = run.sessions().cloned().collect();
-            let end = run.sessions.last().and_then(|(_, end)| end.as_ref());
-            let is_out_of_time = end.is_some_and(|end| end.status == RunStatus::OutOfTime);
+            let is_out_of_time = run.is_out_of_time();
             let (plan, starts) = (&run.header.plan, &run.trials);
             run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
         }
@@ -83,6 +84,51 @@ impl Evidence {
         Ok(run)
     }
 
+    /// What is to be stored of a series that is imported: what it comes to in each trial, and what all trials say together of
+    /// everything that is imported. Nothing else that is stored changes. Of a run that was cut off nothing is: it is analysed
+    /// anew whenever it is read, with what was imported.
+    pub(crate) fn drawn_from_import(
+        file: &RunFile,
+        subject: &Subject,
+        of_trials: Vec<Finding>,
+    ) -> Result<Judgement, Failure> {
+        let run = Self::stored(file)?;
+        if !run.is_analysed() {
+            return Ok(Judgement::default());
+        }
+        Ok(run.drawn_anew(subject, of_trials))
+    }
+
+    fn drawn_anew(mut self, subject: &Subject, of_trials: Vec<Finding>) -> Judgement {
+        let subject = subject.to_string();
+        self.judgement.findings.retain(|one| one.of.subject != subject);
+        self.judgement.findings.extend(of_trials.iter().cloned());
+        let outcomes = self.outcomes();
+        let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
+        let sessions: Vec<Session> = self.sessions().cloned().collect();
+        let (plan, is_out_of_time) = (&self.header.plan, self.is_out_of_time());
+        let mut drawn = kdyno_analysis::run::judge(plan, &trials, &self.trials, &sessions, is_out_of_time);
+        drawn.findings.retain(|one| imported::is_of(&one.of));
+        let is_imported =
+            |one: &Conclusion| matches!(one, Conclusion::Verdict(of) if of.role == MetricRole::Imported);
+        drawn.conclusions.retain(is_imported);
+        drawn.findings.extend(of_trials);
+        Judgement { caveats: Vec::new(), ..drawn }
+    }
+
+    /// The trials with what is stored of each.
+    fn outcomes(&self) -> Vec<TrialOutcome> {
+        let outcome = |start: &TrialStart| {
+            TrialOutcome::of_start(start, self.judgement.of_scope(Scope::Trial(start.trial.id)))
+        };
+        self.trials.iter().map(outcome).collect()
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        let end = self.sessions.last().and_then(|(_, end)| end.as_ref());
+        end.is_some_and(|end| end.status == RunStatus::OutOfTime)
+    }
+
     /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials
     /// state.
     fn state_side_b(&mut self) {
@@ -90,10 +136,7 @@ impl Evidence {
         if is_stated || self.header.plan.strategy.as_compare().is_none() {
             return;
         }
-        let outcome = |start: &TrialStart| {
-            TrialOutcome::of_start(start, self.judgement.of_scope(Scope::Trial(start.trial.id)))
-        };
-        let outcomes: Vec<TrialOutcome> = self.trials.iter().map(outcome).collect();
+        let outcomes = self.outcomes();
         let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
         let side_b = kdyno_analysis::run::side_b(&self.header.plan, &trials);
         self.judgement.findings.extend(side_b);
@@ -265,8 +308,9 @@ pub(crate) fn small_comparison() -> kdyno_model::plan::Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
+    use kdyno_model::finding::{Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
+    use kdyno_model::plan::Strategy;
     use kdyno_model::trial::{PairPlace, Trial, TrialReason};
     use std::collections::BTreeMap;
 
@@ -321,6 +365,36 @@ mod tests {
             series: Vec::new(),
             stacks: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_is_imported_is_drawn_by_itself_and_replaces_what_was_imported_before() {
+        let subject = Subject::Imported("rds".to_owned());
+        let of = Address { subject: subject.to_string(), metric: "CPU".to_owned() };
+        let mut run = compared();
+        if let Strategy::Compare(settings) = &mut run.header.plan.strategy {
+            settings.pairs_per_start = 1;
+        }
+        let mean = |trial: &Finding, value: f64| Finding {
+            of: of.clone(),
+            unit: Unit::Ratio,
+            estimate: Value::Is(value),
+            ..trial.clone()
+        };
+        let before = mean(&run.judgement.findings[0], 0.9);
+        let now: Vec<Finding> = (run.judgement.findings.iter().zip([0.2, 0.4]))
+            .map(|(finding, value)| mean(finding, value))
+            .collect();
+        run.judgement.findings.push(before);
+        let drawn = run.drawn_anew(&subject, now.clone());
+        assert!(drawn.findings.iter().all(|one| one.of == of), "{:?}", drawn.findings);
+        let in_scope = |scope| drawn.findings.iter().find(|one| one.scope == scope).map(|one| one.estimate);
+        assert_eq!(in_scope(Scope::Case(0)), Some(Value::Is(0.2)), "side A");
+        assert_eq!(in_scope(Scope::SideB { case: 0 }), Some(Value::Is(0.4)));
+        assert!(now.iter().all(|one| drawn.findings.contains(one)), "{:?}", drawn.findings);
+        let [Conclusion::Verdict(verdict)] = &drawn.conclusions[..] else { panic!("{drawn:?}") };
+        assert_eq!((&verdict.of, verdict.role), (&of, MetricRole::Imported));
+        assert_eq!((verdict.a, verdict.b), (Value::Is(0.2), Value::Is(0.4)));
     }
 
     #[test]

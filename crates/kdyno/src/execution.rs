@@ -53,8 +53,9 @@ pub(crate) struct Resumed {
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
-pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
-    let named = named_processes(args)?;
+pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
+    let named = named_processes(&planned.plan, args)?;
+    named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
     announce(&planned);
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
@@ -80,9 +81,9 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     present(&outcome, args)
 }
 
-/// The processes that `--probe` names, found on this host.
-pub(crate) fn named_processes(args: &ExecutionArgs) -> Result<NamedProcesses, Failure> {
-    NamedProcesses::find(&args.probe).map_err(|error| Failure::usage(&error).hint(error.hint()))
+/// The processes that `--probe` names, found on this host, and those that it named when the plan was run before.
+pub(crate) fn named_processes(plan: &Plan, args: &ExecutionArgs) -> Result<NamedProcesses, Failure> {
+    NamedProcesses::find(&args.probe, &plan.probe).map_err(|error| Failure::usage(&error).hint(error.hint()))
 }
 
 /// How a plan is executed.

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, RUN_DEADLINE};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// All advice in the JSON form of what was asked.
@@ -177,4 +178,35 @@ fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
     assert!(measured["write_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{measured}");
     assert!(measured["sync_ns_p50"].as_u64() <= measured["sync_ns_p99"].as_u64(), "{measured}");
     assert_eq!(std::fs::read_dir(&data).expect("a folder").count(), 0);
+}
+
+#[test]
+fn the_network_to_another_kdyno_is_measured() {
+    let place = Place::new();
+    let mut serving = place.start(place.command(&["doctor", "--serve-network", "0"]));
+    let address = serving.wait_for_line();
+    let address = address.trim();
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let said = place.kdyno(&["doctor", "--measure", "--network", address, "--json"]);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let network = &document["measured_network"];
+    for way in ["sent_bytes_per_s", "received_bytes_per_s"] {
+        assert!(network[way].as_f64().is_some_and(|rate| rate > 1e6), "{network}");
+    }
+    assert!(network["round_trip_ns_p50"].as_u64() <= network["round_trip_ns_p99"].as_u64(), "{network}");
+    assert_eq!((network["peer"].as_str(), &document["measured"]), (Some(address), &serde_json::json!([])));
+    serving.signal(Signal::INT);
+    let served = serving.wait(RUN_DEADLINE);
+    assert!(served.code == Some(0) && served.stderr.contains("1 measured, 0 others"), "{served:?}");
+    let said = place.kdyno(&["doctor", "--measure", "--network", address]);
+    assert!(said.code == Some(1) && said.stderr.contains("hint: `kdyno doctor --serve-network"), "{said:?}");
+    for (args, word) in [
+        (&["doctor", "--network", "h:1"][..], "--measure"),
+        (&["doctor", "--serve-network", "0", "--measure"], "cannot be used with"),
+        (&["doctor", "--serve-network", "here"], "expected a port"),
+    ] {
+        let said = place.kdyno(args);
+        assert!(said.code == Some(2) && said.stderr.contains(word), "{args:?}: {said:?}");
+    }
 }

@@ -24,6 +24,8 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
 const LOOK_TIME_MAX: Duration = Duration::from_secs(5);
 /// Groups whose lag is read.
 const GROUPS_MAX: usize = 100;
+/// Groups of others that a trial remembers: some may go and others come.
+const NAMES_MAX: usize = 10 * GROUPS_MAX;
 /// Most offsets that are asked for in one look: partitions times groups.
 const OFFSETS_MAX: usize = 200_000;
 
@@ -45,6 +47,8 @@ pub(crate) struct LogsReader {
     ends: Ends,
     /// What could not be read at some time.
     told: BTreeSet<String>,
+    /// What groups of others are called here, by their ids: two ids may be the same once what cannot be printed is left out.
+    names: BTreeMap<String, String>,
 }
 
 /// What one look finds.
@@ -90,7 +94,7 @@ impl Reader for LogsReader {
 
 impl LogsReader {
     pub(crate) fn new(watched: WatchedLogs) -> Self {
-        Self { watched, admin: None, ends: Ends::default(), told: BTreeSet::new() }
+        Self { watched, admin: None, ends: Ends::default(), told: BTreeSet::new(), names: BTreeMap::new() }
     }
 
     fn connected(&mut self) -> Result<Admin, AdminError> {
@@ -209,8 +213,10 @@ impl LogsReader {
     }
 
     fn lag_of(&mut self, told: &Committed, look: &mut Look) {
-        let name = self.watched.groups.get(&told.group).cloned();
-        let name = name.unwrap_or_else(|| told.printable_group());
+        let Some(name) = self.name_of(told) else {
+            let why = format!("there are more than {NAMES_MAX} groups in the trial");
+            return self.not_read(look, "the lag of some groups", &why);
+        };
         if told.error != ErrorCode::NONE {
             let what = format!("the lag of group {name}");
             // The lag of those partitions alone that it tells would be read as that of all.
@@ -224,6 +230,25 @@ impl LogsReader {
         let series =
             if behind.is_at_least { series::COMMITTED_LAG_S_AT_LEAST } else { series::COMMITTED_LAG_S };
         look.take(&subject, series, behind.seconds);
+    }
+
+    /// What a group is called: the scenario's name for it, else its id as it can be printed, with a number where another
+    /// group has that name. The same in each look.
+    fn name_of(&mut self, told: &Committed) -> Option<String> {
+        if let Some(name) = self.watched.groups.get(&told.group).or_else(|| self.names.get(&told.group)) {
+            return Some(name.clone());
+        }
+        let printable = told.printable_group();
+        let is_taken = |name: &String| {
+            self.watched.groups.values().chain(self.names.values()).any(|taken| taken == name)
+        };
+        let numbered = (2..=NAMES_MAX + 1).map(|number| format!("{printable} ({number})"));
+        let name = std::iter::once(printable.clone()).chain(numbered).find(|name| !is_taken(name))?;
+        if self.names.len() >= NAMES_MAX {
+            return None;
+        }
+        self.names.insert(told.group.clone(), name.clone());
+        Some(name)
     }
 
     /// What cannot be read is told once.

@@ -114,7 +114,7 @@ mod tests {
         let sleep = folder.path().join(&name);
         std::fs::copy("/bin/sleep", &sleep).expect("a copy of a program");
         let first = Stranger::start(&sleep);
-        let find = || NamedProcesses::find(std::slice::from_ref(&name));
+        let find = || NamedProcesses::find(std::slice::from_ref(&name), &[]);
         until("it is there", || find().is_ok());
         let mut watch = NamedWatch::new(find().expect("it is there"), &[]);
         let mut sampler = Sampler::new(Vec::new(), false);
@@ -143,7 +143,7 @@ mod tests {
         let sleep = folder.path().join(&name);
         std::fs::copy("/bin/sleep", &sleep).expect("a copy of a program");
         let one = Stranger::start(&sleep);
-        let find = || NamedProcesses::find(std::slice::from_ref(&name));
+        let find = || NamedProcesses::find(std::slice::from_ref(&name), &[]);
         until("it is there", || find().is_ok());
         let known = ProcessRef { subject: Subject::Broker(0), pid: one.0 };
         let mut watch = NamedWatch::new(find().expect("it is there"), &[known]);

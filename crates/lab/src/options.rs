@@ -66,8 +66,8 @@ pub struct RunOptions<'a> {
 pub enum Progress {
     /// A step of the set-up, one lowercase phrase.
     Step(String),
-    /// Something the user should know before the load starts, one lowercase sentence. Told also to those who
-    /// asked for no progress.
+    /// Something the user should know before the load starts, or as it happens while it goes on, one lowercase sentence.
+    /// Told also to those who asked for no progress.
     Warning(String),
     /// A trial's load is about to start.
     TrialStarted {

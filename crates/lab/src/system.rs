@@ -10,12 +10,14 @@ use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, MetricsLogin, MetricsPlan, NullBrokerPlan, Security, SystemPlan,
+    AttachedPlan, CasePlan, ClusterPlan, MetricsFrom, MetricsLogin, MetricsPlan, NullBrokerPlan, Security,
+    SystemPlan,
 };
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
+use kdyno_testbed::jmx_exporters::{ExporterOptions, Exporters};
 use kdyno_testbed::metrics::{LocalEndpoint, Login, Source, Unread, missing_words};
 use kdyno_testbed::process::ProcessRef;
 use kdyno_testbed::registry::{self, RunningCluster};
@@ -34,6 +36,8 @@ pub(crate) enum System {
         cluster: Box<Attached>,
         /// What runs of it on this host, where `kdyno cluster up` started it.
         running: Vec<RunningCluster>,
+        /// What reads its brokers' JMX for us, where the target wants that, or why nothing does.
+        exporters: Option<Result<Box<Exporters>, Unread>>,
     },
     /// Ours, and no cluster: it does nothing, so that clients are measured alone.
     Null { plan: NullBrokerPlan, access: Access, broker: Box<NullBroker> },
@@ -62,11 +66,14 @@ impl System {
                 Token::renewed(case, access.security.login.as_deref())?;
                 let cluster = Attached::check(plan, &access)?;
                 let running = registry::at(&options.environment, &cluster.addresses().collect());
+                let secrets = (secrets.of(case), secrets.variables());
+                let exporters = exporters(plan, trial, &cluster, secrets, options);
                 Ok(Self::Attached {
                     plan: Box::new(plan.clone()),
                     access,
                     cluster: Box::new(cluster),
                     running,
+                    exporters,
                 })
             }
             SystemPlan::NullBroker(plan) => null_broker(plan, &secrets.variables(), options),
@@ -173,7 +180,9 @@ impl System {
             |endpoints: &mut dyn Iterator<Item = &LocalEndpoint>| endpoints.map(Source::local).collect();
         match self {
             Self::Local { cluster, .. } => of_agents(&mut cluster.metrics().iter()),
-            Self::Attached { plan, cluster, running, .. } => match &plan.metrics {
+            Self::Attached { exporters: Some(Ok(exporters)), .. } => exporters.sources(),
+            Self::Attached { exporters: Some(Err(unread)), .. } => Err(unread.clone()),
+            Self::Attached { plan, cluster, running, exporters: None, .. } => match &plan.metrics {
                 Some(metrics) => of_target(metrics, cluster, secrets),
                 None => of_agents(&mut running.iter().flat_map(|cluster| &cluster.metrics)),
             },
@@ -258,6 +267,49 @@ impl System {
     }
 }
 
+/// Starts what reads the brokers' JMX, where the target wants that. That it cannot be stops nothing.
+fn exporters(
+    plan: &AttachedPlan,
+    trial: TrialId,
+    cluster: &Attached,
+    (secrets, hidden): (BTreeMap<&str, &Secret>, Vec<String>),
+    options: &mut RunOptions<'_>,
+) -> Option<Result<Box<Exporters>, Unread>> {
+    let metrics = plan.metrics.as_ref().filter(|metrics| matches!(metrics.from, MetricsFrom::Jmx(_)))?;
+    let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
+    let work_dir = options.work_dir.with_file_name(format!("{own}-jmx-{trial}"));
+    let progress = RefCell::new(&mut *options.progress);
+    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let brokers: Vec<(Subject, String)> = cluster.hosts().collect();
+    let with = ExporterOptions {
+        environment: &options.environment,
+        exe: options.self_exe.clone(),
+        work_dir,
+        hidden_variables: &hidden,
+        progress: &tell,
+    };
+    tell("starting what reads the brokers' JMX …");
+    let started = login(metrics, &secrets)
+        .and_then(|login| Exporters::start(metrics.from.url(), &brokers, login, &with));
+    Some(started.map(Box::new))
+}
+
+/// Who asks for metrics.
+fn login<'a>(
+    plan: &'a MetricsPlan,
+    secrets: &BTreeMap<&str, &'a Secret>,
+) -> Result<Option<Login<'a>>, Unread> {
+    let secret = |name: &str| {
+        let why = || format!("metrics of the brokers are not read: secret `{name}` has no value");
+        secrets.get(name).copied().ok_or_else(|| Unread { subject: Subject::Brokers, why: why() })
+    };
+    Ok(match &plan.login {
+        None => None,
+        Some(MetricsLogin::Basic { username, password }) => Some(Login::Basic(username, secret(password)?)),
+        Some(MetricsLogin::Bearer { token }) => Some(Login::Bearer(secret(token)?)),
+    })
+}
+
 /// From where a target says that metrics are read.
 fn of_target(
     plan: &MetricsPlan,
@@ -275,15 +327,7 @@ fn of_target(
         }
         false => Vec::new(),
     };
-    let secret = |name: &str| {
-        secrets.get(name).copied().ok_or_else(|| unread(format!("secret `{name}` has no value")))
-    };
-    let login = match &plan.login {
-        None => None,
-        Some(MetricsLogin::Basic { username, password }) => Some(Login::Basic(username, secret(password)?)),
-        Some(MetricsLogin::Bearer { token }) => Some(Login::Bearer(secret(token)?)),
-    };
-    Source::of_target(&plan.from, &brokers, &trusted, login)
+    Source::of_target(&plan.from, &brokers, &trusted, login(plan, secrets)?)
 }
 
 /// Starts one. Its topics are made as those of a cluster are.

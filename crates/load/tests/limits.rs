@@ -215,7 +215,7 @@ impl Scene {
                 heap_bytes: 512 << 20,
                 jvm_options: Vec::new(),
                 config: BTreeMap::new(),
-                cpus: vec![vec![0]],
+                pinned_to: vec![vec![0]],
                 racks: Vec::new(),
                 storage: Storage::Disk,
                 metrics: Default::default(),

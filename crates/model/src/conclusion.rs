@@ -6,7 +6,7 @@
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
 use crate::health::Health;
-pub use crate::limit::{AtLimit, Demand, Limit, LimitEvidence, LimitKind, ResourceDemand};
+pub use crate::limit::{AtLimit, Demand, Limit, LimitEvidence, LimitKind, ResourceDemand, ShareOf};
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
@@ -220,6 +220,9 @@ pub enum MetricRole {
     Judged,
     /// It was not: worth a look, no more.
     Exploratory,
+    /// It was not, for somebody else measured it and it was imported when the comparison was over. Nobody said which
+    /// direction is better.
+    Imported,
 }
 
 /// A verdict on one metric.

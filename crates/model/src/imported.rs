@@ -4,7 +4,7 @@
 //! `imported-` wherever it is printed, so that nobody takes them for kdyno's own.
 
 pub use crate::event::IMPORTED;
-use crate::metric::Unit;
+use crate::metric::{Address, Unit};
 
 /// Units in which a file may hold values: the word, the unit in which they are kept, and how many of these one is.
 pub const UNITS: &[(&str, Unit, f64)] = &[
@@ -35,6 +35,11 @@ pub const UNITS: &[(&str, Unit, f64)] = &[
 /// The unit of a word as typed, and how many of these one is.
 pub fn unit(word: &str) -> Option<(Unit, f64)> {
     UNITS.iter().find(|(name, ..)| *name == word).map(|(_, unit, factor)| (*unit, *factor))
+}
+
+/// Whether a metric is a series that was imported.
+pub fn is_of(address: &Address) -> bool {
+    address.subject.starts_with(IMPORTED)
 }
 
 /// Name of the series of a column: its unit, then the column as the file calls it.

@@ -2,6 +2,7 @@
 
 use crate::finding::{Interval, Scope};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// What kept a load item of a trial from going faster, with the evidence for and against each candidate.
@@ -26,8 +27,27 @@ pub struct LimitEvidence {
     pub kind: LimitKind,
     /// Share of it that was used, 1: at it; `None`: not judged.
     pub used: Option<f64>,
+    /// Shares of different things that were used, of which `used` is the largest; empty: it is of one thing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shares: BTreeMap<ShareOf, f64>,
     /// One lowercase sentence: the numbers, or why it is not judged.
     pub detail: String,
+}
+
+/// What a share that was used is of, where a limit has several such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareOf {
+    /// One processor, by the load generator's busiest thread.
+    Thread,
+    /// The load generator's highest rate against a broker that does nothing.
+    Calibration,
+    /// The processors of the host.
+    Host,
+    /// The processors that brokers are pinned to.
+    PinnedTo,
+    /// The processor time that a broker may use.
+    CpuLimit,
 }
 
 /// What may keep a load item from going faster.

@@ -216,6 +216,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         contrasts: judged.contrasts,
         flame: flame::asked(scenario, choices, &chosen)?,
         environment: scenario.typed().environment.clone(),
+        probe: Vec::new(),
         cases: planned.cases,
     };
     flame::add_options(&mut plan)?;

@@ -71,10 +71,10 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
             .check_listeners(mode, &listeners)
             .map_err(|error| reader.wrong(&typed.listeners.protocol, error.message).hint(error.hint))?;
     }
-    let cpus = typed.pin.iter().map(|list| {
+    let pinned_to = typed.pin.iter().map(|list| {
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
-    let cpus = cpus.collect::<Result<Vec<_>, _>>()?;
+    let pinned_to = pinned_to.collect::<Result<Vec<_>, _>>()?;
     let cpu_limit = typed.cpus.as_ref().map(|cpus| reader.number(cpus, "cpus", CPU_LIMITS));
     Ok(ClusterPlan {
         kafka,
@@ -83,7 +83,7 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         heap_bytes: reader.bytes(&typed.heap, "heap", HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?,
         jvm_options: typed.jvm.iter().map(|option| jvm_option(reader, option)).collect::<Result<_, _>>()?,
         config: settings(reader, &typed.config, Owner::Broker)?,
-        cpus,
+        pinned_to,
         cpu_limit: cpu_limit.transpose()?,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,

@@ -170,9 +170,9 @@ fn the_reports_questions_are_asked() {
     assert_eq!(search.vary, Vary::Clients { per_client_per_s: 50_000.0 });
     assert_eq!((search.from_per_s, search.conditions[0].limit), (50_000.0, 20e6));
     let SystemPlan::Local(cluster) = &intel.cases[0].system else { panic!("local") };
-    assert_eq!(cluster.cpus, [[0], [1], [2], [3]]);
+    assert_eq!(cluster.pinned_to, [[0], [1], [2], [3]]);
     let SystemPlan::Local(cluster) = &of("intel-sla", "laptop").cases[0].system else { panic!("local") };
-    assert_eq!(cluster.cpus, [[0], [1], [0], [1]]);
+    assert_eq!(cluster.pinned_to, [[0], [1], [0], [1]]);
 
     let huawei = of("huawei-rate", "laptop");
     let ends: Vec<_> = huawei.contrasts.iter().map(|it| (it.name.as_str(), it.from, it.to)).collect();

@@ -8,6 +8,7 @@ use crate::input::{InputError, known_hint, quoted};
 use crate::judged;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
+use kdyno_model::imported::IMPORTED;
 use kdyno_model::metric::{Address, Unit};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,9 @@ const TOPIC_CHARS_MAX: usize = 100;
 const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
 const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno"];
+
+/// The same at their beginning.
+const RESERVED_BEGINNINGS: [&str; 3] = ["broker-", "controller-", IMPORTED];
 
 /// Published rows with their names resolved.
 #[derive(Debug, Clone)]
@@ -135,8 +139,8 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
         }
     }
     for (name, _) in &file.load {
-        let broker = name.text.starts_with("broker-") || name.text.starts_with("controller-");
-        if broker || RESERVED_ITEMS.contains(&name.text.as_str()) {
+        let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
+        if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
             return Err(InputError::at(
                 name.place,
                 format!("`{}` names something else in metrics", name.text),

@@ -334,6 +334,7 @@ mod tests {
         let cases = [
             ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
             ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),
+            ("imported-rds.CPU < 80%", "7:10: `imported-rds` is imported into a run when it is over"),
             (
                 "w.response.p99 <= 20",
                 "7:10: a duration and a plain number are compared | a duration has its unit",

@@ -5,6 +5,7 @@ use crate::input::{InputError, known_hint, listed, meant, quoted};
 use crate::synonyms;
 use crate::values::unknown_param;
 use crate::yaml::Typed;
+use kdyno_model::imported;
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::sample::Timing;
 
@@ -27,6 +28,11 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
         InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
             .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
     })?;
+    if imported::is_of(&address) {
+        let message = format!("{} is imported into a run when it is over", quoted(&address.subject));
+        return Err(InputError::at(typed.place, message)
+            .hint("a scenario cannot name what is imported: neither its unit nor whether it comes is known; `kdyno show` and comparisons tell it"));
+    }
     let Some(kind) = subject(&address.subject, file) else {
         let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
         names.extend(["brokers", "broker-0", "system", "workers", "host"]);

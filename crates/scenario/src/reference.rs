@@ -293,8 +293,8 @@ fn metrics_text(text: &mut String) {
     text.push_str(
         "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
          `system` (brokers, dedicated controllers and ZooKeeper nodes together), `workers` and `host`. Figures of \
-         `process-NAME` (what `--probe` named) and `group:NAME` (a consumer group) stand in reports and exports; a scenario \
-         cannot name them.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
+         `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) stand in \
+         reports and exports; a scenario cannot name them.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
     );
     for known in metric::all() {
         let kinds = known.kinds.iter().map(|kind| kind.described()).collect::<Vec<_>>().join(", ");

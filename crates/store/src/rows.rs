@@ -275,15 +275,13 @@ pub(crate) fn judgement(connection: &Connection, judgement: &Judgement) -> Resul
             to_string(&row.caveat)?
         ])?;
     }
-    for row in conclusions {
-        let (kind, id, pair) = columns::scope_columns(row.scope())?;
-        connection.prepare_cached("INSERT INTO conclusion VALUES (?1, ?2, ?3, ?4)")?.execute(params![
-            kind,
-            id,
-            pair,
-            to_string(row)?
-        ])?;
-    }
+    conclusions.iter().try_for_each(|row| conclusion(connection, row))
+}
+
+pub(crate) fn conclusion(connection: &Connection, row: &Conclusion) -> Result {
+    let (kind, id, pair) = columns::scope_columns(row.scope())?;
+    let mut insert = connection.prepare_cached("INSERT INTO conclusion VALUES (?1, ?2, ?3, ?4)")?;
+    insert.execute(params![kind, id, pair, to_string(row)?])?;
     Ok(())
 }
 

@@ -339,7 +339,9 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
 
 #[test]
 fn what_is_imported_joins_a_finished_run_and_replaces_what_was_before() {
+    use kdyno_model::conclusion::{Conclusion, MetricRole};
     use kdyno_model::event::Subject;
+    use kdyno_model::outcome::Judgement;
     use kdyno_model::sample::ProbeReading;
     use kdyno_store::{ImportedTrial, import};
     let folder = tempfile::tempdir().unwrap();
@@ -359,22 +361,33 @@ fn what_is_imported_joins_a_finished_run_and_replaces_what_was_before() {
         let mut finding = judged.findings[0].clone();
         finding.scope = Scope::Trial(TRIAL);
         finding.of.subject = subject.to_string();
-        vec![ImportedTrial {
-            trial: TRIAL,
-            readings: (0..).zip(values).map(reading).collect(),
-            findings: vec![finding],
-        }]
+        let mut of_case = finding.clone();
+        of_case.scope = Scope::Case(0);
+        let verdict = judged.conclusions.iter().find_map(|one| match one {
+            Conclusion::Verdict(verdict) => Some(verdict.clone()),
+            _ => None,
+        });
+        let mut verdict = verdict.expect("one is there");
+        (verdict.of, verdict.role) = (finding.of.clone(), MetricRole::Imported);
+        let drawn = Judgement {
+            findings: vec![finding, of_case],
+            caveats: Vec::new(),
+            conclusions: vec![Conclusion::Verdict(verdict)],
+        };
+        let readings = (0..).zip(values).map(reading).collect();
+        (vec![ImportedTrial { trial: TRIAL, readings }], drawn)
     };
     for (values, replaced) in [(&[0.1, 0.2, 0.3][..], false), (&[0.4][..], true)] {
-        let trials = imported(values);
-        assert_eq!(import(&path, &subject, &trials).unwrap(), replaced);
+        let (trials, drawn) = imported(values);
+        assert_eq!(import(&path, &subject, &trials, &drawn).unwrap(), replaced);
         assert_eq!(names(folder.path()), ["run.kdyno"], "one file, as before");
         let file = RunFile::open(&path).unwrap();
         let probes = file.evidence(TRIAL).unwrap().probes;
         let (theirs, ours): (Vec<_>, Vec<_>) = probes.into_iter().partition(|one| one.subject == subject);
         assert_eq!((theirs, ours), (trials[0].readings.clone(), own.clone()));
-        let findings = file.judgement().unwrap().findings;
-        assert_eq!(findings.len(), judged.findings.len() + 1);
+        let mut all = judged.clone();
+        all.extend(drawn);
+        assert_eq!(file.judgement().unwrap(), all, "what was there before is as it was");
     }
-    assert!(import(&folder.path().join("no"), &subject, &[]).is_err());
+    assert!(import(&folder.path().join("no"), &subject, &[], &Judgement::default()).is_err());
 }

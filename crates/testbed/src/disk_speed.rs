@@ -112,8 +112,8 @@ fn small(file: &mut File, stop: &AtomicBool) -> io::Result<Option<Vec<Duration>>
     Ok(Some(found))
 }
 
-/// Bytes that no disk makes smaller: a xorshift generator's (Marsaglia 2003).
-fn incompressible(bytes: usize) -> Vec<u8> {
+/// Bytes that neither a disk nor a network makes smaller: a xorshift generator's (Marsaglia 2003).
+pub(crate) fn incompressible(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut found = Vec::with_capacity(bytes + 8);
     while found.len() < bytes {

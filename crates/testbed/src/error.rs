@@ -73,6 +73,14 @@ pub enum TestbedError {
         /// What to do.
         hint: &'static str,
     },
+    /// The network to another host could not be measured.
+    #[error("{message}")]
+    Network {
+        /// Which, and why.
+        message: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// This host does not let brokers be limited.
     #[error("{message}")]
     CpuLimit {
@@ -143,7 +151,9 @@ impl TestbedError {
             | Self::Disk { hint, .. }
             | Self::Folder { hint, .. }
             | Self::Busy { hint, .. } => Some(hint),
-            Self::Connections { hint, .. } | Self::CpuLimit { hint, .. } => Some(hint),
+            Self::Connections { hint, .. } | Self::CpuLimit { hint, .. } | Self::Network { hint, .. } => {
+                Some(hint)
+            }
             Self::Start { hint, .. } | Self::Registry { hint, .. } | Self::Attach { hint, .. } => {
                 hint.as_deref()
             }

@@ -173,7 +173,7 @@ mod tests {
             heap_bytes: 1_000_000_000,
             jvm_options: vec![],
             config: BTreeMap::new(),
-            cpus: vec![],
+            pinned_to: vec![],
             racks: vec![],
             storage: Storage::Disk,
             metrics: Default::default(),

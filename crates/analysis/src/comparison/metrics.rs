@@ -1,7 +1,12 @@
-//! Which metrics a comparison speaks of, which direction of each is better, and what change of it matters.
+//! Which metrics a comparison speaks of and how important each is, which direction of each is better, and what change of it matters.
 
+use crate::analysed::AnalysedTrial;
+use kdyno_model::conclusion::MetricRole;
+use kdyno_model::finding::Finding;
+use kdyno_model::imported;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
+use std::collections::BTreeSet;
 
 /// What a record costs is told before how fast it went.
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
@@ -43,10 +48,20 @@ fn efficiency() -> [Address; 2] {
     EFFICIENCY.map(|(subject, metric)| Address { subject: subject.to_owned(), metric: metric.to_owned() })
 }
 
-/// Every metric of which stored runs are compared: processor time per record, then the columns of the table.
-pub(super) fn compared_runs(plan: &Plan) -> Vec<Address> {
+/// Every metric of which stored runs are compared: processor time per record, then the columns of the table; and by
+/// themselves the series that were imported into any of them.
+pub(super) fn compared_runs<'a>(
+    plan: &Plan,
+    findings: impl Iterator<Item = &'a Finding>,
+) -> [(MetricRole, Vec<Address>); 2] {
     let columns = plan.show.columns.iter().filter(|of| !efficiency().contains(of)).cloned();
-    efficiency().into_iter().chain(columns).collect()
+    let own = efficiency().into_iter().chain(columns).collect();
+    [(MetricRole::Exploratory, own), (MetricRole::Imported, imported_of(findings).into_iter().collect())]
+}
+
+/// The series that were imported, by name.
+fn imported_of<'a>(findings: impl Iterator<Item = &'a Finding>) -> BTreeSet<Address> {
+    findings.map(|finding| &finding.of).filter(|of| imported::is_of(of)).cloned().collect()
 }
 
 /// A metric that is compared.
@@ -57,12 +72,24 @@ pub(super) struct Compared {
     pub(super) judge: Option<Judge>,
 }
 
-/// Every metric that is compared: processor time per record, those to be judged, the other columns of the table.
-pub(super) fn compared(plan: &Plan, settings: &ComparePlan) -> Vec<Compared> {
+impl Compared {
+    pub(super) fn role(&self) -> MetricRole {
+        match &self.judge {
+            Some(_) => MetricRole::Judged,
+            None if imported::is_of(&self.of) => MetricRole::Imported,
+            None => MetricRole::Exploratory,
+        }
+    }
+}
+
+/// Every metric that is compared: processor time per record, those to be judged, the other columns of the table, and
+/// what was imported into the trials.
+pub(super) fn compared(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Vec<Compared> {
     let efficiency = efficiency();
     let judged = settings.judge.iter().map(|judge| judge.of.clone());
     let mut found: Vec<Compared> = Vec::new();
-    for of in efficiency.into_iter().chain(judged).chain(plan.show.columns.iter().cloned()) {
+    let imported = imported_of(trials.iter().flat_map(|trial| trial.findings));
+    for of in efficiency.into_iter().chain(judged).chain(plan.show.columns.iter().cloned()).chain(imported) {
         if !found.iter().any(|known| known.of == of) {
             let judge = settings.judge.iter().find(|judge| judge.of == of).cloned();
             found.push(Compared { of, judge });

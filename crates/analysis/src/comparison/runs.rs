@@ -212,8 +212,15 @@ struct Rows {
 
 impl Rows {
     fn judge(&self, first: &StoredRun<'_>, found: &mut Judgement) {
-        let metrics = compared_runs(&first.header.plan);
-        let mut verdicts: Vec<Verdict> = metrics.into_iter().filter_map(|of| self.verdict(of)).collect();
+        for (role, metrics) in compared_runs(&first.header.plan, self.sides.iter().flatten().flatten()) {
+            self.judge_of(role, metrics, found);
+        }
+    }
+
+    /// Metrics of one role, which share the false ones.
+    fn judge_of(&self, role: MetricRole, metrics: Vec<Address>, found: &mut Judgement) {
+        let mut verdicts: Vec<Verdict> =
+            metrics.into_iter().filter_map(|of| self.verdict(of, role)).collect();
         let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p.map_or(1.0, |(own, _)| own)).collect();
         for (verdict, adjusted) in verdicts.iter_mut().zip(benjamini_hochberg(&p)) {
             verdict.p = verdict.p.map(|(own, _)| (own, adjusted));
@@ -229,7 +236,7 @@ impl Rows {
     }
 
     /// `None`: no run has a value.
-    fn verdict(&self, of: Address) -> Option<Verdict> {
+    fn verdict(&self, of: Address, role: MetricRole) -> Option<Verdict> {
         let known = self.sides.iter().flatten().flatten().find(|finding| finding.of == of)?;
         let unit = known.unit;
         let of_metric = |runs: &Vec<Vec<Finding>>| -> Vec<Finding> {
@@ -260,7 +267,7 @@ impl Rows {
             better,
             margin,
             depth: Depth::Verdict,
-            role: MetricRole::Exploratory,
+            role,
             ratio: said.ratio,
             equivalence_interval: said.equivalence_interval,
             a,

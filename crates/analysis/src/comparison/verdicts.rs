@@ -19,7 +19,7 @@ use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
-/// then the other columns of the table. `trials` are those of all sessions in the order in which they ran.
+/// then the other columns of the table and what was imported. `trials` are those of all sessions in the order in which they ran.
 pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     judged(plan, settings, trials, Stage::of)
 }
@@ -46,7 +46,7 @@ fn judged(
     stage: impl Fn(&Plan, &ComparePlan, &Pairs<'_>) -> Stage,
 ) -> Judgement {
     let mut found = Judgement::default();
-    let metrics = compared(plan, settings);
+    let metrics = compared(plan, settings, trials);
     for case in plan.case_numbers() {
         let pairs = Pairs::of(plan, settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
@@ -193,15 +193,15 @@ impl Judging<'_> {
     /// In the order of `measured`; `None` where there are no differences to test.
     fn probabilities(&self, measured: &[Measured<'_>]) -> Vec<Option<Probabilities>> {
         let mut found = vec![None; measured.len()];
-        for is_judged in [true, false] {
+        for role in [MetricRole::Judged, MetricRole::Exploratory, MetricRole::Imported] {
             let places: Vec<usize> = (0..measured.len())
-                .filter(|at| measured[*at].metric.judge.is_some() == is_judged)
+                .filter(|at| measured[*at].metric.role() == role)
                 .filter(|at| measured[*at].differences.as_ref().is_ok_and(|of| !of.is_empty()))
                 .collect();
             let differences = places.iter().filter_map(|at| measured[*at].differences.clone().ok());
             let differences: Vec<Vec<f64>> = differences.collect();
             let own: Vec<f64> = differences.iter().map(|of| self.p_value(of)).collect();
-            let together = match (is_judged, differences.as_slice()) {
+            let together = match (role == MetricRole::Judged, differences.as_slice()) {
                 (_, [_]) => own.clone(),
                 (true, _) if self.is_by_mean() => holm(&own),
                 (true, _) => family_wise(&differences, self.plan.seed),
@@ -245,7 +245,7 @@ impl Judging<'_> {
             better,
             margin,
             depth: self.plan.depth,
-            role: if judge.is_some() { MetricRole::Judged } else { MetricRole::Exploratory },
+            role: measured.metric.role(),
             ratio,
             equivalence_interval,
             a,

@@ -5,14 +5,15 @@ mod group;
 mod line;
 
 use crate::analysed::AnalysedTrial;
-use crate::limit::{FULL_SHARE, SATURATED_SHARE, used};
+use crate::limit::{FULL_SHARE, SATURATED_SHARE};
 use crate::median::Median;
 use crate::steady;
 use group::{Group, Point};
-use kdyno_model::conclusion::{AtLimit, Demand, LimitKind, ResourceDemand};
+use kdyno_model::conclusion::{AtLimit, Demand, LimitEvidence, LimitKind, ResourceDemand, ShareOf};
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Value};
 use kdyno_model::plan::Plan;
 use line::Line;
+use std::collections::BTreeMap;
 
 /// Loads that lie closer than this, highest ÷ lowest, are one load: a line through them would tell of their noise.
 const SPREAD_MIN: f64 = 1.2;
@@ -79,6 +80,19 @@ impl Highest<'_, '_> {
         RESOURCES.into_iter().chain(is_schedule.then_some(LimitKind::RequestsInFlight)).collect()
     }
 
+    /// Which of several shares counts, of a resource that has such: the largest one there. The largest of each load by itself
+    /// would be now of one thing and then of another, and no line through them that of any.
+    fn share_of(&self, kind: LimitKind) -> Option<ShareOf> {
+        let mut found: BTreeMap<ShareOf, Vec<f64>> = BTreeMap::new();
+        for (of, share) in
+            self.points.iter().filter_map(|point| evidence(point, kind)).flat_map(|one| &one.shares)
+        {
+            found.entry(*of).or_default().push(*share);
+        }
+        let medians = found.into_iter().filter_map(|(of, shares)| Some((of, median(shares.into_iter())?)));
+        medians.reduce(|best, one| if one.1 > best.1 { one } else { best }).map(|(of, _)| of)
+    }
+
     /// The first that is not at its limit already, nor is what the trials name. Beside a limit that nobody knows none is
     /// next.
     fn next(&self, resources: &[ResourceDemand]) -> Option<LimitKind> {
@@ -90,10 +104,21 @@ impl Highest<'_, '_> {
     }
 }
 
+/// What a trial used of a resource: of one thing, where the resource has several.
+fn share(point: &Point<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
+    let evidence = evidence(point, kind)?;
+    of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())
+}
+
+fn evidence<'a>(point: &Point<'a>, kind: LimitKind) -> Option<&'a LimitEvidence> {
+    point.limit.evidence.iter().find(|one| one.kind == kind)
+}
+
 /// What records take of one resource; `None`: it was not judged at the highest load.
 fn resource(points: &[Point<'_>], highest: &Highest<'_, '_>, kind: LimitKind) -> Option<ResourceDemand> {
+    let of = highest.share_of(kind);
     let shares = |points: &[Point<'_>]| -> Vec<(f64, f64)> {
-        let share = |point: &Point<'_>| used(&point.limit.evidence, kind).filter(|used| *used > 0.0);
+        let share = |point: &Point<'_>| share(point, kind, of).filter(|used| *used > 0.0);
         points.iter().filter_map(|point| Some((point.per_s, share(point)?))).collect()
     };
     let at_highest = shares(highest.points);

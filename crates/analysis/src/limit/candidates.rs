@@ -7,13 +7,14 @@ use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
 use crate::java;
 use crate::rows::{Item, Trial};
-use kdyno_model::conclusion::{LimitEvidence, LimitKind};
+use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::{ProducePlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Timing, series};
 use kdyno_model::units;
+use std::collections::BTreeMap;
 
 /// Share of the clients' time for which answers must have been held back for a quota to be the limit.
 const THROTTLED_SHARE_MIN: f64 = 0.05;
@@ -65,7 +66,14 @@ struct Asked<'a> {
 
 fn evidence(kind: LimitKind, used: Option<f64>, detail: String) -> LimitEvidence {
     let used = used.filter(|used| used.is_finite());
-    LimitEvidence { kind, used, detail }
+    LimitEvidence { kind, used, shares: BTreeMap::new(), detail }
+}
+
+/// The largest of shares of different things.
+fn largest(kind: LimitKind, mut shares: BTreeMap<ShareOf, f64>, detail: String) -> LimitEvidence {
+    shares.retain(|_, share| share.is_finite());
+    let used = shares.values().copied().reduce(f64::max);
+    LimitEvidence { shares, ..evidence(kind, used, detail) }
 }
 
 fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
@@ -83,31 +91,31 @@ fn percent(share: f64) -> String {
 
 impl Asked<'_> {
     fn generator(&self) -> LimitEvidence {
-        let mut parts = Vec::new();
-        let mut used = self.busiest_thread_share();
-        if let Some(share) = used {
+        let (mut parts, mut shares) = (Vec::new(), BTreeMap::new());
+        if let Some(share) = self.busiest_thread_share() {
+            shares.insert(ShareOf::Thread, share);
             parts.push(format!("its busiest thread ran or was ready for {} of the window", percent(share)));
         }
         if let Some((share, max_per_s)) = self.calibrated_share() {
             let max = units::count(max_per_s);
             parts.push(format!("it reaches {max}/s against a broker that does nothing"));
-            used = Some(used.unwrap_or(0.0).max(share));
+            shares.insert(ShareOf::Calibration, share);
         }
         if let Some(share) = self.host_share_of_generator() {
             parts.push(format!(
                 "it used more than the brokers, and than other programs, of a host whose processors were busy for {}",
                 percent(share)
             ));
-            used = Some(used.unwrap_or(0.0).max(share));
+            shares.insert(ShareOf::Host, share);
         }
-        if used.is_none() {
+        if shares.is_empty() {
             parts.push("its threads were not probed".to_owned());
         }
         if let Some(used_s) = self.java_used_s() {
             let cores = units::significant(used_s / self.window.seconds());
             parts.push(format!("its Java client used {cores} processors, of how many it can is not known"));
         }
-        evidence(LimitKind::Generator, used, parts.join("; "))
+        largest(LimitKind::Generator, shares, parts.join("; "))
     }
 
     /// Processor time of the item's Java processes, where it has such, seconds.
@@ -204,13 +212,19 @@ impl Asked<'_> {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
             }
             SystemPlan::Local(cluster) => {
-                let by_place = match cluster.cpus.as_slice() {
-                    [] => self.shared_host(),
-                    cpus => self.pinned_brokers(cpus),
+                let (place, by_place) = match cluster.pinned_to.as_slice() {
+                    [] => (ShareOf::Host, self.shared_host()),
+                    cpus => (ShareOf::PinnedTo, self.pinned_brokers(cpus)),
+                };
+                let Some(by_limit) = cluster.cpu_limit.map(|processors| self.limited_broker(processors))
+                else {
+                    return by_place;
                 };
                 // Brokers may fill their host, or what they are pinned to, below their limit.
-                let by_limit = cluster.cpu_limit.map(|processors| self.limited_broker(processors));
-                by_limit.filter(|limited| limited.used >= by_place.used).unwrap_or(by_place)
+                let of = [(place, by_place.used), (ShareOf::CpuLimit, by_limit.used)];
+                let shares = of.into_iter().filter_map(|(of, used)| Some((of, used?))).collect();
+                let is_limit = by_limit.used >= by_place.used;
+                largest(kind, shares, if is_limit { by_limit.detail } else { by_place.detail })
             }
             SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => self.shared_host(),
         }

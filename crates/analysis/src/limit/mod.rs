@@ -11,6 +11,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::{ratio, stalled, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
 use kdyno_model::plan::RoleKind;
+use std::collections::BTreeMap;
 
 /// Share of a processor, disk, network or quota from which it is the limit: what queues before it takes the rest.
 pub(crate) const SATURATED_SHARE: f64 = 0.9;
@@ -64,10 +65,10 @@ fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence
         }
         _ => (Some(1.0), "everything offered was carried in time".to_owned()),
     };
-    LimitEvidence { kind: LimitKind::Schedule, used, detail }
+    LimitEvidence { kind: LimitKind::Schedule, used, shares: BTreeMap::new(), detail }
 }
 
-pub(crate) fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
+fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
     evidence.iter().find(|one| one.kind == kind)?.used
 }
 

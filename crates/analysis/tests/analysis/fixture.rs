@@ -386,7 +386,7 @@ pub fn case() -> CasePlan {
         heap_bytes: 512 << 20,
         jvm_options: Vec::new(),
         config: BTreeMap::new(),
-        cpus: Vec::new(),
+        pinned_to: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),

@@ -310,7 +310,7 @@ fn brokers_that_are_pinned_are_judged_by_all_that_runs_on_their_processors() {
         let mut trial = at_maximum();
         host_busy(&mut trial, busy);
         let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
-        cluster.cpus = cpus.iter().map(|own| own.to_vec()).collect();
+        cluster.pinned_to = cpus.iter().map(|own| own.to_vec()).collect();
         let found = limit(&trial);
         (found.named, of(&found, LimitKind::BrokerProcessors).used)
     };
@@ -327,7 +327,7 @@ fn brokers_that_are_pinned_are_judged_by_all_that_runs_on_their_processors() {
     large.session.processors = 16;
     host_busy(&mut large, 0.99);
     let SystemPlan::Local(cluster) = &mut large.start.trial.effective.system else { panic!() };
-    cluster.cpus = vec![vec![0], vec![1]];
+    cluster.pinned_to = vec![vec![0], vec![1]];
     close(of(&limit(&large), LimitKind::BrokerProcessors).used, 0.4);
 }
 

@@ -43,6 +43,7 @@ impl Run {
             budget_ns: None,
             contrasts: Vec::new(),
             environment: Default::default(),
+            probe: Vec::new(),
             show: Show::default(),
             published: None,
         };

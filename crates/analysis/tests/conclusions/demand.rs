@@ -2,7 +2,7 @@
 
 use crate::fixture::{RATE, Run, address, comparing, plan, settings};
 use crate::settings::producing;
-use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind};
+use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::finding::{Interval, Scope, Value};
 use kdyno_model::plan::{
     Arrivals, Condition, FindPlan, LoadPlan, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, Threshold,
@@ -10,6 +10,7 @@ use kdyno_model::plan::{
 };
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{SearchStage, TrialReason};
+use std::collections::BTreeMap;
 
 const BROKERS: LimitKind = LimitKind::BrokerProcessors;
 const GENERATOR: LimitKind = LimitKind::Generator;
@@ -22,6 +23,7 @@ fn trial(run: &mut Run, case: u32, per_s: f64, named: LimitKind, used: &[(LimitK
     let evidence = used.iter().map(|(kind, used)| LimitEvidence {
         kind: *kind,
         used: Some(*used),
+        shares: BTreeMap::new(),
         detail: String::new(),
     });
     outcome.conclusions.push(Conclusion::Limit(Limit {
@@ -102,6 +104,31 @@ fn a_demand_that_falls_with_the_load_leaves_more_than_one_load_lets_see() {
     assert_eq!((close.resources[0].loads, close.resources[0].ns_per_further_record), (1, None));
     let far = demand(&at(&[1_000.0, 2_000.0, 56_000.0], law));
     assert_eq!((far.resources[0].loads, far.resources[0].trials), (1, 1), "batches are others there");
+}
+
+#[test]
+fn a_line_is_of_one_of_a_generators_shares() {
+    // Its busiest thread has a base and hardly grows; the host is full at 60,000/s. Below 25,000/s the thread has more.
+    let mut run = Run::default();
+    for per_s in [20_000.0, 30_000.0, 40_000.0, 50_000.0] {
+        let of = [(ShareOf::Thread, 0.35 + per_s * 3e-6), (ShareOf::Host, per_s / 60_000.0)];
+        let used = of.iter().map(|(_, used)| *used).fold(0.0, f64::max);
+        trial(&mut run, 0, per_s, LimitKind::Schedule, &[(GENERATOR, used)]);
+        let Some(Conclusion::Limit(limit)) = run.outcomes.last_mut().unwrap().conclusions.last_mut() else {
+            panic!("a limit")
+        };
+        limit.evidence[0].shares = of.into();
+    }
+    let found = demand(&run);
+    near(times(&found), 60_000.0 / 50_000.0);
+    near(found.resources[0].ns_per_further_record.unwrap(), 1e9 / 60_000.0);
+    assert_eq!((found.resources[0].loads, found.resources[0].trials), (4, 4));
+    // A load of which that share is not known is left out, and no other share stands in for it.
+    let Some(Conclusion::Limit(limit)) = run.outcomes[0].conclusions.last_mut() else { panic!("a limit") };
+    limit.evidence[0].shares.remove(&ShareOf::Host);
+    let found = demand(&run);
+    near(times(&found), 60_000.0 / 50_000.0);
+    assert_eq!((found.resources[0].loads, found.resources[0].trials), (3, 3));
 }
 
 #[test]
@@ -216,7 +243,12 @@ fn the_sides_of_a_comparison_are_told_apart() {
             item: "writers".into(),
             named: LimitKind::Schedule,
             runner_up: None,
-            evidence: vec![LimitEvidence { kind: BROKERS, used: Some(used), detail: String::new() }],
+            evidence: vec![LimitEvidence {
+                kind: BROKERS,
+                used: Some(used),
+                shares: BTreeMap::new(),
+                detail: String::new(),
+            }],
         }));
     }
     let told: Vec<(Scope, f64)> =

@@ -31,7 +31,7 @@ pub fn case(kafka: &str) -> CasePlan {
         heap_bytes: 512 << 20,
         jvm_options: Vec::new(),
         config: BTreeMap::new(),
-        cpus: Vec::new(),
+        pinned_to: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),
@@ -68,6 +68,7 @@ pub fn plan(cases: usize, columns: &[&str]) -> Plan {
         budget_ns: None,
         contrasts: Vec::new(),
         environment: Default::default(),
+        probe: Vec::new(),
         show: Show { rows: Vec::new(), columns: columns.iter().map(|name| address(name)).collect() },
         published: None,
     }

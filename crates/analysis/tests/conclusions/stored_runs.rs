@@ -72,6 +72,29 @@ fn seen<'a>(name: &'a str, run: &'a Stored) -> StoredRun<'a> {
 }
 
 #[test]
+fn what_was_imported_into_every_run_is_compared_by_itself() {
+    let with = |rates: &[f64], cpu: f64| {
+        let mut runs = all(rates);
+        for (run, scatter) in runs.iter_mut().zip([0.98, 1.0, 1.02]) {
+            let mut finding = run.findings[0].clone();
+            (finding.of, finding.estimate) = (address("imported-rds.CPU"), Value::Is(cpu * scatter));
+            run.findings.push(finding);
+        }
+        runs
+    };
+    let rates = ([100.0, 101.0, 99.0], [120.0, 121.0, 119.0]);
+    let (verdicts, _) = compared(&with(&rates.0, 0.2), &with(&rates.1, 0.4));
+    let (imported, others): (Vec<Verdict>, Vec<Verdict>) =
+        verdicts.into_iter().partition(|verdict| verdict.role == MetricRole::Imported);
+    assert_eq!(others, compared(&all(&rates.0), &all(&rates.1)).0);
+    let [cpu] = &imported[..] else { panic!("{imported:?}") };
+    assert!(matches!(cpu.says, Says::Different { material: true, .. }), "{cpu:?}");
+    let (verdicts, _) = compared(&all(&rates.0), &with(&rates.1, 0.4));
+    let cpu = verdicts.last().unwrap();
+    assert!(matches!(&cpu.says, Says::Invalid { reason } if reason.contains("not every run has")), "{cpu:?}");
+}
+
+#[test]
 fn three_runs_of_each_side_have_an_interval() {
     let (verdicts, caveats) = compared(&all(&[100.0, 101.0, 99.0]), &all(&[80.0, 81.0, 79.0, 80.0]));
     let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };

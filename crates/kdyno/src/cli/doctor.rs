@@ -1,7 +1,8 @@
 //! What can be typed of `kdyno doctor`.
 
-use super::values::name_and_value;
+use super::values::{listen_address, name_and_value};
 use clap::{Args, ValueHint};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -10,6 +11,9 @@ Examples:
   kdyno doctor --data /var/lib/kafka          and the disk that this folder lies on
   kdyno doctor --measure --data /var/lib/kafka
                                               and how fast it takes what is written to it
+  kdyno doctor --serve-network 10.0.0.5:9099  on one host, and on another one
+  kdyno doctor --measure --network 10.0.0.5:9099
+                                              how fast the network between both is
   kdyno doctor --target staging.yaml          a running cluster: its brokers and topics too
   kdyno doctor intel-sla                      a scenario: its brokers, topics and clients too
   kdyno doctor --script > changes.sh          then read it, and `sh changes.sh apply` or `undo`; of a cluster that asks
@@ -41,6 +45,15 @@ pub(crate) struct DoctorArgs {
     /// of what is free at most, then writes of 4 KiB that are waited for, for 5 s at most; the file is removed
     #[arg(long, conflicts_with = "script")]
     pub(crate) measure: bool,
+    /// Measure the network to another host instead of a disk (or beside it, with --data), where `kdyno doctor --serve-network`
+    /// answers: round trips of 64 bytes, then as much as one connection carries there and back, for 9 s and 8 GiB each way at most
+    #[arg(long, value_name = "HOST:PORT", requires = "measure")]
+    pub(crate) network: Option<String>,
+    /// Answer one `--measure --network` after the other, for 10 minutes or until Ctrl-C, and do nothing else; there is no
+    /// password. Port 0 takes a free one, HOST is an IP address [HOST: 127.0.0.1]
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address, conflicts_with_all =
+        ["scenario", "profile", "set", "target", "data", "measure", "network", "json", "script"])]
+    pub(crate) serve_network: Option<SocketAddr>,
     /// Print everything as JSON (fields: `kdyno schema doctor`)
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,7 +1,8 @@
 //! How a run is carried out: what every command takes that runs trials.
 
+use super::values::listen_address;
 use clap::{Args, ValueEnum, ValueHint};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What makes the exit code red.
@@ -45,8 +46,8 @@ pub(crate) struct ExecutionArgs {
     /// Also read another process of this host, such as an application or a database, beside the run's own. PID: that process
     /// alone. NAME: its whole name as in `pgrep -x`, the file name of its program, or of a Java process its main class (with or
     /// without package) or jar; looked up when the run starts (none there is an error) and in each trial, and a single process of
-    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. Not kept
-    /// in the run: give it again to `--resume` and `rerun`
+    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. `--resume`
+    /// and `rerun` look for the names again, where a name that nothing has is told and no error; a PID is not kept
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
     /// Run although another run measures on this host
@@ -63,12 +64,4 @@ pub(crate) struct ExecutionArgs {
     /// an IP address [default: do not listen; HOST: 127.0.0.1]
     #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-}
-
-/// Where to listen: an address with a port, or a port of the loopback address alone.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    of_port.or_else(|_| text.parse()).map_err(|_| {
-        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
-    })
 }

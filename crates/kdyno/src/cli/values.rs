@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kdyno_model::plan::Mode;
 use kdyno_model::stacks::FlameKind;
 use std::fmt::Display;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
 /// A whole number from `least` to `most`. Those of clap tell a word apart from a number in the words of Rust's library.
@@ -34,6 +35,14 @@ pub(super) fn name_and_value(typed: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+/// Where to listen: an address with a port, or a port of the loopback address alone.
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let of_port = text.parse::<u16>().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    of_port.or_else(|_| text.parse()).map_err(|_| {
+        "expected a port, or an IP address with one, e.g. `9464`, `0.0.0.0:9464` or `[::1]:9464`".to_owned()
+    })
 }
 
 /// A time with its unit; ns.

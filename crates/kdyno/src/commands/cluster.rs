@@ -157,7 +157,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
             .map_err(|why| Failure::usage(format!("--heap {}: {why}", args.heap)))?,
         jvm_options: Vec::new(),
         config: args.config.iter().cloned().collect(),
-        cpus: Vec::new(),
+        pinned_to: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),

@@ -1,5 +1,6 @@
 //! `kdyno doctor`: a host, a cluster or a scenario held against recommended settings.
 
+use super::doctor_network as network;
 use super::doctor_observed::{of_case, of_target, on_this_host};
 use super::run;
 use crate::cli::DoctorArgs;
@@ -9,7 +10,8 @@ use crate::out;
 use crate::signals;
 use crate::target_source::read_target;
 use kdyno_doctor::{
-    Advice, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_text, script, text,
+    Advice, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_network_text,
+    measured_text, script, text,
 };
 use kdyno_model::plan::CasePlan;
 use kdyno_model::units;
@@ -17,21 +19,34 @@ use kdyno_plan::Choices;
 use kdyno_testbed::disk_speed;
 use kdyno_testbed::inspect::inspect;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Prints what is recommended and not followed. Changes nothing.
 pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
+    if let Some(address) = args.serve_network {
+        return network::serve(address);
+    }
     let advice = look(args)?;
-    let measured = if args.measure { measure(&args.data)? } else { Vec::new() };
+    let (mut measured, mut measured_network) = (Vec::new(), None);
+    if args.measure {
+        let stop = signals::stop_flag()?;
+        if args.network.is_none() || !args.data.is_empty() {
+            measured = measure(&args.data, &stop)?;
+        }
+        let network = args.network.as_ref().map(|peer| network::measure(peer, &stop));
+        measured_network = network.transpose()?;
+    }
     if args.script {
         out::data(script(&advice))?;
         return Ok(Exit::Done);
     }
     if args.json {
-        let document = Document::new(&advice, &measured);
+        let document = Document::new(&advice, &measured, measured_network.as_ref());
         out::json(&serde_json::to_value(document).map_err(Failure::tool)?)?;
     } else {
         out::data(measured_text(&measured))?;
+        out::data(measured_network.as_ref().map(measured_network_text).unwrap_or_default())?;
         out::data(text(&advice))?;
     }
     let is_grave = advice
@@ -41,9 +56,8 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
 }
 
 /// Measures the disks under the folders, having said what that writes.
-fn measure(folders: &[PathBuf]) -> Result<Vec<MeasuredDisk>, Failure> {
+fn measure(folders: &[PathBuf], stop: &AtomicBool) -> Result<Vec<MeasuredDisk>, Failure> {
     let here = [PathBuf::from(".")];
-    let stop = signals::stop_flag()?;
     let mut found = Vec::new();
     for folder in if folders.is_empty() { &here } else { folders } {
         let bytes = disk_speed::bytes_to_write(folder)?;
@@ -53,9 +67,8 @@ fn measure(folders: &[PathBuf]) -> Result<Vec<MeasuredDisk>, Failure> {
             units::size(bytes),
             folder.display()
         ));
-        let Some(speed) = disk_speed::measure(folder, &stop)? else {
-            let message = "interrupted: nothing was measured, and nothing stays".to_owned();
-            return Err(Failure { exit: Exit::Interrupted, message, hint: None });
+        let Some(speed) = disk_speed::measure(folder, stop)? else {
+            return Err(interrupted("nothing was measured, and nothing stays"));
         };
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         found.push(MeasuredDisk {
@@ -69,6 +82,10 @@ fn measure(folders: &[PathBuf]) -> Result<Vec<MeasuredDisk>, Failure> {
         });
     }
     Ok(found)
+}
+
+fn interrupted(what: &str) -> Failure {
+    Failure { exit: Exit::Interrupted, message: format!("interrupted: {what}"), hint: None }
 }
 
 /// Looks at all that was named, at this host always, and holds it against the rules.

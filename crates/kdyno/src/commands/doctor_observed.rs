@@ -147,7 +147,7 @@ pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
 
 /// The broker at this place, which is its id.
 fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
-    let pinned = cluster.cpus.get(place as usize % cluster.cpus.len().max(1)).map_or(0, Vec::len);
+    let pinned = cluster.pinned_to.get(place as usize % cluster.pinned_to.len().max(1)).map_or(0, Vec::len);
     Broker {
         id: i32::try_from(place).unwrap_or(i32::MAX),
         settings: planned_settings(&cluster.config),

@@ -1,14 +1,16 @@
 //! `kdyno import`: what somebody else measured joins the time line of a stored run.
 
 use crate::cli::ImportArgs;
-use crate::evidence::find_run;
+use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 use kdyno_analysis::imported::{self, Column, FILE_BYTES_MAX, Reading};
 use kdyno_model::event::Subject;
+use kdyno_model::finding::Scope;
 use kdyno_store::{ImportedTrial, RunFile};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -31,39 +33,41 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
     let columns = imported::read(&bytes(&args.file)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
-    let mut trials = Vec::new();
+    let (mut trials, mut findings) = (Vec::new(), Vec::new());
     for start in file.trials()? {
         let mut evidence = file.evidence(start.trial.id)?;
         let readings = imported::readings(&evidence, &subject, &columns);
         // What was imported before under this name is replaced; under other names it stays as it is.
         evidence.probes.clone_from(&readings);
-        let findings = imported::findings(&evidence);
+        findings.extend(imported::findings(&evidence));
         if !readings.is_empty() {
-            trials.push(ImportedTrial { trial: start.trial.id, readings, findings });
+            trials.push(ImportedTrial { trial: start.trial.id, readings });
         }
     }
     if trials.is_empty() {
         return Err(outside(&file, &columns)?);
     }
+    let in_window: BTreeSet<Scope> = findings.iter().map(|finding| finding.scope).collect();
+    let drawn = Evidence::drawn_from_import(&file, &subject, findings)?;
     drop(file);
-    let replaced = kdyno_store::import(&path, &subject, &trials)?;
+    let replaced = kdyno_store::import(&path, &subject, &trials, &drawn)?;
     told(&subject, &trials, &columns, replaced);
+    let without = trials.iter().filter(|trial| !in_window.contains(&Scope::Trial(trial.trial))).count();
+    if without > 0 {
+        out::note(&format!(
+            "no value lies in the measured window of {without} of them: values come less often than a window lasts"
+        ));
+    }
     Ok(Exit::Done)
 }
 
-/// How much was taken, and of how many trials it tells nothing in their window.
+/// How much was taken.
 fn told(subject: &Subject, trials: &[ImportedTrial], columns: &[Column], replaced: bool) {
     let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
     let all: usize = columns.iter().map(|column| column.points.len()).sum();
     let again = if replaced { "; what was imported under this name before is replaced" } else { "" };
     let count = trials.len();
     out::note(&format!("{taken} of {all} values lie within {count} trials and are kept as {subject}{again}"));
-    let without = trials.iter().filter(|trial| trial.findings.is_empty()).count();
-    if without > 0 {
-        out::note(&format!(
-            "no value lies in the measured window of {without} of them: values come less often than a window lasts"
-        ));
-    }
 }
 
 /// The name as it is kept: that of the file, but for characters that a name cannot have.

@@ -14,6 +14,7 @@ mod completions;
 mod consumer_perf_test;
 mod descriptors;
 mod doctor;
+mod doctor_network;
 mod doctor_observed;
 mod drop_in_driver;
 mod export;

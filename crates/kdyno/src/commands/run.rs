@@ -102,8 +102,8 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
 pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
-    execution::named_processes(args)?;
     let plan = &planned.plan;
+    execution::named_processes(plan, args)?;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {
         Ok(environment) => {

@@ -55,8 +55,11 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
         let document = place.show();
         let findings = document["findings"].as_array().expect("findings");
         let of: Vec<&Value> = findings.iter().filter(|one| one["subject"] == "imported-rds").collect();
-        assert_eq!(of.len(), 1, "{of:?}");
-        assert!((of[0]["value"].as_f64().expect("a mean") - share).abs() < 1e-9, "{of:?}");
+        let scopes: Vec<&str> = of.iter().filter_map(|one| one["scope"]["kind"].as_str()).collect();
+        assert_eq!(scopes, ["case", "trial"], "{of:?}");
+        for one in of {
+            assert!((one["value"].as_f64().expect("a mean") - share).abs() < 1e-9, "{one:?}");
+        }
         assert_eq!(document["series"][0]["imported"][0]["at_s"].as_array().map(Vec::len), Some(15));
     }
     place.file("rds.csv", &csv(t0_s, "n/a"));
@@ -64,4 +67,6 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
     assert!(said.code == Some(2) && said.stderr.contains("`n/a` is not a number"), "{said:?}");
     let table = place.kdyno(&["show"]);
     assert!(table.stdout.contains("imported-rds.CPUUtilization"), "{table:?}");
+    let course = place.kdyno(&["compare", "--course", "imported-rds.CPUUtilization", "latest"]);
+    assert!(course.stdout.contains("imported-rds.CPUUtilization over 1 run"), "{course:?}");
 }

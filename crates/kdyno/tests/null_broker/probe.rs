@@ -98,6 +98,14 @@ fn a_process_that_ends_is_told_and_the_run_goes_on() {
     let of_it: Vec<&serde_json::Value> = events.iter().filter(|one| one["kind"] == "named-process").collect();
     assert_eq!(of_it.len(), 1, "{events:?}");
     assert_eq!(of_it[0]["subject"], format!("process-{gone}"), "{of_it:?}");
+    assert!(said.stderr.contains(&format!("warning: process-{gone} has ended")), "{said:?}");
+    // The name is kept; that it is not there any more stops nothing.
+    let dry = place.kdyno(&["rerun", "latest", "--probe", "no-such-process"]);
+    assert_eq!(dry.code, Some(2), "what is typed has to be there: {dry:?}");
+    let again = place.start(place.command(&["rerun", "latest", "--share"])).wait(RUN_DEADLINE);
+    ran(&again);
+    let told = format!("warning: process-{gone} is not read: it is not there");
+    assert_eq!(again.stderr.matches(&told).count(), 1, "{again:?}");
     place.expect_no_processes();
 }
 
@@ -108,7 +116,7 @@ fn what_is_not_there_is_told_before_anything_starts() {
     let scenario = scenario.to_str().expect("plain path");
     for (dry_run, typed, told) in [
         (false, "no-such-process", "no process on this host has the name `no-such-process`"),
-        (true, "4194305", "no process on this host has the number 4194305"),
+        (true, "4194305", "no process on this host has the pid 4194305"),
         (false, "two words", "`two words` is no name of a process"),
     ] {
         let more = ["--dry-run"];

@@ -17,6 +17,7 @@ mod flame;
 mod groups;
 mod in_force;
 mod java_clients;
+mod jmx;
 mod logins;
 mod logs;
 mod producer_perf_test;

@@ -63,6 +63,9 @@ fn groups_are_told_by_their_names_and_a_refusal_once() {
     };
     reader.lag_of(&told("kdyno-1-g-1", ErrorCode::NONE, Some(60)), &mut look);
     reader.lag_of(&told("some\none", ErrorCode::NONE, Some(3)), &mut look);
+    // Its name is the same once what cannot be printed is left out, in each look.
+    reader.lag_of(&told("some\tone", ErrorCode::NONE, Some(110)), &mut look);
+    reader.lag_of(&told("some\none", ErrorCode::NONE, Some(13)), &mut look);
     reader.lag_of(&told("elsewhere", ErrorCode::NONE, None), &mut look);
     // What one partition tells is not the lag of all.
     reader.lag_of(&told("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, Some(3)), &mut look);
@@ -77,6 +80,10 @@ fn groups_are_told_by_their_names_and_a_refusal_once() {
             row("g", series::COMMITTED_LAG_S, 5.0),
             row("some one", series::COMMITTED_LAG_RECORDS, 107.0),
             row("some one", series::COMMITTED_LAG_S_AT_LEAST, 10.0),
+            row("some one (2)", series::COMMITTED_LAG_RECORDS, 0.0),
+            row("some one (2)", series::COMMITTED_LAG_S, 0.0),
+            row("some one", series::COMMITTED_LAG_RECORDS, 97.0),
+            row("some one", series::COMMITTED_LAG_S, 9.7),
         ]
     );
     let unread: Vec<&str> = look.unread.iter().map(|one| one.why.as_str()).collect();

@@ -28,11 +28,11 @@ impl Execution<'_> {
             match heard {
                 Heard::Probes(_, readings) => context.store.probe(context.trial.id, readings)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
-                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread)?,
+                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }
-                Heard::Named(at_ns, told) => self.keep_named(at_ns, told)?,
+                Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }

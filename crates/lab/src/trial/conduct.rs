@@ -145,7 +145,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
 
 /// Has all clients connect, chooses T0 and starts all workers.
 fn start(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-    executions.iter_mut().try_for_each(Execution::prepare)?;
+    executions.iter_mut().try_for_each(|execution| execution.prepare(progress))?;
     executions.iter_mut().try_for_each(Execution::ready_sampler)?;
     let mut log_ends = Vec::new();
     for execution in &mut *executions {

@@ -34,9 +34,11 @@ impl Execution<'_> {
         &mut self,
         readings: Vec<ProbeReading>,
         unread: &[Unread],
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<(), LabError> {
         let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
         for one in unread {
+            progress(Progress::Warning(one.why.clone()));
             self.event(Some(at_ns), EventKind::LogsNotRead, &one.subject, &one.why)?;
         }
         Ok(self.context.store.probe(self.context.trial.id, readings)?)

@@ -194,7 +194,7 @@ impl<'a> Execution<'a> {
 
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
-    fn prepare(&mut self) -> Result<(), LabError> {
+    fn prepare(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let token = self.context.system.renew(&self.context.trial.effective)?;
         let mut secrets = self.context.secrets.of(&self.context.trial.effective);
         secrets.extend(self.context.system.secrets());
@@ -229,7 +229,7 @@ impl<'a> Execution<'a> {
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
-                Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told)?,
+                Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told, progress)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
                 Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Logs(..) | Heard::Recent(_)) => {}
                 None => {
@@ -358,9 +358,9 @@ impl<'a> Execution<'a> {
                     self.look_for_dead(progress)?;
                     self.ask_for_recent(read_ns)?;
                 }
-                Heard::Named(at_ns, told) => self.keep_named(at_ns, told)?,
+                Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
-                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread)?,
+                Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
@@ -440,9 +440,17 @@ impl<'a> Execution<'a> {
     }
 
     /// What became of processes that were named.
-    fn keep_named(&self, at_ns: Option<i64>, told: Vec<(Subject, String)>) -> Result<(), LabError> {
+    fn keep_named(
+        &self,
+        at_ns: Option<i64>,
+        told: Vec<(Subject, String)>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
         let mut told = told.into_iter();
-        told.try_for_each(|(subject, detail)| self.event(at_ns, EventKind::NamedProcess, &subject, &detail))
+        told.try_for_each(|(subject, detail)| {
+            progress(Progress::Warning(detail.clone()));
+            self.event(at_ns, EventKind::NamedProcess, &subject, &detail)
+        })
     }
 
     /// What the cluster's metadata told between two looks.

@@ -91,6 +91,9 @@ pub struct Plan {
     /// What the scenario declares of where it runs, printed as "declared".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Names of processes of the host that are read beside the run's own (`--probe`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probe: Vec<String>,
 }
 
 impl Plan {

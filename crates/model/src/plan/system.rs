@@ -60,7 +60,8 @@ pub struct ClusterPlan {
     /// Broker settings in Kafka's names and units.
     pub config: BTreeMap<String, String>,
     /// Processors each broker is pinned to, by broker; empty: not pinned. A shorter list repeats.
-    pub cpus: Vec<Vec<u32>>,
+    #[serde(rename = "cpus")]
+    pub pinned_to: Vec<Vec<u32>>,
     /// Processors' worth of time that each broker may use, by a control group of its own; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_limit: Option<f64>,
@@ -215,7 +216,8 @@ pub struct MetricsPlan {
 impl MetricsPlan {
     /// Takes out addresses, names of users and paths.
     pub fn redact(&mut self) {
-        let (MetricsFrom::PerBroker(url) | MetricsFrom::Prometheus(url)) = &mut self.from;
+        let (MetricsFrom::PerBroker(url) | MetricsFrom::Prometheus(url) | MetricsFrom::Jmx(url)) =
+            &mut self.from;
         REDACTED.clone_into(url);
         if let Some(MetricsLogin::Basic { username, .. }) = &mut self.login {
             REDACTED.clone_into(username);
@@ -234,16 +236,18 @@ pub enum MetricsFrom {
     PerBroker(String),
     /// From the query API of the Prometheus server at this URL.
     Prometheus(String),
+    /// Over JMX, RMI and no more, at this `host:port` of each broker, with the same for the host.
+    Jmx(String),
 }
 
 impl MetricsFrom {
     /// Stands in the URL of each broker for its host.
     pub const HOST: &'static str = "{host}";
 
-    /// The URL.
+    /// The URL, or host and port.
     pub fn url(&self) -> &str {
         match self {
-            Self::PerBroker(url) | Self::Prometheus(url) => url,
+            Self::PerBroker(url) | Self::Prometheus(url) | Self::Jmx(url) => url,
         }
     }
 }
@@ -252,7 +256,7 @@ impl MetricsFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsLogin {
-    /// HTTP's basic authentication.
+    /// HTTP's basic authentication; of JMX its user and password.
     Basic {
         /// The user's name.
         username: String,

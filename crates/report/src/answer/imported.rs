@@ -6,11 +6,11 @@ use crate::input::{ReportInput, trial_name};
 use crate::marks::Cell;
 use crate::units;
 use kdyno_model::finding::{Finding, Scope, Value};
-use kdyno_model::imported::IMPORTED;
+use kdyno_model::imported;
 
 /// One row for each series and trial; `None`: nothing was imported.
 pub(super) fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let is_imported = |one: &&Finding| one.of.subject.starts_with(IMPORTED);
+    let is_imported = |one: &&Finding| imported::is_of(&one.of);
     let rows: Vec<Vec<Cell>> =
         input.findings.iter().filter(is_imported).filter_map(|one| row(one, input)).collect();
     if rows.is_empty() {

@@ -68,10 +68,16 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes = Vec::new();
     let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
+    let is_imported = |one: &&Verdict| one.role == MetricRole::Imported;
     if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
         notes.push(
             "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict."
                 .to_owned(),
+        );
+    }
+    if of_scope.iter().any(is_imported) {
+        notes.push(
+            "imported-…: somebody else measured it, and nobody said which direction is better.".to_owned(),
         );
     }
     notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
@@ -155,6 +161,12 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
     let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
     let (tone, text) = match &verdict.says {
+        Says::Different { .. } if verdict.role == MetricRole::Imported => {
+            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures})"))
+        }
+        Says::MaybeMaterial { .. } if verdict.role == MetricRole::Imported => {
+            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures}), maybe by little"))
+        }
         Says::Different { material: true, worse } => {
             let (tone, word) = if *worse { (Tone::Bad, "worse") } else { (Tone::Strong, "better") };
             let text = format!(
@@ -249,6 +261,8 @@ fn more(needed: Option<u32>, verdict: &Verdict) -> String {
 /// The verdict in one or two words.
 pub fn word(verdict: &Verdict) -> &'static str {
     match &verdict.says {
+        Says::Different { .. } if verdict.role == MetricRole::Imported => "differs",
+        Says::MaybeMaterial { .. } if verdict.role == MetricRole::Imported => "maybe differs",
         Says::Different { material: true, worse: true } => "worse",
         Says::Different { material: true, worse: false } => "better",
         Says::Different { material: false, .. } => "differs",
@@ -289,7 +303,7 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
     };
     let metric = match verdict.role {
         MetricRole::Judged => verdict.of.to_string(),
-        MetricRole::Exploratory => format!("({})", verdict.of),
+        MetricRole::Exploratory | MetricRole::Imported => format!("({})", verdict.of),
     };
     let nothing = || units::NOTHING.to_owned();
     let [of_a, of_b] = &verdict.marks;
@@ -305,12 +319,13 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
         bounds.map_or_else(nothing, |(_, _, level)| level_text(level)).into(),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence).into(),
         match verdict.better {
+            _ if verdict.role == MetricRole::Imported => nothing().into(),
             Better::Lower => "lower".into(),
             Better::Higher => "higher".into(),
         },
         match verdict.role {
             MetricRole::Judged => words::margin(verdict.margin).into(),
-            MetricRole::Exploratory => nothing().into(),
+            MetricRole::Exploratory | MetricRole::Imported => nothing().into(),
         },
         word(verdict).into(),
     ]

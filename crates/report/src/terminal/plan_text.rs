@@ -49,6 +49,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
         );
         out.line(0, &text);
     }
+    if !plan.probe.is_empty() {
+        out.line(0, &format!("Read beside the run's own processes (--probe): {}.", plan.probe.join(", ")));
+    }
     out.cases(plan, detail == PlanDetail::Full);
     out.out
 }
@@ -311,9 +314,9 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
     if !cluster.jvm_options.is_empty() {
         lines.push(format!("JVM options: {}", cluster.jvm_options.join(" ")));
     }
-    if !cluster.cpus.is_empty() {
+    if !cluster.pinned_to.is_empty() {
         let pins: Vec<String> = cluster
-            .cpus
+            .pinned_to
             .iter()
             .map(|cpus| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
             .collect();

@@ -1,8 +1,9 @@
 //! What is printed beside a verdict is what it was judged by.
 
 use crate::fixture::{Ends, comparison};
-use kdyno_model::conclusion::{Conclusion, Ratio, Says, Verdict};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark};
+use kdyno_model::metric::Address;
 use kdyno_model::plan::{Depth, EvidenceUnit};
 use kdyno_report::markdown;
 use proptest::prelude::*;
@@ -179,4 +180,17 @@ fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
         block.contains("reaches ±4 % at 98.0 % confidence, further than the margin of 3 %")
     };
     assert!(is_told(0.04) && !is_told(0.02));
+}
+
+#[test]
+fn of_what_was_imported_no_side_is_called_better() {
+    let block = block(Ends::Alike, |verdict| {
+        verdict.role = MetricRole::Imported;
+        verdict.of = Address::parse("imported-rds.CPU").expect("an address");
+        verdict.says = Says::Different { material: true, worse: true };
+    });
+    let row = block.lines().find(|line| line.contains("(imported-rds.CPU)")).expect("a row");
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert_eq!(cells[cells.len() - 4..], ["–", "–", "differs", ""], "better, margin, verdict: {row}");
+    assert!(block.contains("nobody said which direction is better"), "{block}");
 }

@@ -37,7 +37,7 @@ pub static TARGET: Section = Section {
 /// Where metrics of a target's brokers are read.
 pub static METRICS: Section = section(
     "metrics",
-    "One of `per_broker` and `prometheus`; with one of `password` and `bearer` where a login is asked for.",
+    "One of `per_broker`, `prometheus` and `jmx`; with one of `password` and `bearer` where a login is asked for.",
     &[
         key(
             "per_broker",
@@ -50,7 +50,13 @@ pub static METRICS: Section = section(
             TEXT,
             "URL of a Prometheus server that scrapes the brokers under their own hosts, asked by its query API",
         ),
-        key("username", TEXT, "user of HTTP's basic authentication"),
+        key(
+            "jmx",
+            TEXT,
+            "host and port at which each broker tells them over JMX (`JMX_PORT`), where it does so alone; `{host}` stands for the \
+             broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker",
+        ),
+        key("username", TEXT, "user of HTTP's basic authentication, or of JMX"),
         key("password", TEXT, "its password: a secret of the target, as `${NAME}`"),
         key("bearer", TEXT, "a bearer token: a secret of the target, as `${NAME}`"),
         key(

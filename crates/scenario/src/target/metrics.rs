@@ -1,6 +1,6 @@
 //! `metrics` of a target: where those of its brokers are read.
 
-use crate::input::{InputError, known_hint, quoted};
+use crate::input::{InputError, Place, known_hint, quoted};
 use crate::keys;
 use crate::walk::Fields;
 use crate::yaml::{Node, Typed};
@@ -19,11 +19,12 @@ pub(super) fn metrics(
     secrets: &BTreeMap<String, SecretRef>,
 ) -> Result<MetricsPlan, InputError> {
     let fields = Fields::of(node, &keys::METRICS)?;
-    let from = match (fields.scalar("per_broker")?, fields.scalar("prometheus")?) {
-        (Some(url), None) => MetricsFrom::PerBroker(per_broker(&url)?),
-        (None, Some(url)) => MetricsFrom::Prometheus(prometheus(&url)?),
+    let from = match (fields.scalar("per_broker")?, fields.scalar("prometheus")?, fields.scalar("jmx")?) {
+        (Some(url), None, None) => MetricsFrom::PerBroker(per_broker(&url)?),
+        (None, Some(url), None) => MetricsFrom::Prometheus(prometheus(&url)?),
+        (None, None, Some(address)) => MetricsFrom::Jmx(jmx(&address)?),
         _ => {
-            let message = "`metrics` takes `per_broker` or `prometheus`, exactly one";
+            let message = "`metrics` takes `per_broker`, `prometheus` or `jmx`, exactly one";
             return Err(InputError::at(node.place(), message));
         }
     };
@@ -42,8 +43,32 @@ pub(super) fn metrics(
             return Err(InputError::at(node.place(), message));
         }
     };
-    let trust = fields.scalar("trust")?.map(|path| folder.join(path.text));
+    let trust = fields.scalar("trust")?;
+    if let (MetricsFrom::Jmx(_), Some(place)) = (&from, other_than_jmx(login.as_ref(), trust.as_ref(), node))
+    {
+        let message =
+            "`jmx` takes `username` and `password`, but neither `bearer` nor `trust`: it is read without TLS";
+        return Err(InputError::at(place, message));
+    }
+    let trust = trust.map(|path| folder.join(path.text));
     Ok(MetricsPlan { from, login, trust })
+}
+
+/// Where something stands that JMX has not.
+fn other_than_jmx(login: Option<&MetricsLogin>, trust: Option<&Typed>, node: &Node) -> Option<Place> {
+    let bearer = matches!(login, Some(MetricsLogin::Bearer { .. })).then(|| node.place());
+    trust.map(|trust| trust.place).or(bearer)
+}
+
+/// `{host}:9999`.
+fn jmx(typed: &Typed) -> Result<String, InputError> {
+    let text = typed.text.trim();
+    let port = text.strip_prefix(MetricsFrom::HOST).and_then(|rest| rest.strip_prefix(':'));
+    match port.map(str::parse::<u16>) {
+        Some(Ok(port)) if port > 0 => Ok(text.to_owned()),
+        _ => Err(InputError::at(typed.place, "`jmx` is `{host}:PORT`")
+            .hint("`{host}` stands for the host of each broker, PORT is its JMX_PORT: `{host}:9999`")),
+    }
 }
 
 fn per_broker(typed: &Typed) -> Result<String, InputError> {
@@ -129,6 +154,9 @@ mod tests {
         let mut redacted = *metrics;
         redacted.redact();
         assert!(!format!("{redacted:?}").contains("p:9090"), "{redacted:?}");
+        let target = read("{jmx: \"{host}:9999\", username: me, password: \"${PW}\"}").expect("a target");
+        let metrics = target.attached.metrics.expect("metrics");
+        assert_eq!(metrics.from, MetricsFrom::Jmx("{host}:9999".to_owned()));
         let target = read("{prometheus: \"http://p\"}").expect("a target");
         assert!(target.notes.iter().any(|note| note.contains("used nowhere")), "{:?}", target.notes);
     }
@@ -147,6 +175,11 @@ mod tests {
             ("{prometheus: \"http://p\", username: me}", "`username` with `password`"),
             ("{prometheus: \"http://p\", username: \"a:b\", password: \"${PW}\"}", "has no `:`"),
             ("{promtheus: \"http://p\"}", "prometheus"),
+            ("{jmx: \"{host}:9999\", prometheus: \"http://p\"}", "exactly one"),
+            ("{jmx: \"b:9999\"}", "`{host}:PORT`"),
+            ("{jmx: \"{host}:0\"}", "`{host}:PORT`"),
+            ("{jmx: \"{host}:9999\", bearer: \"${PW}\"}", "neither `bearer` nor `trust`"),
+            ("{jmx: \"{host}:9999\", trust: a.pem}", "neither `bearer` nor `trust`"),
         ] {
             let told = read(metrics).expect_err(metrics);
             assert!(told.starts_with("dir/t.yaml:6:") && told.contains(part), "{metrics}: {told}");

@@ -31,6 +31,7 @@ pub fn header() -> RunHeader {
             budget_ns: None,
             contrasts: Vec::new(),
             environment: Default::default(),
+            probe: vec!["postgres".to_owned()],
             show: Show {
                 rows: vec!["brokers".into()],
                 columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],
@@ -83,7 +84,7 @@ pub fn case() -> CasePlan {
         heap_bytes: 512 << 20,
         jvm_options: Vec::new(),
         config: BTreeMap::from([("num.io.threads".into(), "8".into())]),
-        cpus: Vec::new(),
+        pinned_to: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),

@@ -43,15 +43,16 @@ const RULES: &str = r#"rules:
     labels: {listener: "$1", networkProcessor: "$2"}
 "#;
 
-/// The agent's configuration.
-fn configuration() -> String {
+/// The agent's configuration; objects `beside` Kafka's are asked for too.
+pub(crate) fn configuration(beside: &[&str]) -> String {
     let of_request = |kind: RequestKind| {
         RequestStage::all().map(move |stage| {
             let (name, request) = (stage.kafka_name(), kind.kafka_name());
             format!("kafka.network:type=RequestMetrics,name={name},request={request}")
         })
     };
-    let objects = OBJECTS.iter().map(ToString::to_string).chain(RequestKind::all().flat_map(of_request));
+    let named = OBJECTS.iter().chain(beside).map(ToString::to_string);
+    let objects = named.chain(RequestKind::all().flat_map(of_request));
     let lines: String = objects.map(|object| format!("  - \"{object}\"\n")).collect();
     format!("includeObjectNames:\n{lines}{RULES}")
 }
@@ -98,7 +99,8 @@ impl Agent {
     pub(super) fn option(&self, folder: &Path, port: u16) -> Result<Option<String>, TestbedError> {
         let Ok(jar) = &self.jar else { return Ok(None) };
         let rules = folder.join(RULES_FILE);
-        std::fs::write(&rules, configuration()).map_err(|e| TestbedError::io("cannot write", &rules, e))?;
+        std::fs::write(&rules, configuration(&[]))
+            .map_err(|e| TestbedError::io("cannot write", &rules, e))?;
         Ok(Some(format!("-javaagent:{}=127.0.0.1:{port}:{}", jar.display(), rules.display())))
     }
 }

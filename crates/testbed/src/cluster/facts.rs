@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// What bounds the processor time of each broker: `none`, `pinning`, `1.5 processors`, or both.
 fn cpu_limit(plan: &ClusterPlan) -> String {
     let limit = plan.cpu_limit.map(units::processors);
-    let pinning = (!plan.cpus.is_empty()).then(|| "pinning".to_string());
+    let pinning = (!plan.pinned_to.is_empty()).then(|| "pinning".to_string());
     let both: Vec<String> = limit.into_iter().chain(pinning).collect();
     if both.is_empty() { "none".to_string() } else { both.join(", ") }
 }

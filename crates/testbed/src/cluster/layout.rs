@@ -107,7 +107,11 @@ impl Layout {
                 election_port: if kind == NodeKind::Zookeeper { ports.next() } else { 0 },
                 metrics_port: if broker && has_metrics { ports.next() } else { 0 },
                 rack: if broker { nth_repeating(&plan.racks, id) } else { None },
-                cpus: if broker { nth_repeating(&plan.cpus, id).unwrap_or_default() } else { Vec::new() },
+                cpus: if broker {
+                    nth_repeating(&plan.pinned_to, id).unwrap_or_default()
+                } else {
+                    Vec::new()
+                },
             });
         };
         match plan.mode {
@@ -212,7 +216,7 @@ pub(crate) mod tests {
             heap_bytes: 512 << 20,
             jvm_options: vec![],
             config: Default::default(),
-            cpus: vec![],
+            pinned_to: vec![],
             racks: vec![],
             storage: Storage::Disk,
             metrics: Default::default(),
@@ -273,7 +277,7 @@ pub(crate) mod tests {
     fn shorter_lists_repeat_and_drives_get_a_folder_each() {
         let mut plan = plan(Mode::KraftCombined, 3);
         plan.racks = vec!["a".into(), "b".into()];
-        plan.cpus = vec![vec![0], vec![1]];
+        plan.pinned_to = vec![vec![0], vec![1]];
         plan.storage = Storage::Dirs(vec!["/d1".into(), "/d2".into()]);
         let layout = layout(&plan);
         assert_eq!(layout.nodes[2].rack.as_deref(), Some("a"));

@@ -30,6 +30,7 @@ use crate::metrics::LocalEndpoint;
 use crate::process::{ProcessId, ProcessRef};
 use crate::secret_file;
 use agent::Agent;
+pub(crate) use agent::configuration as agent_configuration;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
@@ -81,6 +82,18 @@ pub struct StartOptions<'a> {
     pub give_up: Option<&'a AtomicBool>,
     /// Environment variables that the guard and the cluster's processes must not inherit: they hold secrets.
     pub hidden_variables: Vec<String>,
+}
+
+/// Free ports on the loopback address, and what holds them until it is dropped.
+pub(crate) fn loopback_ports(count: usize) -> Result<(ports::HeldPorts, Vec<u16>), TestbedError> {
+    let mut held = ports::HeldPorts::take(count, random::random_number()?)?;
+    let ports = (0..count).map(|_| held.next()).collect();
+    Ok((held, ports))
+}
+
+/// Variables of the user's shell that would give a JVM options of its own.
+pub(crate) fn jvm_variables() -> Vec<String> {
+    launch::UNSET_VARIABLES.map(str::to_string).to_vec()
 }
 
 impl<'a> StartOptions<'a> {
@@ -465,7 +478,7 @@ fn guard_spec(
     let process = |node: &Node| ProcessSpec {
         subject: node.subject.clone(),
         command_line: command_lines.get(&node.subject).cloned().unwrap_or_default(),
-        unset_variables: launch::UNSET_VARIABLES.map(str::to_string).to_vec(),
+        unset_variables: jvm_variables(),
         folder: node.folder.clone(),
         console: node.folder.join(launch::CONSOLE_FILE),
         cpus: node.cpus.clone(),

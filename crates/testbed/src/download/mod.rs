@@ -80,7 +80,7 @@ pub fn clients_are_cached(environment: &Environment, version: &Version) -> bool 
     environment.cache_dir.join(CLIENTS).join(&version.text).is_dir()
 }
 
-/// Version of the Prometheus JMX agent: the newest that is on Maven Central; later ones are published elsewhere.
+/// Version of the Prometheus JMX agent and exporter: the newest that is on Maven Central; later ones are published elsewhere.
 const METRICS_AGENT: (u32, u32, u32) = (1, 0, 1);
 
 /// Makes sure that the Prometheus JMX agent is in the cache; returns its jar.
@@ -91,10 +91,30 @@ pub(crate) fn metrics_agent(
     environment: &Environment,
     progress: &dyn Fn(&str),
 ) -> Result<PathBuf, TestbedError> {
+    one_jar(environment, Parts::MetricsAgent, "jmx-agent", progress)
+}
+
+/// Makes sure that the Prometheus JMX exporter that stands by itself is in the cache; returns its jar.
+///
+/// # Errors
+/// As for the agent.
+pub(crate) fn metrics_exporter(
+    environment: &Environment,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf, TestbedError> {
+    one_jar(environment, Parts::MetricsExporter, "jmx-exporter", progress)
+}
+
+/// The jar of the agent's release that these parts are.
+fn one_jar(
+    environment: &Environment,
+    parts: Parts,
+    name: &str,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf, TestbedError> {
     let (major, minor, patch) = METRICS_AGENT;
     let version = Version { major, minor, patch, text: format!("{major}.{minor}.{patch}") };
-    let parts = Parts::MetricsAgent;
-    let folder = optional(environment, (&version, parts), "jmx-agent", progress, |_, _| Ok(()))?;
+    let folder = optional(environment, (&version, parts), name, progress, |_, _| Ok(()))?;
     Ok(main_jar(&folder, &version, parts))
 }
 

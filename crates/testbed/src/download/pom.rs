@@ -19,6 +19,8 @@ pub(super) enum Parts {
     Client,
     /// The agent that tells the metrics of a JVM.
     MetricsAgent,
+    /// The process that tells those of a JVM elsewhere.
+    MetricsExporter,
     /// What samples the stacks of a JVM.
     Profiler,
 }
@@ -30,6 +32,7 @@ impl Parts {
             Self::Broker => "kafka_2.13",
             Self::Client => "kafka-clients",
             Self::MetricsAgent => "jmx_prometheus_javaagent",
+            Self::MetricsExporter => "jmx_prometheus_httpserver",
             Self::Profiler => "async-profiler",
         }
     }
@@ -38,7 +41,7 @@ impl Parts {
     pub fn group(self) -> &'static str {
         match self {
             Self::Broker | Self::Client => "org.apache.kafka",
-            Self::MetricsAgent => "io.prometheus.jmx",
+            Self::MetricsAgent | Self::MetricsExporter => "io.prometheus.jmx",
             Self::Profiler => "tools.profiler",
         }
     }
@@ -48,6 +51,7 @@ impl Parts {
         match self {
             Self::Broker | Self::Client => "Kafka",
             Self::MetricsAgent => "the Prometheus JMX agent",
+            Self::MetricsExporter => "the Prometheus JMX exporter",
             Self::Profiler => "async-profiler",
         }
     }
@@ -56,7 +60,7 @@ impl Parts {
     pub fn is_optional(self) -> bool {
         match self {
             Self::Broker | Self::Client => false,
-            Self::MetricsAgent | Self::Profiler => true,
+            Self::MetricsAgent | Self::MetricsExporter | Self::Profiler => true,
         }
     }
 
@@ -67,7 +71,7 @@ impl Parts {
                 ("org.apache.kafka", "kafka-clients".to_string(), version.text.clone()),
                 ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE.to_string()),
             ],
-            Self::MetricsAgent | Self::Profiler => {
+            Self::MetricsAgent | Self::MetricsExporter | Self::Profiler => {
                 vec![(self.group(), self.main().to_string(), version.text.clone())]
             }
         }

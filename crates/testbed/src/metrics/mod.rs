@@ -1,8 +1,9 @@
 //! The metrics that brokers keep of themselves: read from the agents of local brokers, from endpoints of a target's brokers in
-//! the Prometheus text format, or from a Prometheus server.
+//! the Prometheus text format, from a Prometheus server, or from their JMX through an exporter.
 //!
 //! Whatever answers, or does not: a reading takes a bounded time and memory, and its failure is a clause and nothing else.
 
+pub(crate) mod console;
 mod http;
 mod names;
 mod prometheus;
@@ -17,6 +18,7 @@ use kdyno_model::sample::series;
 use names::Told;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Where the agent of a broker on this host tells its metrics.
@@ -59,9 +61,19 @@ pub struct Source {
     answered: Duration,
 }
 
+/// What is said of an answer that has nothing of Kafka's.
+const NONE_TOLD: &str = "it tells none of Kafka's metrics (kafka_server_…)";
+
 #[derive(Debug)]
 enum Of {
-    Broker { subject: Subject, url: String, is_own: bool, counts_controller: bool },
+    Broker {
+        subject: Subject,
+        url: String,
+        is_own: bool,
+        counts_controller: bool,
+        /// What an exporter that stands between writes.
+        console: Option<PathBuf>,
+    },
     Server(prometheus::Server),
 }
 
@@ -79,9 +91,22 @@ impl Source {
                 url: format!("http://127.0.0.1:{}/metrics", endpoint.port),
                 is_own: true,
                 counts_controller: endpoint.counts_controller,
+                console: None,
             },
             answered: Duration::ZERO,
         })
+    }
+
+    /// An exporter on this host that reads a broker's JMX, and the file that its console is.
+    ///
+    /// # Errors
+    /// There is no client for HTTP.
+    pub(crate) fn exporter(endpoint: &LocalEndpoint, console: &Path) -> Result<Self, Unread> {
+        let mut source = Self::local(endpoint)?;
+        if let Of::Broker { console: of, .. } = &mut source.of {
+            *of = Some(console.to_owned());
+        }
+        Ok(source)
     }
 
     /// What a target names, for its brokers with their hosts. `trusted`: certificates of authorities as DER.
@@ -114,12 +139,20 @@ impl Source {
                     let url = url.replace(MetricsFrom::HOST, &host);
                     Ok(Self {
                         http: http()?,
-                        of: Of::Broker { subject, url, is_own: false, counts_controller: false },
+                        of: Of::Broker {
+                            subject,
+                            url,
+                            is_own: false,
+                            counts_controller: false,
+                            console: None,
+                        },
                         answered: Duration::ZERO,
                     })
                 };
                 hosts.into_iter().map(one).collect()
             }
+            // Read through exporters of our own.
+            MetricsFrom::Jmx(_) => Ok(Vec::new()),
         }
     }
 
@@ -129,10 +162,16 @@ impl Source {
     /// There is no answer of use.
     pub fn read(&mut self) -> Result<Vec<Reading>, Unread> {
         match &mut self.of {
-            Of::Broker { subject, url, is_own, counts_controller } => {
+            Of::Broker { subject, url, is_own, counts_controller, console } => {
                 let begun = Instant::now();
                 let values = of_broker(&self.http, url, *is_own, *counts_controller);
                 self.answered += begun.elapsed();
+                let values = match console {
+                    Some(console) => {
+                        values.map_err(|why| if why == NONE_TOLD { console::why(console) } else { why })
+                    }
+                    None => values,
+                };
                 let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
                 let unread = |why: String| Unread { subject: subject.clone(), why: not_read(&whose, &why) };
                 let mut values = values.map_err(unread)?;
@@ -172,11 +211,12 @@ fn of_broker(
     })?;
     match is_any {
         true => Ok(told.values(counts_controller)),
-        false => Err("it tells none of Kafka's metrics (kafka_server_…)".to_string()),
+        false => Err(NONE_TOLD.to_string()),
     }
 }
 
-fn not_read(whose: &str, why: &str) -> String {
+/// That metrics are not read, one lowercase sentence.
+pub(crate) fn not_read(whose: &str, why: &str) -> String {
     format!("metrics of {whose} are not read: {why}")
 }
 

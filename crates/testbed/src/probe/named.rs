@@ -1,4 +1,4 @@
-//! Processes of this host that a user names, by number or by name, to be read beside those of a run.
+//! Processes of this host that a user names, by pid or by name, to be read beside those of a run.
 //!
 //! A name is looked up as `pgrep -x` does, and further: it is that of the process as the kernel has it (15 bytes of it), the
 //! last part of the path that it was started by, or what a Java process runs: its main class, with packages or without, or
@@ -36,11 +36,11 @@ const JAVA_OPTIONS_WITH_VALUE: [&str; 10] = [
 /// Why processes that were named cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NamedError {
-    /// There is none of that name or number.
-    #[error("--probe: no process on this host has {}", name_or_number(.0))]
+    /// There is none of that name or pid.
+    #[error("--probe: no process on this host has {}", name_or_pid(.0))]
     NotFound(String),
     /// Only processes of this kdyno have it.
-    #[error("--probe: only kdyno itself has {}, and what it starts; those are read in every run", name_or_number(.0))]
+    #[error("--probe: only kdyno itself has {}, and what it starts; those are read in every run", name_or_pid(.0))]
     Own(String),
     /// More than are read.
     #[error("--probe: {found} processes are named; at most {NAMED_MAX} are read")]
@@ -59,20 +59,20 @@ impl NamedError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotFound(_) | Self::NoName(_) => {
-                "a number, the name that `ps -e` shows, or of a Java process its main class or jar (`jps -l`)"
+                "a pid, the name that `ps -e` shows, or of a Java process its main class or jar (`jps -l`)"
             }
             Self::Own(_) => "name another process",
-            Self::TooMany { .. } => "name those that matter by their numbers, which `pgrep -a` shows",
+            Self::TooMany { .. } => "name those that matter by their pids, which `pgrep -a` shows",
         }
     }
 }
 
-fn name_or_number(typed: &str) -> String {
-    if typed.bytes().all(|byte| byte.is_ascii_digit()) {
-        format!("the number {typed}")
-    } else {
-        format!("the name `{typed}`")
-    }
+fn name_or_pid(typed: &str) -> String {
+    if is_pid(typed) { format!("the pid {typed}") } else { format!("the name `{typed}`") }
+}
+
+fn is_pid(typed: &str) -> bool {
+    typed.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What was named, as it was when the run began.
@@ -102,12 +102,13 @@ pub struct Found {
 }
 
 impl NamedProcesses {
-    /// Finds what was typed: names, and numbers of processes.
+    /// Finds what was typed, names and pids, and what the plan has from before. A name of the latter that nothing has now is
+    /// looked for in each trial.
     ///
     /// # Errors
-    /// A name or number that nothing has, or only this kdyno; more processes than are read.
-    pub fn find(typed: &[String]) -> Result<Self, NamedError> {
-        if typed.is_empty() {
+    /// A name or pid that was typed and that nothing has, or only this kdyno; more processes than are read.
+    pub fn find(typed: &[String], kept: &[String]) -> Result<Self, NamedError> {
+        if typed.is_empty() && kept.is_empty() {
             return Ok(Self::default());
         }
         let host = Host::read();
@@ -115,11 +116,28 @@ impl NamedProcesses {
         for text in typed {
             all.push(one(text.trim(), &host)?);
         }
+        for name in kept.iter().filter(|name| !typed.contains(name)) {
+            all.push(match one(name, &host) {
+                Err(NamedError::NotFound(_) | NamedError::Own(_)) => One::Only(name.clone()),
+                found => found?,
+            });
+        }
         let named = Self { all };
         let found = named.look_on(&host, &BTreeSet::new());
         match found.processes.len() {
             many if many > NAMED_MAX => Err(NamedError::TooMany { found: many }),
             _ => Ok(named),
+        }
+    }
+
+    /// Adds the names, each once: a pid means nothing to a later run.
+    pub fn keep_names(&self, kept: &mut Vec<String>) {
+        for one in &self.all {
+            if let One::Only(name) | One::Each(name) = one
+                && !kept.contains(name)
+            {
+                kept.push(name.clone());
+            }
         }
     }
 
@@ -185,7 +203,7 @@ fn one(typed: &str, host: &Host) -> Result<One, NamedError> {
         return Err(NamedError::NoName(typed.chars().take(NAME_CHARS_MAX).collect()));
     }
     let not_found = || NamedError::NotFound(typed.to_owned());
-    if typed.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_pid(typed) {
         let pid: u32 = typed.parse().map_err(|_| not_found())?;
         let id = ProcessId::of(pid).filter(ProcessId::is_alive).ok_or_else(not_found)?;
         if host.own.contains(&pid) {
@@ -367,7 +385,7 @@ mod tests {
     #[test]
     fn ones_own_processes_and_what_is_not_there_are_no_answer() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
-        let find = |typed: &str| NamedProcesses::find(&[typed.to_owned()]);
+        let find = |typed: &str| NamedProcesses::find(&[typed.to_owned()], &[]);
         let own = [std::process::id().to_string(), child.id().to_string()];
         let found = own.each_ref().map(|pid| find(pid));
         child.kill().expect("kill");
@@ -382,8 +400,26 @@ mod tests {
             assert!(matches!(find(typed), Err(NamedError::NoName(_))), "{typed:?}");
         }
         assert!(
-            NamedProcesses::find(&[]).expect("nothing to find").look(&BTreeSet::new()).processes.is_empty()
+            NamedProcesses::find(&[], &[])
+                .expect("nothing to find")
+                .look(&BTreeSet::new())
+                .processes
+                .is_empty()
         );
+    }
+
+    #[test]
+    fn names_are_kept_and_one_of_before_that_is_not_there_is_looked_for() {
+        let kept = ["no-process-has-this-name".to_owned()];
+        let named = NamedProcesses::find(&[], &kept).expect("no error");
+        assert_eq!(named.look(&BTreeSet::new()).missing.len(), 1, "it is told");
+        assert!(named.may_come_again(&Subject::Process(kept[0].clone())));
+        let mut names = kept.to_vec();
+        let pid = One::Process(ProcessId::of(std::process::id()).expect("this one"), "me".to_owned());
+        let all = vec![pid, One::Each("db".to_owned()), One::Only(kept[0].clone())];
+        NamedProcesses { all }.keep_names(&mut names);
+        assert_eq!(names, ["no-process-has-this-name", "db"], "a pid is not kept");
+        assert!(matches!(NamedProcesses::find(&kept, &kept), Err(NamedError::NotFound(_))), "it was typed");
     }
 
     /// Host with these processes, oldest first.

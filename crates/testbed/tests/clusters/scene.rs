@@ -62,7 +62,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         heap_bytes: 256 << 20,
         jvm_options: vec![],
         config: Default::default(),
-        cpus: vec![],
+        pinned_to: vec![],
         racks: vec![],
         storage: Storage::Disk,
         metrics: Default::default(),

@@ -131,7 +131,7 @@ fn unpacked_on_drives() -> Result<(), Failed> {
     let mut plan = plan(NEWEST, Mode::KraftCombined, 1);
     plan.kafka = KafkaSource::Home(home);
     plan.storage = Storage::Dirs(drives.to_vec());
-    plan.cpus = vec![vec![0]];
+    plan.pinned_to = vec![vec![0]];
     plan.racks = vec!["r1".to_string()];
     plan.jvm_options = vec!["-Dkdyno.test=yes".to_string()];
     let cluster = scene.start(&plan)?;

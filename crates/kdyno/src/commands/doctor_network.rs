@@ -1,0 +1,62 @@
+//! Both ends of `kdyno doctor --measure --network`.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{out, signals};
+use kdyno_doctor::MeasuredNetwork;
+use kdyno_testbed::network_speed::{self, SERVE_TIME_MAX};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Measures the network to the other end, having said what that sends.
+pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, Failure> {
+    let seconds = network_speed::TIME_MAX.as_secs();
+    out::note(&format!(
+        "sends as much to {peer} as it takes, and has as much sent back, for about {seconds} s"
+    ));
+    let Some(speed) = network_speed::measure(peer, stop)? else {
+        return Err(Failure {
+            exit: Exit::Interrupted,
+            message: "interrupted: the network was not measured".to_owned(),
+            hint: None,
+        });
+    };
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Ok(MeasuredNetwork {
+        peer: peer.to_owned(),
+        sent_bytes: speed.sent,
+        sent_bytes_per_s: speed.sent as f64 / speed.sending.as_secs_f64(),
+        received_bytes: speed.received,
+        received_bytes_per_s: speed.received as f64 / speed.receiving.as_secs_f64(),
+        round_trips: speed.round_trips as u64,
+        round_trip_ns_p50: ns(speed.round_trip_p50),
+        round_trip_ns_p99: ns(speed.round_trip_p99),
+        round_trip_ns_max: ns(speed.round_trip_max),
+    })
+}
+
+/// Answers until it is interrupted or its time is over. Prints its address first, for scripts that let it take a free port.
+pub(super) fn serve(address: SocketAddr) -> Outcome {
+    let stop = signals::stop_flag()?;
+    let listener = TcpListener::bind(address).map_err(|error| {
+        Failure::tool(format!("could not listen on {address}: {error}"))
+            .hint("`--serve-network 0` takes a free port of the loopback address")
+    })?;
+    let address = listener.local_addr().map_err(Failure::tool)?;
+    out::data(format!("{address}\n"))?;
+    let minutes = SERVE_TIME_MAX.as_secs() / 60;
+    out::note(&format!(
+        "on the other host: kdyno doctor --measure --network {address} (for {minutes} minutes, or until Ctrl-C)"
+    ));
+    if !address.ip().is_loopback() {
+        out::note(
+            "warning: whoever reaches that address can have it send for some seconds; it asks for no password",
+        );
+    }
+    let served = network_speed::serve(&listener, SERVE_TIME_MAX, &stop, &mut |failed| {
+        out::note(&format!("not measured: {failed}"));
+    })?;
+    let end = if served.is_time_over { format!("its {minutes} minutes are over; ") } else { String::new() };
+    out::note(&format!("{end}{} measured, {} others", served.measured, served.failed));
+    Ok(Exit::Done)
+}

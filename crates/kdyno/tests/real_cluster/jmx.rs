@@ -1,0 +1,116 @@
+//! Brokers that tell their metrics over JMX alone are read through the exporter; what is wrong with it is told once.
+
+use crate::common::turns::beside_others;
+use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::fixture::{ended, figure, files, ran};
+use serde_json::Value;
+use std::net::TcpListener;
+
+const PASSWORD: &str = "jmx-is-for-its-owner";
+
+const LOAD: &str = "\
+load: {writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {acks: all}}}
+phases: {warmup: 2s, condition: none, measure: 8s, drain: 5s}
+";
+
+/// A cluster of one broker without the agent, and a scenario for it as a target.
+fn up(place: &Place, port: u16) {
+    let option = |name: &str, value: &str| format!("\"-Dcom.sun.management.jmxremote.{name}={value}\"");
+    let password = place.file("jmx.password", &format!("monitor {PASSWORD}\n"));
+    let access = place.file("jmx.access", "monitor readonly\n");
+    let port = port.to_string();
+    let options = [
+        option("port", &port),
+        option("rmi.port", &port),
+        option("host", "127.0.0.1"),
+        option("ssl", "false"),
+        option("authenticate", "true"),
+        option("password.file", password.to_str().expect("plain path")),
+        option("access.file", access.to_str().expect("plain path")),
+        "\"-Djava.rmi.server.hostname=127.0.0.1\"".to_owned(),
+    ];
+    let head = "kdyno: 1\nid: told\nquestion: Does it tell?\ntopics: {perf: {partitions: 1, replicas: 1}}\n";
+    let system = format!(
+        "system: {{brokers: 1, metrics: none, limits: {{heap: 256MiB}}, jvm: [{}]}}\n",
+        options.join(", ")
+    );
+    place.file("system.yaml", &format!("{head}{system}{LOAD}"));
+    place.file("small.yaml", &format!("{head}{LOAD}"));
+    ended(&place.start(place.command(&["up", "system.yaml"])).wait(RUN_DEADLINE), 0);
+}
+
+/// Of every process of this host.
+fn command_lines() -> Vec<String> {
+    let folders = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let read = |folder: std::fs::DirEntry| std::fs::read(folder.path().join("cmdline")).ok();
+    folders.filter_map(read).map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " ")).collect()
+}
+
+/// Runs with a target whose brokers have JMX at this port and a user of this password.
+fn run(place: &Place, port: u16, password: &str) -> (Said, Value) {
+    let own = place.path().to_str().expect("plain path").to_owned();
+    let said = place.kdyno(&["cluster", "target", "told"]);
+    ended(&said, 0);
+    place.file("password", password);
+    let secrets = "], secrets: {JMX: {file: password}}}\nguard";
+    let metrics =
+        format!("metrics: {{jmx: \"{{host}}:{port}\", username: monitor, password: \"${{JMX}}\"}}\n");
+    let target = said.stdout.replace("]}\nguard", secrets) + &metrics;
+    let target = place.file("target.yaml", &target);
+    let target = target.to_str().expect("plain path");
+    let args = ["run", "small.yaml", "--target", target, "--share", "--yes", "--seed", "1"];
+    let mut running = place.start(place.command(&args));
+    running.wait_for("· measure");
+    let lines = command_lines();
+    let exporter = |line: &&String| line.contains("jmx_prometheus_httpserver");
+    assert!(lines.iter().any(|line| exporter(&line) && line.contains(&own)), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains(PASSWORD)), "{lines:?}");
+    let said = running.wait(RUN_DEADLINE);
+    ran(&said);
+    assert!(!said.stdout.contains(PASSWORD) && !said.stderr.contains(PASSWORD), "{said:?}");
+    let left: Vec<String> =
+        command_lines().iter().filter(exporter).filter(|line| line.contains(&own)).cloned().collect();
+    assert_eq!((left, files(place, "broker-0.yaml").len()), (Vec::new(), 0), "they end with the run");
+    let document = place.show();
+    let stored = std::fs::read(place.run_file()).expect("a run file");
+    assert!(!stored.windows(PASSWORD.len()).any(|bytes| bytes == PASSWORD.as_bytes()), "the run file");
+    std::fs::remove_file(place.run_file()).expect("a run file");
+    (said, document)
+}
+
+fn unread(document: &Value) -> Vec<String> {
+    let events = document["events"].as_array().expect("events");
+    let unread = events.iter().filter(|event| event["kind"] == "metrics-not-read");
+    unread.map(|event| event["detail"].as_str().expect("a detail").to_owned()).collect()
+}
+
+#[test]
+fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told_once() {
+    let _turn = beside_others();
+    let place = Place::new();
+    let port = || {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        free.local_addr().expect("its address").port()
+    };
+    let jmx = port();
+    up(&place, jmx);
+    let (_, document) = run(&place, jmx, PASSWORD);
+    assert_eq!(unread(&document), [""; 0]);
+    assert!(figure(&document, "brokers.produce_requests") > 1000.0);
+    assert!(figure(&document, "brokers.produce_total_mean") > 0.0);
+    let messages = figure(&document, "brokers.messages_in_per_s") / figure(&document, "writers.acked_per_s");
+    assert!((messages - 1.0).abs() < 0.03, "{messages}");
+    assert!(figure(&document, "broker-0.heap_used_bytes_max") > 1e6);
+    assert!(figure(&document, "brokers.cpu_us_per_record") > 0.0, "the process tells its processor time");
+
+    let (said, document) = run(&place, jmx, "another");
+    let told = unread(&document);
+    assert_eq!(said.stderr.matches("JMX refuses the login").count(), 1, "{said:?}");
+    assert!(told.len() == 1 && told[0].ends_with("JMX refuses the login"), "{told:?}");
+    let (said, document) = run(&place, port(), PASSWORD);
+    assert_eq!(said.stderr.matches("nobody listens at the JMX port").count(), 1, "{said:?}");
+    let told = unread(&document);
+    assert!(told.len() == 1 && told[0].ends_with("nobody listens at the JMX port"), "{told:?}");
+    ended(&place.start(place.command(&["down", "system.yaml"])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+}

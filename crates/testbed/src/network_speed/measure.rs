@@ -1,0 +1,130 @@
+//! The end that measures.
+
+use super::wire::{
+    ANSWER_TIME_MAX, BLOCK_BYTES, BLOCKS_TIME, ECHO, ECHO_BYTES, END, Fault, GIVE, HELLO, Peer, TAKE,
+};
+use crate::disk_speed::incompressible;
+use crate::error::TestbedError;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Round trips at most,
+const ECHOES_MAX: usize = 1000;
+/// and how long they may take.
+const ECHOES_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// How long it takes when nothing goes wrong.
+pub const TIME_MAX: Duration = Duration::from_secs(ECHOES_TIME_MAX.as_secs() + 2 * BLOCKS_TIME.as_secs());
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NetworkSpeed {
+    /// Bytes sent to the other end.
+    pub sent: u64,
+    /// How long that took, until the other end had them all.
+    pub sending: Duration,
+    /// Bytes that came from there.
+    pub received: u64,
+    /// How long that took.
+    pub receiving: Duration,
+    /// How often 64 bytes went there and back.
+    pub round_trips: usize,
+    /// Median of how long that took.
+    pub round_trip_p50: Duration,
+    /// 99th percentile of the same.
+    pub round_trip_p99: Duration,
+    /// The longest.
+    pub round_trip_max: Duration,
+}
+
+/// Measures the network to the end that [`super::serve`]s at `host:port`; `None`: `stop` was set before it was done.
+///
+/// # Errors
+/// Nobody answers there, something else does, or the connection breaks.
+pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<NetworkSpeed>, TestbedError> {
+    let failed = |why: &dyn std::fmt::Display| TestbedError::Network {
+        message: format!("the network to {address} was not measured: {why}"),
+        hint: "`kdyno doctor --serve-network [HOST:]PORT` on the other host answers, one peer at a time",
+    };
+    let stream = connect(address).map_err(|error| failed(&error))?;
+    match look(stream, stop) {
+        Ok(speed) => Ok(Some(speed)),
+        Err(Fault::Stopped) => Ok(None),
+        Err(fault) => Err(failed(&fault)),
+    }
+}
+
+/// To the first of its addresses that answers.
+fn connect(address: &str) -> std::io::Result<TcpStream> {
+    let none = || std::io::Error::new(std::io::ErrorKind::NotFound, "it has no address");
+    let mut last = none();
+    for one in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&one, ANSWER_TIME_MAX) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn look(stream: TcpStream, stop: &AtomicBool) -> Result<NetworkSpeed, Fault> {
+    let mut peer = Peer::new(stream, stop)?;
+    peer.write(HELLO)?;
+    let mut hello = [0; HELLO.len()];
+    peer.read(&mut hello)?;
+    if hello != *HELLO {
+        return Err(Fault::Garbage);
+    }
+    // The small ones first, while nothing is in the queues between.
+    let mut trips = round_trips(&mut peer)?;
+    let mut block = incompressible(BLOCK_BYTES);
+    let begun = Instant::now();
+    peer.write(&[TAKE])?;
+    let sent = peer.give(&mut block)?;
+    let mut told = [0; 8];
+    peer.read(&mut told)?;
+    let sending = begun.elapsed();
+    if u64::from_be_bytes(told) != sent {
+        return Err(Fault::Garbage);
+    }
+    let begun = Instant::now();
+    peer.write(&[GIVE])?;
+    let received = peer.take(&mut block)?;
+    let receiving = begun.elapsed();
+    peer.within(ANSWER_TIME_MAX);
+    peer.write(&[END])?;
+    trips.sort_unstable();
+    let at = |share: f64| trips[((trips.len() - 1) as f64 * share).round() as usize];
+    let (round_trip_p50, round_trip_p99, round_trip_max) = (at(0.5), at(0.99), at(1.0));
+    let round_trips = trips.len();
+    Ok(NetworkSpeed {
+        sent,
+        sending,
+        received,
+        receiving,
+        round_trips,
+        round_trip_p50,
+        round_trip_p99,
+        round_trip_max,
+    })
+}
+
+/// How long each took; at least one.
+fn round_trips(peer: &mut Peer<'_>) -> Result<Vec<Duration>, Fault> {
+    let mut message = [7; ECHO_BYTES];
+    message[0] = ECHO;
+    let (begun, mut found) = (Instant::now(), Vec::new());
+    while found.is_empty() || (found.len() < ECHOES_MAX && begun.elapsed() < ECHOES_TIME_MAX) {
+        peer.within(ANSWER_TIME_MAX);
+        let mut answer = [0; ECHO_BYTES];
+        let one = Instant::now();
+        peer.write(&message)?;
+        peer.read(&mut answer)?;
+        found.push(one.elapsed());
+        if answer != message {
+            return Err(Fault::Garbage);
+        }
+    }
+    Ok(found)
+}
