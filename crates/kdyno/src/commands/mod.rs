@@ -5,6 +5,7 @@ mod bench_evidence;
 mod bench_load;
 mod bench_probes;
 mod bench_replay;
+mod bench_tally;
 mod clean;
 mod cluster;
 mod compare;
@@ -75,9 +76,11 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),
+        Command::BenchTally(args) => bench_tally::bench_tally(&args),
         Command::BenchProbes(args) => bench_probes::bench_probes(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
+        Command::Relay(args) => inner::relay(&args),
     }
 }

@@ -23,3 +23,4 @@ mod producer_perf_test;
 mod secured;
 mod secured_releases;
 mod transactions;
+mod zones;
