@@ -53,11 +53,14 @@ pub(crate) fn is_other_side(subject: &Subject) -> bool {
     matches!(subject, Subject::OtherSide(_))
 }
 
-/// Whether it is a process of the run: of the system under test, a worker, a Java client, the other side of a duet, or
-/// kdyno itself.
+/// Whether it is a process of the run: of the system under test, a relay between its zones, a worker, a Java client, the
+/// other side of a duet, or kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
-    use Subject::{Broker, Controller, Jvm, Kdyno, OtherSide, Worker, Zookeeper};
-    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
+    use Subject::{Broker, Controller, Jvm, Kdyno, OtherSide, Relay, Worker, Zookeeper};
+    matches!(
+        subject,
+        Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Worker(_) | Jvm(..) | OtherSide(_) | Kdyno
+    )
 }
 
 /// Whether it is a process that a user named, none of the run's own.

@@ -38,6 +38,7 @@ mod median;
 mod paired;
 mod processes;
 mod queue;
+mod relay;
 mod row_ratios;
 mod rows;
 pub mod run;

@@ -26,6 +26,7 @@ use crate::logs;
 use crate::marks;
 use crate::processes;
 use crate::queue::Queue;
+use crate::relay;
 use crate::rows::{Item, Trial};
 use crate::steadiness;
 use crate::tally::{self, ratio, unfinished};
@@ -86,6 +87,11 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     for named in cpu::subjects(trial.probes(), cpu::is_named) {
         let one = std::slice::from_ref(&named);
         processes(&named.to_string(), SubjectKind::Process, one);
+    }
+    for relay in cpu::subjects(trial.probes(), relay::is_relay) {
+        trial.state(&relay.to_string(), SubjectKind::Relay, &mut found, |name| {
+            known(relay::value(trial.probes(), &relay, trial.window, name))
+        });
     }
     trial.memory(&told, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));

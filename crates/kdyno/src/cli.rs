@@ -15,7 +15,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs,
-    BenchSizeArgs, FakeBrokerArgs, GuardExecArgs,
+    BenchSizeArgs, BenchTallyArgs, FakeBrokerArgs, GuardExecArgs, RelayArgs,
 };
 pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
@@ -125,6 +125,9 @@ pub(crate) enum Command {
     /// Read the probes of a process and of this host: for `make accuracy`
     #[command(hide = true)]
     BenchProbes(BenchProbesArgs),
+    /// Read how late a relay was by its own account: for `make accuracy`
+    #[command(hide = true)]
+    BenchTally(BenchTallyArgs),
     /// Be a cluster that answers late or wrongly: for `make accuracy`
     #[command(hide = true)]
     FakeBroker(FakeBrokerArgs),
@@ -134,6 +137,9 @@ pub(crate) enum Command {
     /// Become a broker that does not outlive its guard
     #[command(hide = true)]
     GuardExec(GuardExecArgs),
+    /// Be what lies between two zones of a cluster
+    #[command(hide = true)]
+    Relay(RelayArgs),
 }
 
 /// A scenario and the choices that turn it into a plan.

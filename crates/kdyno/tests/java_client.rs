@@ -147,6 +147,7 @@ fn stream(stream: u16, role: StreamRole, java: JavaTask) -> StreamTask {
         clients_total: 2,
         bytes_per_s_max: None,
         group_id: None,
+        bootstrap: Vec::new(),
         java: Some(java),
         span: Default::default(),
         role,

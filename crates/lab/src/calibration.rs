@@ -304,6 +304,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             clients_total: item.clients,
             bytes_per_s_max: None,
             group_id: None,
+            bootstrap: Vec::new(),
             java: None,
             span: LoadSpan::default(),
             role: StreamRole::Produce(produce),

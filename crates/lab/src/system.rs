@@ -16,7 +16,7 @@ use kdyno_model::plan::{
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
-use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
+use kdyno_testbed::cluster::{LocalCluster, Relayed, StartOptions, UnknownSetting};
 use kdyno_testbed::jmx_exporters::{ExporterOptions, Exporters};
 use kdyno_testbed::metrics::{LocalEndpoint, Login, Source, Unread, missing_words};
 use kdyno_testbed::process::ProcessRef;
@@ -108,6 +108,22 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.access().clone(),
             Self::Attached { access, .. } | Self::Null { access, .. } => access.clone(),
+        }
+    }
+
+    /// Addresses that clients of a zone ask first; `None`: those of everybody.
+    pub(crate) fn bootstrap_of(&self, zone: &str) -> Option<Vec<String>> {
+        match self {
+            Self::Local { cluster, .. } => Some(cluster.bootstrap_of(zone)),
+            Self::Attached { .. } | Self::Null { .. } => None,
+        }
+    }
+
+    /// What its relays have done so far.
+    pub(crate) fn relayed(&self) -> Vec<Relayed> {
+        match self {
+            Self::Local { cluster, .. } => cluster.relayed(),
+            Self::Attached { .. } | Self::Null { .. } => Vec::new(),
         }
     }
 

@@ -63,6 +63,7 @@ pub(crate) fn streams(
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
+            bootstrap: Vec::new(),
             java: None,
             span: item.span,
             role,

@@ -433,11 +433,12 @@ fn context(
         let port = port.parse().map_err(|_| WorkerError::Address(text.clone()))?;
         Ok((host.trim_matches(['[', ']']).to_owned(), port))
     };
+    let bootstrap = if stream.bootstrap.is_empty() { &task.bootstrap } else { &stream.bootstrap };
     Ok(StreamContext {
         worker: task.worker,
         run_id: task.run_id,
         seed: stream.seed,
-        bootstrap: task.bootstrap.iter().map(address).collect::<Result<_, WorkerError>>()?,
+        bootstrap: bootstrap.iter().map(address).collect::<Result<_, WorkerError>>()?,
         client_id_prefix: task.client_id_prefix.clone(),
         wall_offset_ns: task.wall_offset_ns,
         tick_ns: task.tick_ns,

@@ -153,6 +153,7 @@ impl Scene {
         let item = LoadPlan {
             topic: TOPIC.to_owned(),
             clients: self.load.clients,
+            zone: None,
             span: Default::default(),
             driver: Default::default(),
             role,
@@ -220,6 +221,7 @@ impl Scene {
                 storage: Storage::Disk,
                 metrics: Default::default(),
                 listeners: Default::default(),
+                zones: None,
                 is_second: false,
             });
         };

@@ -92,6 +92,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         clients_total: clients,
         bytes_per_s_max: None,
         group_id: None,
+        bootstrap: Vec::new(),
         java: None,
         span: Default::default(),
         role,

@@ -4,8 +4,8 @@ pub use crate::concern::Concern;
 use crate::event::Subject;
 use crate::finding::Scope;
 use crate::plan::{Compression, Payload, ProducePlan};
+pub use crate::severity::Severity;
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr};
 
 /// A caveat with what it concerns and what it does to its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -416,6 +416,22 @@ pub enum Caveat {
         /// Seconds that were planned; 0: its end was to come by something else than time.
         planned_s: u32,
     },
+    /// A relay passed bytes on later than its link is declared to, by more than matters.
+    RelayLate {
+        /// The relay.
+        subject: Subject,
+        /// How late at p99, counted from when it had read them, s.
+        late_s: f64,
+        /// The declared one-way delay, s.
+        delay_s: f64,
+    },
+    /// A relay's one thread used more than 75 % of a core: it may limit what its link carries.
+    RelayBusy {
+        /// The relay.
+        subject: Subject,
+        /// Percent of one core.
+        cpu_percent: f64,
+    },
     /// A process of the system under test ended in the middle.
     ProcessDied {
         /// The process.
@@ -455,31 +471,4 @@ impl Caveat {
             Payload::Pooled { .. } => Some(Self::PooledCompression { item }),
         }
     }
-}
-
-/// Whether the figures that a caveat concerns may be used.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Severity {
-    /// Good to know.
-    Note,
-    /// The figures may be off by what it says.
-    Warning,
-    /// The figures must not be used.
-    Invalid,
 }

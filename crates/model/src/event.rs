@@ -134,6 +134,8 @@ pub enum Subject {
     Controller(u32),
     /// A ZooKeeper node, from 0.
     Zookeeper(u32),
+    /// A relay between two zones, by its number from 0.
+    Relay(u32),
     /// A worker, by its number from 0.
     Worker(u16),
     /// The Java process of a load item's clients on a worker: the worker's number and that of the stream.
@@ -187,6 +189,7 @@ impl fmt::Display for Subject {
             Self::Broker(id) => write!(f, "broker-{id}"),
             Self::Controller(id) => write!(f, "controller-{id}"),
             Self::Zookeeper(id) => write!(f, "zookeeper-{id}"),
+            Self::Relay(id) => write!(f, "relay-{id}"),
             Self::Worker(id) => write!(f, "worker-{id}"),
             Self::Jvm(worker, stream) => write!(f, "jvm-{worker}-{stream}"),
             Self::Brokers => f.write_str("brokers"),
@@ -256,6 +259,7 @@ impl FromStr for Subject {
             "broker" => Ok(Self::Broker(number()?)),
             "controller" => Ok(Self::Controller(number()?)),
             "zookeeper" => Ok(Self::Zookeeper(number()?)),
+            "relay" => Ok(Self::Relay(number()?)),
             "other-side" => Ok(Self::OtherSide(number()?)),
             "worker" => Ok(Self::Worker(id.parse().map_err(|_| unknown())?)),
             _ => Err(unknown()),
@@ -281,6 +285,7 @@ mod tests {
             Subject::Broker(1),
             Subject::Controller(3000),
             Subject::Zookeeper(0),
+            Subject::Relay(1),
             Subject::Worker(2),
             Subject::Jvm(2, 13),
             Subject::Brokers,

@@ -2,7 +2,7 @@
 //!
 //! A metric address is `SUBJECT.METRIC`. The subject is a load item of the scenario, or one of `brokers`
 //! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
-//! `workers`, `host`. Every name is checked when the plan is made.
+//! `workers`, `relay-N` (what lies between two zones), `host`. Every name is checked when the plan is made.
 
 mod left_out;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A checked metric address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME`, `group:NAME` or `host`.
+    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME`, `group:NAME`, `relay-N` or `host`.
     pub subject: String,
     /// Metric name, as in [`all`], e.g. `response.p99`.
     pub metric: String,
@@ -31,7 +31,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Consume, EndToEnd, Group, Host, Process, Produce, Worker};
+use SubjectKind::{Broker, Consume, EndToEnd, Group, Host, Process, Produce, Relay, Worker};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -45,6 +45,9 @@ const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 /// And of what a user names.
 const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process];
+/// And of relays, which stay as they are in a trial.
+const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Relay];
+const RELAY: &[SubjectKind] = &[Relay];
 const BROKER: &[SubjectKind] = &[Broker];
 
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
@@ -247,7 +250,12 @@ const ALL: &[Metric] = &[
         Unit::Bytes,
         "largest heap in use that was read of the item's Java processes in the window",
     ),
-    metric("cpu_percent", ANY_PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
+    metric(
+        "cpu_percent",
+        ANY_PROCESS_OR_RELAY,
+        Unit::PercentOfCore,
+        "user and system time, percent of one core",
+    ),
     metric(
         "cpu_us_per_record",
         PROCESS,
@@ -281,7 +289,7 @@ const ALL: &[Metric] = &[
         "price of an hour divided by the millions of records acknowledged in an hour at this rate; of `brokers` on a target \
          that declares a price",
     ),
-    metric("memory_rss_bytes_max", ANY_PROCESS, Unit::Bytes, "largest resident memory"),
+    metric("memory_rss_bytes_max", ANY_PROCESS_OR_RELAY, Unit::Bytes, "largest resident memory"),
     metric(
         MEMORY_GROWTH,
         ANY_PROCESS,
@@ -295,6 +303,22 @@ const ALL: &[Metric] = &[
         Unit::MibPerMin,
         "the same of the heap in use after collections of garbage, of a single broker (`broker-N`) whose log tells them",
     ),
+    metric("relayed_mib_per_s", RELAY, Unit::MibPerS, "MiB passed on in the window, both ways together"),
+    metric(
+        "relayed_mib_per_s_per_core",
+        RELAY,
+        Unit::MibPerS,
+        "MiB passed on, both ways together, per second of the relay's processor time",
+    ),
+    metric(
+        "delay_error.p50",
+        RELAY,
+        Unit::Ns,
+        "p50 of how much later than the link has it bytes were passed on in the measure phase, counted from when the relay \
+         read them",
+    ),
+    metric("delay_error.p99", RELAY, Unit::Ns, "p99 of the same"),
+    metric("delay_error.max", RELAY, Unit::Ns, "the most of the same"),
     metric(
         "cpu_percent",
         &[Host],
@@ -339,7 +363,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
-        Broker | Worker | Process | Host | Group => &[],
+        Broker | Worker | Process | Relay | Host | Group => &[],
     }
 }
 

@@ -17,6 +17,8 @@ pub enum SubjectKind {
     Worker,
     /// A process that `--probe` names.
     Process,
+    /// `relay-N`: what lies between two zones.
+    Relay,
     /// `host`.
     Host,
     /// `group:NAME`: a consumer group as the cluster knows it.
@@ -93,6 +95,7 @@ impl SubjectKind {
             Self::Broker => "brokers",
             Self::Worker => "workers",
             Self::Process => "processes named with --probe",
+            Self::Relay => "relays between zones",
             Self::Host => "host",
             Self::Group => "consumer groups",
         }

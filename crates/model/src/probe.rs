@@ -92,6 +92,13 @@ pub mod series {
     /// trial that holds the reading.
     pub const MEASURE_START_S: &str = "measure_start_s";
     pub const MEASURE_END_S: &str = "measure_end_s";
+    /// Relays only: bytes that it has passed on, by where from and where to, which follow: `A>B`.
+    pub const RELAYED_BYTES_TOTAL_OF: &str = "relayed_bytes_total.";
+    /// Relays only, of the measure phase, read once when the trial has ended: stretches of bytes that were passed on, without those
+    /// that their receiver did not take at once.
+    pub const RELAYED_IN_WINDOW: &str = "relayed_in_window";
+    /// How much later than the link has it they were passed on, s; the name of the quantile follows.
+    pub const RELAY_DELAY_ERROR_S_OF: &str = "relay_delay_error_s.";
     /// Java clients only: processor time of the process, by itself.
     pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
     /// Java clients only: processor time of the client threads.

@@ -266,6 +266,10 @@ pub struct StreamTask {
     /// `group.id` of the clients that are members of a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
+    /// `host:port` that its clients ask first, in the place of [`WorkerTask::bootstrap`]; empty: these. Clients of another zone
+    /// have addresses of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bootstrap: Vec<String>,
     /// When its clients come and go. Clients that come later than T0 connect only then: a worker is prepared without them.
     #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
     pub span: LoadSpan,

@@ -44,6 +44,7 @@ mod strategy;
 mod sustained;
 mod system;
 mod topic_settings;
+mod zones;
 
 pub use choices::{
     Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, Paths, PlanError,

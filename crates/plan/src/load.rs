@@ -12,6 +12,7 @@ use crate::reader::Reader;
 use crate::records;
 use crate::spans;
 use crate::system::MIN_INSYNC;
+use crate::zones;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
     ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
@@ -56,12 +57,7 @@ pub(crate) fn load(
             let typed = Typed { text: address, ..typed.topic.clone() };
             return Err(unknown_topic(&typed, reader.scenario.typed()));
         };
-        reader.only(
-            &typed.zone,
-            "zone",
-            "same",
-            "clients in another zone need a relay, which comes later",
-        )?;
+        let zone = zones::of_item(reader, &typed.zone, system)?;
         let clients = reader.small(&typed.clients, "clients", 1..=CLIENTS_MAX)?;
         let driver = driver::driver(reader, typed, clients)?;
         let role = match &typed.role {
@@ -79,7 +75,7 @@ pub(crate) fn load(
             }
         };
         let span = spans::span(reader, &name.text, typed)?;
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, driver, role });
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, zone, span, driver, role });
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;

@@ -56,6 +56,7 @@ pub(crate) fn null_broker<'r>(
         (system.config.first().map(|(name, _)| name), "settings (`config`)"),
         (system.jvm.first(), "Java process (`jvm`)"),
         (system.racks.first(), "rack (`racks`)"),
+        (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),
         (system.cpus.as_ref(), "limit of processor time (`limits.cpus`)"),
         (system.pin.iter().flatten().next(), "processors of its own (`pin`)"),
     ];

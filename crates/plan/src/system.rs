@@ -5,6 +5,7 @@ use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::null_broker;
 use crate::reader::Reader;
+use crate::zones;
 use kdyno_model::plan::{
     BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
     TlsVersion, TopicPlan,
@@ -92,6 +93,7 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
             _ => BrokerMetrics::Jmx,
         },
         listeners,
+        zones: typed.zones.as_ref().map(|of| zones::zones(reader, of, brokers, &typed.racks)).transpose()?,
         is_second: false,
     })
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+use kdyno_model::plan::{CasePlan, ParamValue, Plan, Rate, Role, SystemPlan};
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
-use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
 use kdyno_plan::{
     Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, estimate, plan, remarks,
 };
@@ -176,11 +176,25 @@ fn the_reports_questions_are_asked() {
 
     let huawei = of("huawei-rate", "laptop");
     let ends: Vec<_> = huawei.contrasts.iter().map(|it| (it.name.as_str(), it.from, it.to)).collect();
-    let expected = [("bigger batches", 0, 1), ("more replicas", 0, 3), ("asynchronous replication", 2, 3)];
+    let expected = [
+        ("bigger batches", 0, 1),
+        ("one zone", 2, 0),
+        ("more replicas", 0, 4),
+        ("asynchronous replication", 3, 4),
+    ];
     assert_eq!(ends, expected);
-    assert_eq!(huawei.claims.len(), 9, "those about another zone are not tested");
+    assert_eq!(huawei.claims.len(), 12, "those about another zone too");
     assert!(matches!(&huawei.claims[0].left, ClaimExpr::Metric { case: 1, .. }));
-    assert_eq!((huawei.repeats_planned(0), huawei.repeats_planned(3)), (Some(3), Some(3)));
+    assert_eq!((huawei.repeats_planned(0), huawei.repeats_planned(4)), (Some(3), Some(3)));
+    let sweep = of("huawei-rate", "sweep");
+    let delay_ns = |case: &CasePlan| match &case.system {
+        SystemPlan::Local(cluster) => cluster.zones.as_ref().map(|zones| zones.link.delay_ns),
+        _ => None,
+    };
+    let delays: Vec<u64> = sweep.cases.iter().skip(1).filter_map(delay_ns).collect();
+    assert_eq!(delays, [0, 250_000, 650_000, 1_000_000, 2_000_000]);
+    let is_apart = |case: &CasePlan| case.load["writers"].zone.is_some();
+    assert_eq!(sweep.cases.iter().map(is_apart).collect::<Vec<_>>(), [false, true, true, true, true, true]);
 }
 
 #[test]
@@ -256,8 +270,8 @@ fn the_published_tables_have_their_shape() {
     assert_eq!(payload.published.unwrap().rows.len(), 14);
 
     let huawei = of("huawei-rate", "laptop");
-    assert_eq!(huawei.cases.len(), 4);
-    let Role::Produce(writers) = &huawei.cases[2].load["writers"].role else { panic!("writers produce") };
+    assert_eq!(huawei.cases.len(), 5);
+    let Role::Produce(writers) = &huawei.cases[3].load["writers"].role else { panic!("writers produce") };
     assert_eq!((writers.client.acks, writers.client.batch_bytes), (-1, 1024));
     let Rate::Open { pieces, .. } = &writers.rate else { panic!("the rate is paced") };
     assert_eq!(pieces[0].from_per_s, 102_400.0);
@@ -265,7 +279,7 @@ fn the_published_tables_have_their_shape() {
     let tested = |row: &&kdyno_model::plan::PublishedRow| {
         huawei.cases.iter().any(|case| row.params.iter().all(|(name, value)| &case.params[name] == value))
     };
-    assert_eq!(published.rows.iter().filter(tested).count(), 4, "all but the row from another zone");
+    assert_eq!(published.rows.iter().filter(tested).count(), 5, "that from another zone too");
     let SystemPlan::Local(cluster) = &huawei.cases[0].system else { panic!("local") };
     assert_eq!(cluster.brokers, 3);
 }

@@ -7,6 +7,7 @@ mod listeners;
 mod phases;
 mod records;
 mod transactions;
+mod zones;
 
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
@@ -15,6 +16,7 @@ pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
+pub use zones::ZonesFile;
 
 use super::keys;
 use super::question;
@@ -28,6 +30,7 @@ use listeners::listeners;
 use phases::phases;
 use std::collections::BTreeMap;
 use transactions::transactions;
+use zones::zones;
 
 /// A row of param values, as typed.
 #[derive(Debug, Clone)]
@@ -113,6 +116,7 @@ pub struct SystemFile {
     pub config: Vec<(Typed, Typed)>,
     pub listeners: ListenersFile,
     pub metrics: Typed,
+    pub zones: Option<ZonesFile>,
     pub proxy: Typed,
 }
 
@@ -335,6 +339,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         metrics: fields.required("metrics")?,
+        zones: opt(&fields, "zones", zones)?,
         proxy: fields.required("proxy")?,
     })
 }

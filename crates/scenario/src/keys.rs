@@ -7,6 +7,7 @@ mod load;
 mod questions;
 mod records;
 mod target;
+mod zones;
 
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
@@ -17,6 +18,7 @@ pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
+pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;
 
@@ -242,6 +244,11 @@ pub static SYSTEM: Section = Section {
             "jmx",
             "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
              them, or `none`: they run without it",
+        ),
+        key(
+            "zones",
+            Kind::Section(&ZONES),
+            "in which zones brokers and clients are, and what lies between two of them",
         ),
         or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
     ],

@@ -62,7 +62,12 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
-        _ => name.strip_prefix("broker-")?.parse::<u16>().ok().map(|_| SubjectKind::Broker),
+        _ => {
+            let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u16>().ok();
+            let relay = || numbered("relay-").filter(|_| file.system.zones.is_some());
+            let broker = numbered("broker-").map(|_| SubjectKind::Broker);
+            broker.or_else(|| relay().map(|_| SubjectKind::Relay))
+        }
     }
 }
 

@@ -57,6 +57,9 @@ pub enum TestbedError {
     /// The guard process could not be started or spoken to.
     #[error("guard process: {0}")]
     Guard(String),
+    /// A relay could not do its work.
+    #[error("relay: {0}")]
+    Relay(String),
     /// There is not enough room on a disk.
     #[error("{message}")]
     Disk {
@@ -157,7 +160,7 @@ impl TestbedError {
             Self::Start { hint, .. } | Self::Registry { hint, .. } | Self::Attach { hint, .. } => {
                 hint.as_deref()
             }
-            Self::Impossible(_) | Self::GivenUp | Self::Guard(_) | Self::Io { .. } => None,
+            Self::Impossible(_) | Self::GivenUp | Self::Guard(_) | Self::Relay(_) | Self::Io { .. } => None,
         }
     }
 

@@ -36,6 +36,7 @@ pub mod probe;
 pub mod process;
 pub mod profiler;
 pub mod registry;
+pub mod relay;
 pub mod secret_file;
 mod storage_tool;
 mod tail;

@@ -178,6 +178,7 @@ mod tests {
             storage: Storage::Disk,
             metrics: Default::default(),
             listeners: Default::default(),
+            zones: None,
             is_second: false,
         }
     }

@@ -11,6 +11,7 @@ mod delay;
 pub mod echo;
 mod poisson;
 pub mod probes;
+mod relay;
 mod row;
 mod stall;
 mod table;
@@ -32,13 +33,14 @@ const LAG_SECONDS: u32 = 15;
 type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;
 
 /// Name, what it is about, how to run it.
-const TESTS: [(&str, &str, Run); 6] = [
+const TESTS: [(&str, &str, Run); 7] = [
     ("1", "a real broker stopped by SIGSTOP, against the formula", stall::run),
     ("2", "answers after a fixed delay, beside a bare loop", delay::run),
     ("7", "Poisson arrivals as they were sent", poisson::run),
     ("8", "constant arrivals, beside a bare sleep loop", lag),
     ("10", "every record accounted for, while the brokers misbehave", accounting::run),
     ("probes", "a busy process and the host, beside pidstat, sar and iostat", probes::run),
+    ("relay", "the relay between two zones, beside a bare sleep loop", relay::run),
 ];
 
 /// Runs the tests of these names; all when none is given, and then what they showed is written to docs/ACCURACY.md. Fails

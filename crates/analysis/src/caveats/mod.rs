@@ -10,6 +10,7 @@ pub(crate) mod host;
 mod java;
 pub(crate) mod load;
 mod log;
+mod relay;
 
 use self::found::{Found, Question, asked_by_rate};
 use crate::rows::Trial;
@@ -66,6 +67,8 @@ const RULES: &[(Rule, Weight)] = &[
     (load::small_batches, WARNING),
     (generator::thread_busy, WARNING),
     (generator::worker_busy, WARNING),
+    (relay::late, LATENCY_WARNING),
+    (relay::busy, WARNING),
     (generator::waited, SATURATION),
     (host::brokers_waited, SATURATION),
     (host::processor_limited, WARNING),

@@ -217,7 +217,9 @@ fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> O
         return Some(format!("was cut short: {reason}"));
     }
     let met = trial.caveats.iter().find_map(|scoped| match &scoped.caveat {
-        Caveat::ProcessDied { subject: died @ Subject::Broker(_) } => Some(format!("lost {died}")),
+        Caveat::ProcessDied { subject: died @ (Subject::Broker(_) | Subject::Relay(_)) } => {
+            Some(format!("lost {died}"))
+        }
         // What took the place of a cluster that lost a broker has not been conditioned. Where none is, every start is so.
         Caveat::Unconditioned if plan.conditioning.is_some() => {
             Some("ran on a cluster that had just been started".to_owned())

@@ -391,6 +391,7 @@ pub fn case() -> CasePlan {
         storage: Storage::Disk,
         metrics: Default::default(),
         listeners: Default::default(),
+        zones: None,
         is_second: false,
     };
     CasePlan {
@@ -453,7 +454,14 @@ fn writers() -> LoadPlan {
         tool_lines: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
+    LoadPlan {
+        topic: "perf".into(),
+        clients: 2,
+        zone: None,
+        span: Default::default(),
+        driver: Default::default(),
+        role,
+    }
 }
 
 fn readers() -> LoadPlan {
@@ -474,5 +482,12 @@ fn readers() -> LoadPlan {
         records_max: None,
         idle_ns: None,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
+    LoadPlan {
+        topic: "perf".into(),
+        clients: 2,
+        zone: None,
+        span: Default::default(),
+        driver: Default::default(),
+        role,
+    }
 }

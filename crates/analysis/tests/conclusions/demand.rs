@@ -194,7 +194,14 @@ fn written_at(per_s: f64) -> LoadPlan {
     let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 1 }];
     let rate = Rate::Open { pieces, arrivals: Arrivals::Poisson };
     let role = Role::Produce(ProducePlan { rate, ..producing() });
-    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), driver: Default::default(), role }
+    LoadPlan {
+        topic: "perf".into(),
+        clients: 1,
+        zone: None,
+        span: Default::default(),
+        driver: Default::default(),
+        role,
+    }
 }
 
 /// A run of three cases at 20,000/s, 40,000/s and 65,000/s, where 80,000/s is the most.

@@ -36,6 +36,7 @@ pub fn case(kafka: &str) -> CasePlan {
         storage: Storage::Disk,
         metrics: Default::default(),
         listeners: Default::default(),
+        zones: None,
         is_second: false,
     };
     CasePlan {

@@ -62,6 +62,7 @@ fn alike() -> Plan {
     let item = LoadPlan {
         topic: "perf".into(),
         clients: 1,
+        zone: None,
         span: Default::default(),
         driver: Default::default(),
         role: Role::Produce(producing()),

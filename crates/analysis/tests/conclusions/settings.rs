@@ -368,6 +368,7 @@ fn client_settings_are_told_in_kafkas_names() {
     let item = |produce: &ProducePlan| LoadPlan {
         topic: "t".into(),
         clients: 1,
+        zone: None,
         span: Default::default(),
         driver: Default::default(),
         role: Role::Produce(produce.clone()),

@@ -254,6 +254,7 @@ fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
         let item = LoadPlan {
             topic: "t".into(),
             clients: 1,
+            zone: None,
             span: Default::default(),
             driver: Default::default(),
             role: Role::Produce(produce),

@@ -193,3 +193,15 @@ pub(crate) struct GuardExecArgs {
     #[arg(allow_hyphen_values = true)]
     pub(crate) spec: String,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchTallyArgs {
+    /// What the relay wrote
+    pub(crate) file: std::path::PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RelayArgs {
+    /// File with the links that it is, as the testbed writes it
+    pub(crate) spec: std::path::PathBuf,
+}

@@ -204,6 +204,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             clients_total: args.clients,
             bytes_per_s_max: None,
             group_id: None,
+            bootstrap: Vec::new(),
             java: None,
             span: LoadSpan { at_ns: args.at.map(|seconds| seconds * NS_PER_S), until_ns: None },
             role: match &args.consume {

@@ -162,6 +162,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         storage: Storage::Disk,
         metrics: Default::default(),
         listeners: args.listeners.listeners(),
+        zones: None,
         is_second: false,
     })
 }

@@ -1,7 +1,8 @@
-//! Commands that kdyno starts itself with: the worker of a trial, the guard of a cluster's brokers.
+//! Commands that kdyno starts itself with: the worker of a trial, the guard of a cluster's brokers, a relay
+//! between its zones.
 
 use super::descriptors;
-use crate::cli::GuardExecArgs;
+use crate::cli::{GuardExecArgs, RelayArgs};
 use crate::failure::{Exit, Failure, Outcome};
 use std::os::fd::AsFd;
 
@@ -26,4 +27,10 @@ pub(crate) fn guard() -> Outcome {
 pub(crate) fn guard_exec(args: &GuardExecArgs) -> Outcome {
     kdyno_testbed::guard::exec_main(&args.spec).map_err(Failure::tool)?;
     Ok(Exit::Done)
+}
+
+/// Passes connections on between two zones until it is ended; returns only when that failed.
+pub(crate) fn relay(args: &RelayArgs) -> Outcome {
+    descriptors::allow_all();
+    kdyno_testbed::relay::main(&args.spec).map(|never| match never {}).map_err(Failure::tool)
 }

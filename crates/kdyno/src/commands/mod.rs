@@ -7,6 +7,7 @@ mod bench_load;
 mod bench_probes;
 mod bench_replay;
 mod bench_size;
+mod bench_tally;
 mod clean;
 mod cluster;
 mod compare;
@@ -80,9 +81,11 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),
         Command::BenchSize(args) => bench_size::bench_size(&args),
         Command::BenchFlame(args) => bench_flame::bench_flame(&args),
+        Command::BenchTally(args) => bench_tally::bench_tally(&args),
         Command::BenchProbes(args) => bench_probes::bench_probes(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
+        Command::Relay(args) => inner::relay(&args),
     }
 }

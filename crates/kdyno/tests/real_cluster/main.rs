@@ -24,3 +24,4 @@ mod producer_perf_test;
 mod secured;
 mod secured_releases;
 mod transactions;
+mod zones;

@@ -14,6 +14,7 @@ mod java;
 mod live;
 mod meeting;
 mod metrics;
+mod relays;
 mod sampler;
 mod stacks;
 mod tasks;

@@ -30,6 +30,9 @@ const TOKEN_LOOK_NS: u64 = NS_PER_S;
 /// Characters of a text of the process that are kept.
 const TEXT_MAX: usize = 1_000;
 
+/// Kafka's name for the addresses that a client asks first.
+const BOOTSTRAP: &str = "bootstrap.servers";
+
 /// Starts a process.
 pub(super) type Start = Box<dyn FnMut(&[String]) -> io::Result<Started>>;
 
@@ -122,7 +125,11 @@ impl Link {
         let numbers = task.client_first..task.client_first + task.client_count;
         let clients: Vec<_> =
             numbers.map(|client| (context.client_id(client), own_id(client).unwrap_or_default())).collect();
-        let settings = format!("{}{connection}", properties(settings.iter().copied()));
+        let addresses = task.bootstrap.join(",");
+        // Clients of another zone are told other addresses; of two lines with one name the later one counts.
+        let own = (!addresses.is_empty()).then_some((BOOTSTRAP, addresses.as_str()));
+        let settings =
+            format!("{}{connection}{}", properties(settings.iter().copied()), properties(own.into_iter()));
         frames::task(
             &mut self.out,
             &Task {

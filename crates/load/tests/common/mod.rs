@@ -29,7 +29,6 @@ pub const SECOND: u64 = 1_000_000_000;
 pub const TOPIC: &str = "t";
 /// When the load begins: the clients have connected by then.
 pub const T0: u64 = SECOND;
-/// The run that all streams take part in.
 pub const RUN_ID: u64 = 7;
 /// How long before T0 the start is told.
 const START_AHEAD_NS: u64 = 200 * MS;
@@ -410,6 +409,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             clients_total: 1,
             bytes_per_s_max: None,
             group_id: None,
+            bootstrap: Vec::new(),
             java: None,
             span: Default::default(),
             role,

@@ -44,6 +44,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         clients_total: clients + 1,
         bytes_per_s_max: None,
         group_id: None,
+        bootstrap: Vec::new(),
         java: None,
         span: Default::default(),
         role,

@@ -28,6 +28,9 @@ pub struct LoadPlan {
     pub topic: String,
     /// Number of clients, each with its own connections.
     pub clients: u32,
+    /// The zone that they are in; `None`: near every broker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// When the clients come and go.
     #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
     pub span: LoadSpan,

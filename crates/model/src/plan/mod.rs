@@ -14,6 +14,7 @@ mod records;
 mod security;
 mod shares;
 mod system;
+mod zones;
 
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
@@ -41,6 +42,7 @@ pub use system::{
     AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, KafkaSource, MetricsFrom, MetricsLogin,
     MetricsPlan, Mode, NullBrokerPlan, Price, Storage, SystemPlan, TopicPlan, Watched,
 };
+pub use zones::{DELAY_NS_MAX, JitterLaw, LinkPlan, ZonesPlan};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

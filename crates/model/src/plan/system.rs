@@ -1,7 +1,7 @@
 //! The system under test and its topics.
 
 use super::security::REDACTED;
-use super::{Listeners, Security, TlsVersion};
+use super::{Listeners, Security, TlsVersion, ZonesPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -75,6 +75,9 @@ pub struct ClusterPlan {
     /// How clients reach it, and its nodes each other.
     #[serde(default, skip_serializing_if = "Listeners::are_plain")]
     pub listeners: Listeners,
+    /// In which zones it is; `None`: in one, and nothing lies between anybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonesPlan>,
     /// The second of two alike clusters: in a duet whose sides differ in their load alone, side B has one of its own too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_second: bool,

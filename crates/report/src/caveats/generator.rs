@@ -84,6 +84,26 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
 /// What a Java client does by itself.
 fn of_java(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
+        Caveat::RelayLate { subject, late_s, delay_s } => told(
+            &subject.to_string(),
+            &[*late_s, *delay_s],
+            format!(
+                "{subject} passed bytes on {} later at p99 than its link is declared to, which has a delay of {}: latencies of \
+                 clients in another zone include that",
+                numbers.seconds(0),
+                numbers.seconds(1)
+            ),
+            "use fewer brokers, a lower rate or more processors, so that the relay gets one when it needs it",
+        ),
+        Caveat::RelayBusy { subject, cpu_percent } => told(
+            &subject.to_string(),
+            &[*cpu_percent],
+            format!(
+                "{subject} used {} in its one thread: it may be what limits the rate between its zones",
+                numbers.cores(0)
+            ),
+            "offer less by way of it, or declare a `bandwidth` that it carries",
+        ),
         Caveat::FullGc { item, collections, all_ns, first } => told(
             item,
             &[*collections as f64, all_ns.unwrap_or_default() as f64],

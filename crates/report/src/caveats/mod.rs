@@ -134,7 +134,7 @@ enum About {
     Trial,
     /// Records and how they fared.
     Records,
-    /// Whether the load generator is what was measured.
+    /// Whether the load generator, or a relay, is what was measured.
     Generator,
     /// Who else had the processors.
     Host,
@@ -186,6 +186,8 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::GeneratorLate { .. }
         | Caveat::LateEndToEnd { .. }
         | Caveat::FullGc { .. }
+        | Caveat::RelayLate { .. }
+        | Caveat::RelayBusy { .. }
         | Caveat::CalibrationShort { .. } => About::Generator,
         Caveat::HostShared { .. }
         | Caveat::Steal { .. }

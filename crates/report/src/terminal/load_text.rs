@@ -40,7 +40,8 @@ fn driver_text(driver: &Driver) -> String {
 
 /// What its clients do.
 pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<String> {
-    let clients = plural(load.clients, "client");
+    let zone = load.zone.as_ref().map(|zone| format!(" in zone {zone}")).unwrap_or_default();
+    let clients = format!("{}{zone}", plural(load.clients, "client"));
     match &load.role {
         Role::Produce(produce) => {
             let what = format!(
@@ -57,7 +58,7 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<St
             [what, records].into_iter().chain(caveat).collect()
         }
         Role::EndToEnd(probe) => vec![format!(
-            "{name}: probe with {}, {}, values of {} to every partition in turn",
+            "{name}: probe with {}{zone}, {}, values of {} to every partition in turn",
             load.topic,
             rate_text(&probe.produce, 1),
             units::size(probe.produce.value_bytes.into())

@@ -7,9 +7,11 @@ use super::security_text::security_line;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units::{self, plural};
+use kdyno_model::link_words::link_words;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
     CasePlan, ClusterPlan, Estimate, Isolation, KafkaSource, Mode, Plan, Role, Storage, Strategy, SystemPlan,
+    ZonesPlan,
 };
 use std::collections::BTreeMap;
 
@@ -281,6 +283,19 @@ fn system_lines(case: &CasePlan) -> Vec<String> {
     }
 }
 
+/// Who is in which zone, and what lies between them.
+fn zones_line(zones: &ZonesPlan, brokers: u32) -> String {
+    let names = zones.names().into_iter();
+    let zone = |name: &str| {
+        let there = (0..brokers).filter(|id| zones.of_broker(*id) == name).map(|id| format!("broker-{id}"));
+        let there: Vec<String> = there.collect();
+        format!("{name} ({})", if there.is_empty() { "clients alone".to_owned() } else { there.join(" ") })
+    };
+    let zones_text: Vec<String> = names.map(zone).collect();
+    let between = if zones.between_brokers { ", between brokers too" } else { "" };
+    format!("zones: {}; between them a relay: {}{between}", zones_text.join(" | "), link_words(&zones.link))
+}
+
 fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
     let kafka = match &cluster.kafka {
         KafkaSource::Release(version) => format!("Apache Kafka {version}"),
@@ -328,6 +343,9 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
     }
     if !cluster.racks.is_empty() {
         lines.push(format!("racks: {}", cluster.racks.join(" | ")));
+    }
+    if let Some(zones) = &cluster.zones {
+        lines.push(zones_line(zones, cluster.brokers));
     }
     if !cluster.listeners.are_plain() {
         lines.push(format!("listeners: {}", cluster.listeners));

@@ -31,6 +31,9 @@ const AT: Key = key(
      connected before the load begins",
 );
 const AFTER: Key = key("after", TEXT, "the same, as the item whose `until` it is");
+/// Where its clients are.
+const ZONE: Kind = Kind::Scalar("`same`, or a zone of the system's `zones`");
+const IN_ZONE: &str = "where the clients are: in a zone of the system, or `same`: near every broker";
 /// When it goes.
 const UNTIL: Key = key(
     "until",
@@ -120,7 +123,7 @@ pub static PRODUCE: Section = Section {
         AT,
         AFTER,
         UNTIL,
-        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
             Kind::Section(&ITEM_CLIENT),
@@ -167,7 +170,7 @@ pub static CONSUME: Section = Section {
             "how long the application works on each record before it takes the next one, in time that passes: at most \
              `max.poll.records` with each poll, and no fetch is sent while it works",
         ),
-        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
             Kind::Section(&ITEM_CLIENT),
@@ -216,7 +219,7 @@ pub static END_TO_END: Section = Section {
         ),
         or("rate", RATE, "200/s", "records per second, at instants by chance (Poisson)"),
         or("value", SIZE, "100B", "size of each record's value"),
-        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        or("zone", ZONE, "same", IN_ZONE),
     ],
     later: &[
         ("client", "a probe has clients of kdyno's own, with settings of its own"),

@@ -89,6 +89,7 @@ pub fn case() -> CasePlan {
         storage: Storage::Disk,
         metrics: Default::default(),
         listeners: Default::default(),
+        zones: None,
         is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
@@ -154,7 +155,14 @@ fn writers() -> LoadPlan {
         tool_lines: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
+    LoadPlan {
+        topic: "perf".into(),
+        clients: 2,
+        zone: None,
+        span: Default::default(),
+        driver: Default::default(),
+        role,
+    }
 }
 
 fn readers() -> LoadPlan {
@@ -175,5 +183,12 @@ fn readers() -> LoadPlan {
         records_max: None,
         idle_ns: None,
     });
-    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), driver: Default::default(), role }
+    LoadPlan {
+        topic: "perf".into(),
+        clients: 1,
+        zone: None,
+        span: Default::default(),
+        driver: Default::default(),
+        role,
+    }
 }

@@ -1,7 +1,9 @@
 //! The settings files of brokers, controllers and ZooKeeper.
 
-use super::layout::{Layout, Node, NodeKind};
+use super::layout::Layout;
+use super::node::{Node, NodeKind};
 use super::secured::{CLIENTS, INTERNAL, Secured};
+use super::zones;
 use crate::error::TestbedError;
 use kdyno_model::managed::instead_of;
 use kdyno_model::plan::ClusterPlan;
@@ -11,6 +13,8 @@ use std::collections::BTreeMap;
 /// Settings by name.
 pub(super) type Settings = BTreeMap<String, String>;
 
+/// The listener of brokers that ask nobody for anything.
+const PLAIN: &str = "PLAINTEXT";
 /// The least that a partition keeps, bytes: below it a fast load would roll segments many times a second.
 const RETAINED_BYTES_MIN: u64 = 64 << 20;
 
@@ -70,7 +74,7 @@ pub(super) fn kafka(
     let mut set = |key: &str, value: String| settings.insert(key.to_string(), value);
     let data: Vec<_> = node.data.iter().map(|folder| folder.display().to_string()).collect();
     set("log.dirs", data.join(","));
-    let Names { listeners: clients, between_brokers, protocols } = names(plan, node);
+    let Names { listeners: clients, advertised, between_brokers, protocols } = names(plan, node);
     let peers = format!("CONTROLLER://127.0.0.1:{}", node.peer_port);
     let kraft = layout.zookeepers().next().is_none();
     if kraft {
@@ -92,11 +96,11 @@ pub(super) fn kafka(
         set("zookeeper.connection.timeout.ms", "60000".to_string());
         set("listeners", clients.clone());
     }
-    if kraft || secured.is_some() {
+    if kraft || secured.is_some() || plan.zones.is_some() {
         set("listener.security.protocol.map", protocols);
     }
     if node.kind.is_broker() {
-        set("advertised.listeners", clients);
+        set("advertised.listeners", advertised);
         set("inter.broker.listener.name", between_brokers.to_string());
         if let Some(rack) = &node.rack {
             set("broker.rack", rack.clone());
@@ -104,16 +108,29 @@ pub(super) fn kafka(
         settings.extend(broker_defaults(plan.brokers, version, retention));
     }
     if let Some(secured) = secured {
-        settings.extend(secured.settings(kraft));
+        let of_clients = secured.settings(kraft);
+        // Clients of a zone connect as all others do.
+        for listener in &node.zones {
+            let to = format!("listener.name.{}.", listener.name.to_lowercase());
+            let of_it =
+                of_clients.iter().filter_map(|(key, value)| Some((key.strip_prefix(OF_CLIENTS)?, value)));
+            settings.extend(of_it.map(|(key, value)| (format!("{to}{key}"), value.clone())));
+        }
+        settings.extend(of_clients);
     }
     settings.extend(plan.config.iter().map(|(key, value)| (key.clone(), value.clone())));
     settings
 }
 
+/// Begins the settings of the listener for clients.
+const OF_CLIENTS: &str = "listener.name.clients.";
+
 /// How listeners are called.
 struct Names {
     /// Those of a broker, with their addresses.
     listeners: String,
+    /// The same with the addresses that it tells.
+    advertised: String,
     /// The one by which brokers connect to each other.
     between_brokers: &'static str,
     /// The protocol of each.
@@ -121,19 +138,26 @@ struct Names {
 }
 
 fn names(plan: &ClusterPlan, node: &Node) -> Names {
-    let at = |name: &str, port: u16| format!("{name}://127.0.0.1:{port}");
-    if plan.listeners.are_plain() {
-        return Names {
-            listeners: at("PLAINTEXT", node.client_port),
-            between_brokers: "PLAINTEXT",
-            protocols: "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_string(),
-        };
-    }
     let (clients, internal) = (plan.listeners.clients.protocol, plan.listeners.internal);
+    let name = if plan.listeners.are_plain() { PLAIN } else { CLIENTS };
+    let mut all = vec![(name, clients, node.client_port, node.client_port)];
+    let has_internal = zones::has_internal_listener(plan);
+    if has_internal {
+        all.push((INTERNAL, internal, node.internal_port, node.internal_advertised));
+    }
+    let of_zones = node.zones.iter().map(|of| (of.name.as_str(), clients, of.port, of.advertised));
+    all.extend(of_zones);
+    let at = |name: &str, port: u16| format!("{name}://127.0.0.1:{port}");
+    let listeners: Vec<String> = all.iter().map(|(name, _, port, _)| at(name, *port)).collect();
+    let advertised: Vec<String> = all.iter().map(|(name, _, _, told)| at(name, *told)).collect();
+    let mut protocols: Vec<String> =
+        all.iter().map(|(name, protocol, ..)| format!("{name}:{protocol}")).collect();
+    protocols.push(format!("CONTROLLER:{internal}"));
     Names {
-        listeners: format!("{},{}", at(CLIENTS, node.client_port), at(INTERNAL, node.internal_port)),
-        between_brokers: INTERNAL,
-        protocols: format!("{CLIENTS}:{clients},{INTERNAL}:{internal},CONTROLLER:{internal}"),
+        listeners: listeners.join(","),
+        advertised: advertised.join(","),
+        between_brokers: if has_internal { INTERNAL } else { PLAIN },
+        protocols: protocols.join(","),
     }
 }
 
@@ -218,7 +242,7 @@ fn escape(text: &str, key: bool) -> String {
 mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
-    use kdyno_model::plan::{Mode, Protocol, TlsVersion};
+    use kdyno_model::plan::{JitterLaw, LinkPlan, Mode, Protocol, TlsVersion, ZonesPlan};
 
     fn settings(plan: &ClusterPlan, index: usize, version: &str) -> Settings {
         let layout = layout(plan);
@@ -262,6 +286,35 @@ mod tests {
         assert_eq!(broker["inter.broker.listener.name"], "INTERNAL");
         assert_eq!(broker["listener.name.clients.ssl.enabled.protocols"], "TLSv1.3");
         assert!(check_overrides(&plan).is_ok());
+    }
+
+    #[test]
+    fn a_broker_tells_clients_of_another_zone_the_relays_address() {
+        let mut plan = plan(Mode::Zookeeper { nodes: 1 }, 1);
+        let link = LinkPlan { delay_ns: 1, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None };
+        let zones = |name: &str| vec![name.to_owned()];
+        plan.zones =
+            Some(ZonesPlan { brokers: zones("a"), clients: zones("b"), link, between_brokers: false });
+        let broker = settings(&plan, 1, "2.7.2");
+        assert_eq!(
+            broker["listener.security.protocol.map"],
+            "PLAINTEXT:PLAINTEXT,ZONE2:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        );
+        assert_eq!(
+            (broker["broker.rack"].as_str(), broker["inter.broker.listener.name"].as_str()),
+            ("a", "PLAINTEXT")
+        );
+        let parts = |key: &str| broker[key].split(',').map(str::to_owned).collect::<Vec<_>>();
+        let (listens, tells) = (parts("listeners"), parts("advertised.listeners"));
+        assert_eq!((listens.len(), tells.len()), (2, 2));
+        assert_eq!(listens[0], tells[0]);
+        assert_ne!(listens[1], tells[1], "by way of the relay");
+        assert!(tells[1].starts_with("ZONE2://127.0.0.1:"), "{tells:?}");
+        plan.listeners.clients.protocol = Protocol::Ssl;
+        plan.listeners.clients.tls = vec![TlsVersion::Tls13];
+        let secured = settings(&plan, 1, "2.7.2");
+        assert_eq!(secured["listener.name.zone2.ssl.enabled.protocols"], "TLSv1.3");
+        assert!(secured["listener.security.protocol.map"].contains("ZONE2:SSL"));
     }
 
     #[test]

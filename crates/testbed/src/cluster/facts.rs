@@ -3,7 +3,8 @@
 use super::config::{self, Retention};
 use super::layout::Layout;
 use crate::distribution::Distribution;
-use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use kdyno_model::link_words::link_words;
+use kdyno_model::plan::{ClusterPlan, Mode, Storage, ZonesPlan};
 use kdyno_model::units;
 use std::collections::BTreeMap;
 
@@ -13,6 +14,14 @@ fn cpu_limit(plan: &ClusterPlan) -> String {
     let pinning = (!plan.pinned_to.is_empty()).then(|| "pinning".to_string());
     let both: Vec<String> = limit.into_iter().chain(pinning).collect();
     if both.is_empty() { "none".to_string() } else { both.join(", ") }
+}
+
+/// Who is in which zone, what lies between them, and which relay.
+fn words(zones: &ZonesPlan, layout: &Layout) -> String {
+    let brokers = layout.brokers().map(|node| format!("{} in {}", node.subject, zones.of_broker(node.id)));
+    let relays = layout.relays.iter().map(|relay| format!("{} {}", relay.subject, relay.ends.join("-")));
+    let parts: Vec<String> = brokers.chain([link_words(&zones.link)]).chain(relays).collect();
+    parts.join("; ")
 }
 
 /// Version, Java, mode, storage, retention, settings that were added.
@@ -45,6 +54,9 @@ pub(super) fn facts(
     fact("cpu_limit", cpu_limit(plan));
     if !plan.listeners.are_plain() {
         fact("listeners", plan.listeners.to_string());
+    }
+    if let Some(zones) = &plan.zones {
+        fact("zones", words(zones, layout));
     }
     let mut added = config::broker_defaults(plan.brokers, &distribution.version, retention);
     added.retain(|name, _| !plan.config.contains_key(name));

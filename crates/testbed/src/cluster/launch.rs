@@ -5,7 +5,8 @@
 //! JMX (metrics come by an agent instead, see `agent`) and `CLASSPATH` or option variables of the user's shell, so that
 //! the command line kept with the run says all.
 
-use super::layout::{Layout, Node, NodeKind};
+use super::layout::Layout;
+use super::node::{Node, NodeKind};
 use crate::distribution::Distribution;
 use crate::tail;
 use kdyno_model::event::Subject;
@@ -90,10 +91,12 @@ fn gc_log(java_major: u32, logs: &str, name: &str) -> Vec<String> {
 /// What a process printed and logged last; the log repeats most of what is printed, so it is read only when the
 /// console has nothing.
 pub(super) fn tail(layout: &Layout, subject: &Subject, lines_max: usize) -> Vec<String> {
-    let Some(node) = layout.nodes.iter().find(|node| node.subject == *subject) else { return Vec::new() };
-    let console = tail::lines(&node.folder.join(CONSOLE_FILE), lines_max);
+    let nodes = layout.nodes.iter().map(|node| (&node.subject, &node.folder));
+    let mut all = nodes.chain(layout.relays.iter().map(|relay| (&relay.subject, &relay.folder)));
+    let Some((_, folder)) = all.find(|(of, _)| *of == subject) else { return Vec::new() };
+    let console = tail::lines(&folder.join(CONSOLE_FILE), lines_max);
     if console.is_empty() {
-        return tail::lines(&node.folder.join(LOGS_FOLDER).join("server.log"), lines_max);
+        return tail::lines(&folder.join(LOGS_FOLDER).join("server.log"), lines_max);
     }
     console
 }

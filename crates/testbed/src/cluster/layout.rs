@@ -1,6 +1,8 @@
 //! Which processes make up the cluster: names, numbers, ports, folders.
 
+use super::node::{Node, NodeKind};
 use super::ports::HeldPorts;
+use super::zones::{self, RelayNode, Relayed};
 use crate::error::TestbedError;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan, Mode, Storage};
@@ -12,62 +14,13 @@ const VOTERS_MAX: u32 = 3;
 /// Number of the first dedicated controller, clear of the brokers' numbers.
 const CONTROLLER_ID_FIRST: u32 = 3000;
 
-/// What a process is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NodeKind {
-    /// Broker and KRaft controller in one.
-    Combined,
-    /// Broker only.
-    Broker,
-    /// KRaft controller only.
-    Controller,
-    /// ZooKeeper server.
-    Zookeeper,
-}
-
-impl NodeKind {
-    pub(crate) fn is_broker(self) -> bool {
-        matches!(self, Self::Combined | Self::Broker)
-    }
-
-    pub(crate) fn is_controller(self) -> bool {
-        matches!(self, Self::Combined | Self::Controller)
-    }
-}
-
-/// One process of the cluster.
-#[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub kind: NodeKind,
-    /// Node id; ZooKeeper servers count from 0 here and from 1 in their own files.
-    pub id: u32,
-    /// `broker-0`, `controller-3000`, `zookeeper-0`.
-    pub subject: Subject,
-    /// Its own folder: configuration, log files, console output.
-    pub folder: PathBuf,
-    /// Its data folders; the first also holds a KRaft node's metadata.
-    pub data: Vec<PathBuf>,
-    /// Where its clients connect (a controller has none).
-    pub client_port: u16,
-    /// Where brokers of a secured cluster connect to each other; 0 where that is `client_port`.
-    pub internal_port: u16,
-    /// KRaft controller port, or a ZooKeeper server's port for its peers.
-    pub peer_port: u16,
-    /// A ZooKeeper server's election port.
-    pub election_port: u16,
-    /// Where a broker's agent tells its metrics; 0: it has none.
-    pub metrics_port: u16,
-    /// `broker.rack`.
-    pub rack: Option<String>,
-    /// Processors it is pinned to; empty: not pinned.
-    pub cpus: Vec<u32>,
-}
-
 /// The whole cluster.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// In the order in which they are started.
     pub nodes: Vec<Node>,
+    /// What lies between its zones.
+    pub relays: Vec<RelayNode>,
     /// Id given to a KRaft cluster; a ZooKeeper cluster makes its own.
     pub cluster_id: String,
 }
@@ -90,7 +43,7 @@ impl Layout {
         cluster_id: String,
         ports: &mut HeldPorts,
     ) -> Self {
-        let is_secured = !plan.listeners.are_plain();
+        let has_internal = zones::has_internal_listener(plan);
         let has_metrics = plan.metrics == BrokerMetrics::Jmx;
         let mut nodes = Vec::new();
         let mut add = |kind: NodeKind, id: u32, subject: Subject| {
@@ -102,11 +55,13 @@ impl Layout {
                 data: data_folders(plan, places, kind, &subject),
                 subject,
                 client_port: if kind == NodeKind::Controller { 0 } else { ports.next() },
-                internal_port: if broker && is_secured { ports.next() } else { 0 },
+                internal_port: if broker && has_internal { ports.next() } else { 0 },
+                internal_advertised: 0,
+                zones: Vec::new(),
                 peer_port: if kind == NodeKind::Broker { 0 } else { ports.next() },
                 election_port: if kind == NodeKind::Zookeeper { ports.next() } else { 0 },
                 metrics_port: if broker && has_metrics { ports.next() } else { 0 },
-                rack: if broker { nth_repeating(&plan.racks, id) } else { None },
+                rack: if broker { rack(plan, id) } else { None },
                 cpus: if broker {
                     nth_repeating(&plan.pinned_to, id).unwrap_or_default()
                 } else {
@@ -127,13 +82,15 @@ impl Layout {
             let combined = plan.mode == Mode::KraftCombined && id < VOTERS_MAX;
             add(if combined { NodeKind::Combined } else { NodeKind::Broker }, id, Subject::Broker(id));
         }
-        Self { nodes, cluster_id }
+        let relays = zones::lay_out(plan, &mut nodes, places.work_dir, ports);
+        Self { nodes, relays, cluster_id }
     }
 
     /// An upper bound of the ports a plan needs.
     pub(crate) fn ports_needed(plan: &ClusterPlan) -> usize {
         let has_metrics = plan.metrics == BrokerMetrics::Jmx;
-        let per_broker = 2 + usize::from(!plan.listeners.are_plain()) + usize::from(has_metrics);
+        let internal = usize::from(zones::has_internal_listener(plan));
+        let per_broker = 2 + internal + usize::from(has_metrics) + zones::ports_per_broker(plan);
         3 * plan.mode.beside_brokers() as usize + per_broker * plan.brokers as usize
     }
 
@@ -144,6 +101,15 @@ impl Layout {
     /// `host:port` of each broker, in the order of their ids.
     pub(crate) fn bootstrap(&self) -> Vec<String> {
         self.brokers().map(|node| format!("127.0.0.1:{}", node.client_port)).collect()
+    }
+
+    /// `host:port` of each broker as clients of a zone are told it, in the order of their ids.
+    pub(crate) fn bootstrap_of(&self, zone: &str) -> Vec<String> {
+        let port = |node: &Node| {
+            let listener = node.zones.iter().find(|listener| listener.zone == zone);
+            listener.map_or(node.client_port, |listener| listener.advertised)
+        };
+        self.brokers().map(|node| format!("127.0.0.1:{}", port(node))).collect()
     }
 
     /// `host:port` at which the brokers of a secured cluster connect to each other, in the order of their ids.
@@ -157,8 +123,21 @@ impl Layout {
         voters.map(|node| format!("{}@127.0.0.1:{}", node.id, node.peer_port)).collect::<Vec<_>>().join(",")
     }
 
+    /// What each of its relays has done so far.
+    pub(crate) fn relayed(&self) -> Vec<Relayed> {
+        self.relays.iter().map(RelayNode::relayed).collect()
+    }
+
     pub(crate) fn zookeepers(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.kind == NodeKind::Zookeeper)
+    }
+}
+
+/// A broker's rack: its zone, where there are zones.
+fn rack(plan: &ClusterPlan, id: u32) -> Option<String> {
+    match &plan.zones {
+        Some(zones) => Some(zones.of_broker(id).to_owned()),
+        None => nth_repeating(&plan.racks, id),
     }
 }
 
@@ -221,6 +200,7 @@ pub(crate) mod tests {
             storage: Storage::Disk,
             metrics: Default::default(),
             listeners: Default::default(),
+            zones: None,
             is_second: false,
         }
     }

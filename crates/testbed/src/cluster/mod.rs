@@ -5,26 +5,30 @@ mod client_properties;
 mod config;
 pub(crate) mod diagnose;
 mod facts;
+mod guarded;
 mod launch;
 mod layout;
 mod logging;
+mod node;
 mod ports;
 mod random;
 mod ready;
 mod secured;
 mod storage;
 mod unknown;
+mod zones;
 
 pub use client_properties::{TokenFrom, client_properties};
 pub use config::Retention;
 pub use unknown::UnknownSetting;
+pub use zones::Relayed;
 
 use crate::cpu_limit;
 use crate::distribution::{self, Distribution};
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::folder::{create_folder, remove_folder};
-use crate::guard::{Guard, ProcessSpec, Spec};
+use crate::guard::{Guard, Spec};
 use crate::leftovers;
 use crate::metrics::LocalEndpoint;
 use crate::process::{ProcessId, ProcessRef};
@@ -37,7 +41,8 @@ use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
 use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
-use layout::{Layout, Node, NodeKind, Places};
+use layout::{Layout, Places};
+use node::{Node, NodeKind};
 use ready::Failed;
 use secured::Secured;
 use std::collections::BTreeMap;
@@ -195,7 +200,14 @@ impl LocalCluster {
         let secured = Secured::make(&plan.listeners)?;
         let with = (retention, secured.as_ref(), agent);
         let command_lines = write_files(plan, distribution, &layout, with, options)?;
-        let spec = guard_spec(plan, &layout, &command_lines, &remove, options);
+        let spec = Spec {
+            exe: options.exe.clone(),
+            exe_arguments: options.exe_arguments.clone(),
+            processes: guarded::processes(plan, &layout, &command_lines),
+            remove: remove.clone(),
+            grace_ms: u64::try_from(options.grace.as_millis()).unwrap_or(u64::MAX),
+            stop_file: options.stop_file.clone(),
+        };
         // Freed as late as can be: the JVMs bind them within a second.
         drop(ports);
         let guard = Guard::start(&spec, &options.hidden_variables, &options.work_dir.join("guard.log"))?;
@@ -258,6 +270,18 @@ impl LocalCluster {
     #[must_use]
     pub fn bootstrap(&self) -> Vec<String> {
         self.layout.bootstrap()
+    }
+
+    /// The same as clients of a zone are told it.
+    #[must_use]
+    pub fn bootstrap_of(&self, zone: &str) -> Vec<String> {
+        self.layout.bootstrap_of(zone)
+    }
+
+    /// What its relays have done so far.
+    #[must_use]
+    pub fn relayed(&self) -> Vec<Relayed> {
+        self.layout.relayed()
     }
 
     /// How clients reach its brokers.
@@ -455,6 +479,9 @@ fn write_files(
         };
         command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node, agent));
     }
+    for relay in &layout.relays {
+        command_lines.insert(relay.subject.clone(), relay.write(&options.exe, &options.exe_arguments)?);
+    }
     Ok(command_lines)
 }
 
@@ -466,31 +493,4 @@ fn endpoints(layout: &Layout, version: &Version) -> Vec<LocalEndpoint> {
         counts_controller: node.kind == NodeKind::Combined && !version.at_least(4, 2),
     };
     layout.brokers().map(endpoint).collect()
-}
-
-fn guard_spec(
-    plan: &ClusterPlan,
-    layout: &Layout,
-    command_lines: &BTreeMap<Subject, Vec<String>>,
-    remove: &[PathBuf],
-    options: &StartOptions<'_>,
-) -> Spec {
-    let process = |node: &Node| ProcessSpec {
-        subject: node.subject.clone(),
-        command_line: command_lines.get(&node.subject).cloned().unwrap_or_default(),
-        unset_variables: jvm_variables(),
-        folder: node.folder.clone(),
-        console: node.folder.join(launch::CONSOLE_FILE),
-        cpus: node.cpus.clone(),
-        cpu_limit: plan.cpu_limit.filter(|_| node.kind.is_broker()),
-        end_order: u8::from(!node.kind.is_broker()),
-    };
-    Spec {
-        exe: options.exe.clone(),
-        exe_arguments: options.exe_arguments.clone(),
-        processes: layout.nodes.iter().map(process).collect(),
-        remove: remove.to_vec(),
-        grace_ms: u64::try_from(options.grace.as_millis()).unwrap_or(u64::MAX),
-        stop_file: options.stop_file.clone(),
-    }
 }

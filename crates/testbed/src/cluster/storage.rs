@@ -1,7 +1,8 @@
 //! Data folders as a node finds them when it starts: formatted, with a cluster id and initial features.
 
 use super::config::{self, Retention};
-use super::layout::{Layout, Node, NodeKind};
+use super::layout::Layout;
+use super::node::{Node, NodeKind};
 use super::random::random_id;
 use crate::distribution::Distribution;
 use crate::error::TestbedError;

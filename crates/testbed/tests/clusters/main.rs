@@ -13,7 +13,7 @@ mod secured;
 mod standing;
 mod starts;
 
-use kdyno_testbed::guard;
+use kdyno_testbed::{guard, relay};
 use libtest_mimic::{Arguments, Trial};
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,6 +24,9 @@ fn main() -> ExitCode {
     let served = match words.as_slice() {
         [guard::GUARD_COMMAND] => guard::main().map_err(|e| e.to_string()),
         [guard::EXEC_COMMAND, spec] => guard::exec_main(spec).map_err(|e| e.to_string()),
+        [relay::RELAY_COMMAND, spec] => {
+            relay::main(spec.as_ref()).map(|never| match never {}).map_err(|e| e.to_string())
+        }
         [holder::HOLD, folder] => holder::hold(folder.as_ref()),
         [holder::STAND, folder] => holder::stand(folder.as_ref()),
         _ => return run(),

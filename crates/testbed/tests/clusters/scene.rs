@@ -67,6 +67,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         storage: Storage::Disk,
         metrics: Default::default(),
         listeners: Default::default(),
+        zones: None,
         is_second: false,
     }
 }

@@ -83,12 +83,13 @@ impl<'a> Clusters<'a> {
         }
     }
 
-    /// Whether both sides run another version, mode or number of brokers, or are reached by other listeners: of targets
+    /// Whether both sides run another version, mode or number of brokers, or are reached by other listeners or over other links: of targets
     /// another version alone is known.
     pub(super) fn are_other(&self) -> bool {
         match self.systems {
             [SystemPlan::Local(a), SystemPlan::Local(b)] => {
-                a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers || a.listeners != b.listeners
+                let versions = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
+                versions || a.listeners != b.listeners || a.zones != b.zones
             }
             [SystemPlan::Attached(_), SystemPlan::Attached(_)] => self.runs_another_version() == Some(true),
             _ => false,

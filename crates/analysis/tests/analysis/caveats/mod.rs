@@ -8,6 +8,7 @@ mod host;
 mod load;
 mod log;
 mod queue;
+mod relay;
 
 use crate::fixture::{Trial, closed_loop};
 use kdyno_model::caveat::{Caveat, Severity};

@@ -71,14 +71,18 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
         &place,
         &["reports/huawei-rate", "--profile", "smoke", "--set", "dur=2s", "--set", "drain=2s"],
     );
-    for (case, row) in [(0, 0), (1, 3)] {
+    for (case, row) in [(0, 0), (1, 3), (2, 2)] {
         let params = &document["published"]["rows"][row]["params"];
         assert_eq!(document["cases"][case]["params"]["replicas"], params["replicas"]);
         assert!(figure_of(&document, case, "writers.acked_per_s") > 0.0);
     }
     let lines = document["trials"][0]["command_lines"].as_object().expect("command lines");
     let subjects: Vec<&str> = lines.keys().map(String::as_str).collect();
-    assert_eq!(subjects, ["broker-0", "broker-1", "broker-2", "zookeeper-0"]);
+    assert_eq!(subjects, ["broker-0", "broker-1", "broker-2", "relay-0", "zookeeper-0"]);
+    // One delay each way for the acknowledgement of each record, and all of it by way of the relay.
+    assert!(figure_of(&document, 2, "writers.request.p50") > 1_300_000.0);
+    assert!(figure_of(&document, 2, "relay-0.relayed_mib_per_s") > 0.5);
+    assert_eq!(figure_of(&document, 0, "relay-0.relayed_mib_per_s"), 0.0);
 
     let table = place.kdyno(&["show", "latest"]).stdout;
     assert!(table.contains("published") && table.contains("Huawei DMS for Kafka"), "{table}");
@@ -89,7 +93,9 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
     };
     let (ours, others) = (rows(["1", "1", "1KiB", "same"]), rows(["1", "1", "1KiB", "other"]));
     assert!(!ours.is_empty() && ours.iter().all(|row| !row.contains("not tested")), "{table}");
-    assert!(!others.is_empty() && others.iter().all(|row| row.contains("not tested")), "{table}");
+    assert!(!others.is_empty() && others.iter().all(|row| !row.contains("not tested")), "{table}");
+    let missing = rows(["1", "1", "16KiB", "same"]);
+    assert!(!missing.is_empty() && missing.iter().all(|row| row.contains("not tested")), "{table}");
     for (printed, row) in [(ours[0], 0), (others[0], 2)] {
         let published = document["published"]["rows"][row]["values"]["writers.acked_per_s"].as_f64();
         let rate = published.expect("a published rate") as u64;

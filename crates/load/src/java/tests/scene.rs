@@ -306,6 +306,7 @@ pub fn context(role: StreamRole, clients: u32, measure_ns: u64) -> StreamContext
             clients_total: 4 + clients,
             bytes_per_s_max: None,
             group_id: None,
+            bootstrap: Vec::new(),
             java: Some(java()),
             span: Default::default(),
             role,

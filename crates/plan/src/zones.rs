@@ -1,0 +1,151 @@
+//! Zones of a system, and the zone of a load item.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::plan::{DELAY_NS_MAX, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
+use kdyno_scenario::file::ZonesFile;
+use kdyno_scenario::input::{known_hint, quoted};
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
+
+/// How an item says that its clients are near every broker.
+const NEAR: &str = "same";
+/// Longest name of a zone: it is a rack's name too.
+const NAME_BYTES_MAX: usize = 64;
+/// Slowest link: a produce request of the default size takes minutes below it.
+const BYTES_PER_S_MIN: u64 = 1_000;
+/// Fastest link that can be meant.
+const BYTES_PER_S_MAX: u64 = 1 << 40;
+
+/// The `zones` of a local cluster.
+pub(crate) fn zones(
+    reader: &Reader<'_>,
+    typed: &ZonesFile,
+    brokers: u32,
+    racks: &[Typed],
+) -> Result<ZonesPlan, PlanError> {
+    if let Some(rack) = racks.first() {
+        let message = "`racks` beside `zones`: a broker's rack is its zone";
+        return Err(reader.wrong(rack, message).hint("leave `racks` out"));
+    }
+    let names = |list: &[Typed], key: &str| -> Result<Vec<String>, PlanError> {
+        list.iter().map(|typed| name(reader, typed, key)).collect()
+    };
+    let mut of_brokers = names(&typed.brokers, "brokers")?;
+    if let Some(beyond) = typed.brokers.get(brokers as usize) {
+        // A profile may have fewer brokers than the list has zones; the last one that has a broker is told.
+        let message = format!("`zones` name more zones of brokers than there are brokers ({brokers})");
+        let hint = "name them under `clients`, or have more `brokers`";
+        return Err(reader.wrong(beyond, message).hint(hint));
+    }
+    of_brokers.truncate(brokers as usize);
+    let clients = names(&typed.clients, "clients")?;
+    let link = link(reader, typed)?;
+    let between_brokers = reader.word(&typed.between_brokers, "between_brokers", &["no", "yes"])? == "yes";
+    let zones = ZonesPlan { brokers: of_brokers, clients, link, between_brokers };
+    if zones.names().len() < 2 {
+        let message = format!("`zones` are one: {}", quoted(zones.of_broker(0)));
+        return Err(reader
+            .wrong(&typed.delay, message)
+            .hint("name another one for brokers, or under `clients`"));
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for id in 0..brokers.min(if between_brokers { u32::MAX } else { 0 }) {
+        let zone = zones.of_broker(id);
+        if seen.contains(&zone) {
+            let message = format!("`between_brokers`: two brokers are in zone {}", quoted(zone));
+            let hint = "brokers of one zone cannot be told apart by the relay: give each a zone of its own";
+            return Err(reader.wrong(&typed.between_brokers, message).hint(hint));
+        }
+        seen.push(zone);
+    }
+    if between_brokers && brokers < 2 {
+        let message = "`between_brokers`: there is one broker";
+        return Err(reader
+            .wrong(&typed.between_brokers, message)
+            .hint("leave it out, or have more `brokers`"));
+    }
+    Ok(zones)
+}
+
+fn name(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<String, PlanError> {
+    let name = reader.filled(typed, key)?;
+    if name == NEAR {
+        let message = format!("{} is no zone of its own: it means near every broker", quoted(&name));
+        return Err(reader.wrong(typed, message).hint("call the zone otherwise, e.g. `a`"));
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.len() > NAME_BYTES_MAX || !name.chars().all(fits) {
+        let message = format!("{} is no name of a zone", quoted(&name));
+        return Err(reader
+            .wrong(typed, message)
+            .hint("letters, digits, `-` and `_`, at most 64, e.g. `eu-central-1a`"));
+    }
+    Ok(name)
+}
+
+fn link(reader: &Reader<'_>, typed: &ZonesFile) -> Result<LinkPlan, PlanError> {
+    let delay_ns = reader.ns(&typed.delay, "delay", 0..=DELAY_NS_MAX)?;
+    let jitter_ns = reader.ns(&typed.jitter, "jitter", 0..=DELAY_NS_MAX)?;
+    if jitter_ns > delay_ns {
+        let message = "`jitter` is more than `delay`: nothing arrives before it was sent";
+        return Err(reader.wrong(&typed.jitter, message).hint("at most the delay"));
+    }
+    let jitter_law = reader.word(&typed.jitter_law, "jitter_law", JitterLaw::NAMES)?.parse();
+    Ok(LinkPlan {
+        delay_ns,
+        jitter_ns,
+        jitter_law: jitter_law.unwrap_or_default(),
+        bytes_per_s: bandwidth(reader, &typed.bandwidth)?,
+    })
+}
+
+/// `none`, or a size per second.
+fn bandwidth(reader: &Reader<'_>, typed: &Typed) -> Result<Option<u64>, PlanError> {
+    let text = reader.text(typed)?;
+    if text == "none" {
+        return Ok(None);
+    }
+    let bytes = text.trim().strip_suffix("/s").map(|size| units::whole(size, Dimension::Bytes));
+    let wrong = |message: String| reader.wrong(typed, message).hint("e.g. `100MiB/s`, or `none`");
+    match bytes {
+        Some(Ok(bytes)) if (BYTES_PER_S_MIN..=BYTES_PER_S_MAX).contains(&bytes) => Ok(Some(bytes)),
+        Some(Ok(_)) => Err(wrong(format!("`bandwidth`: {} is outside 1000B/s to 1TiB/s", quoted(&text)))),
+        _ => Err(wrong(format!("`bandwidth`: {} is not a size per second", quoted(&text)))),
+    }
+}
+
+/// The zone of an item's clients; `None`: near every broker.
+pub(crate) fn of_item(
+    reader: &Reader<'_>,
+    typed: &Typed,
+    system: &SystemPlan,
+) -> Result<Option<String>, PlanError> {
+    let name = reader.text(typed)?;
+    if name == NEAR {
+        return Ok(None);
+    }
+    let zones = match system {
+        SystemPlan::Local(cluster) => cluster.zones.as_ref(),
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
+    };
+    let Some(zones) = zones else {
+        let message = format!("`zone`: {} is not there: the system has no `zones`", quoted(&name));
+        let hint = match system {
+            SystemPlan::Local(_) => {
+                "write e.g. `zones: {brokers: [a], clients: [b], delay: 0.5ms}` in `system`"
+            }
+            SystemPlan::Attached(_) => "a target's clients are where kdyno runs: leave `zone` out",
+            SystemPlan::NullBroker(_) => "a null broker is near its clients: leave `zone` out",
+        };
+        return Err(reader.wrong(typed, message).hint(hint));
+    };
+    let known = zones.names();
+    if known.contains(&name.as_str()) {
+        return Ok(Some(name));
+    }
+    let allowed = known.into_iter().chain([NEAR]);
+    Err(reader
+        .wrong(typed, format!("`zone`: {} is not a zone of the system", quoted(&name)))
+        .hint(known_hint(&name, allowed)))
+}

@@ -1,0 +1,200 @@
+//! A relay on real sockets, in a thread of the test.
+
+use super::serve::Relay;
+use super::{Entry, LinkSpec, RelaySpec, read};
+use kdyno_model::plan::{JitterLaw, LinkPlan};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+const MS: u64 = 1_000_000;
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn link(delay_ns: u64) -> LinkPlan {
+    LinkPlan { delay_ns, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None }
+}
+
+/// A relay that leads to a listener; its thread ends with the test's process.
+struct Scene {
+    temp: tempfile::TempDir,
+    port: u16,
+    server: TcpListener,
+}
+
+impl Scene {
+    fn new(link: LinkPlan) -> Self {
+        let temp = tempfile::tempdir().expect("temp");
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let to = server.local_addr().expect("bound").port();
+        let port = free_port();
+        let spec = spec(&temp, link, Entry { listen: port, to, from: 0 });
+        let relay = Relay::new(&spec).expect("it listens");
+        std::thread::spawn(move || relay.run());
+        Self { temp, port, server }
+    }
+
+    /// A connection by way of the relay: the client's end and the server's.
+    fn connect(&self) -> (TcpStream, TcpStream) {
+        let client = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("the relay listens");
+        let (server, _) = self.server.accept().expect("it goes on");
+        for end in [&client, &server] {
+            end.set_read_timeout(Some(PATIENCE)).expect("set");
+            end.set_write_timeout(Some(PATIENCE)).expect("set");
+            end.set_nodelay(true).expect("set");
+        }
+        (client, server)
+    }
+}
+
+fn spec(temp: &tempfile::TempDir, link: LinkPlan, entry: Entry) -> RelaySpec {
+    RelaySpec {
+        links: vec![LinkSpec { link, entries: vec![entry] }],
+        tally: temp.path().join("tally"),
+        seed: 1,
+    }
+}
+
+fn free_port() -> u16 {
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    held.local_addr().expect("bound").port()
+}
+
+#[test]
+fn each_way_takes_the_delay_and_the_tally_says_how_late_it_was() {
+    let scene = Scene::new(link(20 * MS));
+    let (mut client, mut server) = scene.connect();
+    let mut byte = [0];
+    for _ in 0..10 {
+        let begun = Instant::now();
+        client.write_all(b"x").expect("sent");
+        server.read_exact(&mut byte).expect("there");
+        assert!(begun.elapsed() >= Duration::from_millis(20), "{:?}", begun.elapsed());
+        server.write_all(b"y").expect("sent");
+        client.read_exact(&mut byte).expect("back");
+        assert!(begun.elapsed() >= Duration::from_millis(40), "{:?}", begun.elapsed());
+    }
+    let begun = Instant::now();
+    let tallied = || read(&scene.temp.path().join("tally"));
+    while tallied().last().is_none_or(|tally| tally.bytes != [10, 10]) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", tallied());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let counted: u64 = tallied().iter().map(|tally| tally.late().expect("a histogram").len()).sum();
+    assert_eq!(counted, 20);
+}
+
+#[test]
+fn bytes_arrive_whole_and_in_order_also_with_jitter() {
+    const BYTES: usize = 8 << 20;
+    let jitter = LinkPlan { jitter_ns: 2 * MS, jitter_law: JitterLaw::Normal, ..link(2 * MS) };
+    let scene = Scene::new(jitter);
+    let (mut client, mut server) = scene.connect();
+    let number = |place: usize| (place % 251) as u8;
+    let sent = std::thread::spawn(move || {
+        let bytes: Vec<u8> = (0..BYTES).map(number).collect();
+        bytes.chunks(7_919).for_each(|chunk| client.write_all(chunk).expect("sent"));
+        client.shutdown(Shutdown::Write).expect("half closed");
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).expect("the other half is open");
+        answer
+    });
+    let mut received = Vec::new();
+    server.read_to_end(&mut received).expect("to the end");
+    assert_eq!(received.len(), BYTES);
+    assert!(received.iter().enumerate().all(|(place, byte)| *byte == number(place)));
+    // A half-close is carried over: after the sender's end the answer still comes.
+    server.write_all(b"all of it").expect("sent");
+    drop(server);
+    assert_eq!(sent.join().expect("no panic"), b"all of it");
+}
+
+#[test]
+fn a_bandwidth_is_shared_by_the_connections_of_its_direction() {
+    const BYTES: usize = 1 << 20;
+    let scene = Scene::new(LinkPlan { bytes_per_s: Some(4 << 20), ..link(0) });
+    let begun = Instant::now();
+    let pairs: Vec<_> = (0..2).map(|_| scene.connect()).collect();
+    let threads: Vec<_> = pairs
+        .into_iter()
+        .map(|(mut client, mut server)| {
+            std::thread::spawn(move || {
+                let sender = std::thread::spawn(move || {
+                    client.write_all(&vec![1; BYTES]).expect("sent");
+                    client
+                });
+                server.read_exact(&mut vec![0; BYTES]).expect("there");
+                let took = begun.elapsed();
+                drop(sender.join().expect("no panic"));
+                took
+            })
+        })
+        .collect();
+    let took: Vec<Duration> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+    let last = took.iter().max().expect("two");
+    assert!(*last >= Duration::from_millis(490), "2 MiB at 4 MiB/s take half a second: {took:?}");
+    assert!(*last < Duration::from_secs(5), "{took:?}");
+    let first = took.iter().min().expect("two");
+    assert!(*first >= Duration::from_millis(300), "neither has it alone: {took:?}");
+}
+
+#[test]
+fn what_nobody_takes_stays_with_its_sender() {
+    let scene = Scene::new(link(0));
+    let (mut client, server) = scene.connect();
+    client.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+    let mut taken = 0;
+    loop {
+        match client.write(&[0; 64 << 10]) {
+            Ok(count) => taken += count,
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+                break;
+            }
+        }
+        assert!(taken < 64 << 20, "the relay keeps a window and no more");
+    }
+    drop(server);
+}
+
+#[test]
+fn a_refusal_and_a_reset_are_carried_over() {
+    let scene = Scene::new(link(0));
+    let (mut client, server) = scene.connect();
+    super::connection::reset(&server);
+    drop(server);
+    let error = client.read(&mut [0]).expect_err("reset");
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+
+    let temp = tempfile::tempdir().expect("temp");
+    let listen = free_port();
+    let nobody = Entry { listen, to: free_port(), from: 0 };
+    let relay = Relay::new(&spec(&temp, link(0), nobody)).expect("it listens");
+    std::thread::spawn(move || relay.run());
+    let mut refused = TcpStream::connect((Ipv4Addr::LOCALHOST, listen)).expect("the relay itself is there");
+    refused.set_read_timeout(Some(PATIENCE)).expect("set");
+    let error = refused.read(&mut [0]).expect_err("nobody is behind it");
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_as_brokers_tell_it() {
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let listen = held.local_addr().expect("bound").port();
+    let temp = tempfile::tempdir().expect("temp");
+    let Err(error) = Relay::new(&spec(&temp, link(0), Entry { listen, to: 1, from: 0 })) else {
+        panic!("it is taken")
+    };
+    let lines = [error.to_string()];
+    assert!(crate::cluster::diagnose::cause(&lines).port_clash, "{lines:?}");
+}
+
+#[test]
+fn a_file_that_is_no_spec_is_refused() {
+    let temp = tempfile::tempdir().expect("temp");
+    let path = temp.path().join("spec");
+    std::fs::write(&path, "{\"links\": 3}").expect("written");
+    let told = |path: &std::path::Path| super::main(path).map(|never| match never {}).expect_err("refused");
+    assert!(told(&path).to_string().contains("not a spec"), "{}", told(&path));
+    assert!(told(&temp.path().join("none")).to_string().contains("cannot read"));
+}

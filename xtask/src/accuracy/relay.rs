@@ -1,0 +1,239 @@
+//! The relay between two zones: how late it passes bytes on, beside a bare sleep loop that runs at the same time, and beside the
+//! same path without it.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use procfs::process::Process;
+use serde_json::{Value, json};
+
+use super::row::{Row, times};
+use crate::bench::process::words;
+use crate::bench::setup::Setup;
+use crate::bench::sleeper::{now_ns, sleep_until};
+
+/// Length of each stream.
+const SECONDS: u64 = 10;
+/// What is sent at once, with the instant in its first bytes.
+const CHUNK_BYTES: usize = 64 << 10;
+/// The rate at which the relay is judged, bytes/s.
+const FULL_BYTES_PER_S: u64 = 200_000_000;
+const DELAY_NS: u64 = 500_000;
+/// How long the relay may take to listen.
+const LISTENS: Duration = Duration::from_secs(5);
+/// The bare loop's distance between two instants, µs.
+const TICK_US: u64 = 500;
+
+/// The test.
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let full = (FULL_BYTES_PER_S as f64 / CHUNK_BYTES as f64) as u64;
+    for (name, delay_ns, rate_per_s, bytes) in [
+        ("200 messages/s of 100 B", DELAY_NS, 200, 100),
+        ("200 MB/s", DELAY_NS, full, CHUNK_BYTES),
+        ("200 MB/s", 4 * DELAY_NS, full, CHUNK_BYTES),
+    ] {
+        let stream = Stream { rate_per_s, bytes };
+        let direct = measured(stream, None)?;
+        let relay = Relay::start(bench, delay_ns)?;
+        println!("  {} & {} messages/s of {bytes} B", words(&relay.command), rate_per_s);
+        let cpu_before_s = relay.cpu_s()?;
+        let mut sleep = Command::new(&bench.xtask);
+        sleep.args(["bench-sleep", "--tick-us", &TICK_US.to_string()]);
+        sleep.args(["--rate", &(1_000_000 / TICK_US).to_string(), "--seconds", &SECONDS.to_string()]);
+        println!("  beside: {}", words(&sleep));
+        let sleep = sleep.stdout(Stdio::piped()).spawn().context("cannot start the bare sleep loop")?;
+        let over = measured(stream, Some(&relay))?;
+        let cpu_s = relay.cpu_s()? - cpu_before_s;
+        let slept = sleep.wait_with_output().context("the bare sleep loop was lost")?;
+        let slept: Value = serde_json::from_slice(&slept.stdout).context("it printed no JSON")?;
+        let own = relay.errors_ns()?;
+        let test = format!("relay, delay {} ms, {name}", delay_ns as f64 / 1e6);
+        let us = |ns: f64| format!("{:.0}", ns / 1e3);
+        for (place, quantile) in ["p50", "p99"].into_iter().enumerate() {
+            let bare_ns = slept["schedule_delay_ns"][quantile].as_f64().context("no quantile")?;
+            let figure = format!("delay error {quantile}, µs (a bare sleep loop beside it)");
+            rows.push(Row::new(&test, &figure, us(bare_ns), us(own[place]), times(own[place], bare_ns)));
+            let whole_ns = over.late_ns[place] - delay_ns as f64;
+            let path = format!("whole path − delay {quantile}, µs (without the relay)");
+            rows.push(Row::new(
+                &test,
+                &path,
+                us(direct.late_ns[place]),
+                us(whole_ns),
+                format!("{:+.0} µs", (whole_ns - direct.late_ns[place]) / 1e3),
+            ));
+        }
+        if bytes == CHUNK_BYTES {
+            let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
+            let carried = times(over.bytes_per_s, direct.bytes_per_s);
+            rows.push(Row::new(
+                &test,
+                "MB/s carried",
+                rate(direct.bytes_per_s),
+                rate(over.bytes_per_s),
+                carried,
+            ));
+            let gb = over.bytes / 1e9;
+            let cost = format!("{:.2} CPU-s/GB", cpu_s / gb);
+            rows.push(Row::new(&test, "the relay's own cost", "0".to_owned(), cost, format!("{gb:.1} GB")));
+        }
+    }
+    rows.push(fastest(bench)?);
+    Ok(rows)
+}
+
+/// As fast as it goes, with and without.
+fn fastest(bench: &Setup) -> anyhow::Result<Row> {
+    let stream = Stream { rate_per_s: u64::MAX, bytes: CHUNK_BYTES };
+    let direct = measured(stream, None)?;
+    let relay = Relay::start(bench, DELAY_NS)?;
+    let over = measured(stream, Some(&relay))?;
+    let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
+    let carried = times(over.bytes_per_s, direct.bytes_per_s);
+    Ok(Row::new(
+        "relay, as fast as it goes",
+        "MB/s carried",
+        rate(direct.bytes_per_s),
+        rate(over.bytes_per_s),
+        carried,
+    ))
+}
+
+/// So many messages per second of so many bytes.
+#[derive(Clone, Copy)]
+struct Stream {
+    rate_per_s: u64,
+    bytes: usize,
+}
+
+/// What came of one.
+struct Measured {
+    /// From sending to having read it whole: p50 and p99.
+    late_ns: [f64; 2],
+    bytes: f64,
+    bytes_per_s: f64,
+}
+
+/// Sends and receives for [`SECONDS`], directly or over a relay.
+fn measured(stream: Stream, relay: Option<&Relay>) -> anyhow::Result<Measured> {
+    let (out, back) = match relay {
+        None => {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let out = TcpStream::connect(listener.local_addr()?)?;
+            (out, listener.accept()?.0)
+        }
+        Some(relay) => {
+            let out = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port))?;
+            (out, relay.server.accept()?.0)
+        }
+    };
+    out.set_nodelay(true)?;
+    let sender = std::thread::spawn(move || send(stream, out));
+    let received = receive(stream.bytes, back);
+    sender.join().map_err(|_| anyhow::anyhow!("the sender panicked"))?.context("sending failed")?;
+    received
+}
+
+fn send(stream: Stream, mut out: TcpStream) -> std::io::Result<()> {
+    let mut chunk = vec![7; stream.bytes];
+    let begin_ns = now_ns();
+    for index in 0u64.. {
+        let due_ns = begin_ns
+            + u64::try_from(u128::from(index) * 1_000_000_000 / u128::from(stream.rate_per_s)).unwrap_or(0);
+        if now_ns().max(due_ns) > begin_ns + SECONDS * 1_000_000_000 {
+            break;
+        }
+        if now_ns() < due_ns {
+            sleep_until(due_ns);
+        }
+        chunk[..8].copy_from_slice(&now_ns().to_be_bytes());
+        out.write_all(&chunk)?;
+    }
+    Ok(())
+}
+
+fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<Measured> {
+    let mut chunk = vec![0; bytes];
+    let mut late_ns: Vec<u64> = Vec::new();
+    let begin = Instant::now();
+    while let Ok(()) = back.read_exact(&mut chunk) {
+        let sent_ns = u64::from_be_bytes(chunk[..8].try_into()?);
+        late_ns.push(now_ns().saturating_sub(sent_ns));
+    }
+    let took_s = begin.elapsed().as_secs_f64();
+    ensure!(late_ns.len() >= 100, "only {} messages arrived", late_ns.len());
+    late_ns.sort_unstable();
+    let quantile = |share: f64| late_ns[((late_ns.len() - 1) as f64 * share) as usize] as f64;
+    let all = late_ns.len() as f64 * bytes as f64;
+    Ok(Measured { late_ns: [quantile(0.5), quantile(0.99)], bytes: all, bytes_per_s: all / took_s })
+}
+
+/// A relay of kdyno's, ended with this value.
+struct Relay {
+    child: Child,
+    command: Command,
+    port: u16,
+    server: TcpListener,
+    tally: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Relay {
+    fn start(bench: &Setup, delay_ns: u64) -> anyhow::Result<Relay> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let tally = folder.path().join("tally");
+        let entry = json!({"listen": port, "to": server.local_addr()?.port(), "from": 0});
+        let spec = json!({"links": [{"link": {"delay_ns": delay_ns}, "entries": [entry]}], "tally": &tally, "seed": 1});
+        let file = folder.path().join("relay.json");
+        std::fs::write(&file, spec.to_string())?;
+        let mut command = Command::new(&bench.kdyno);
+        command.arg("relay").arg(&file).stdin(Stdio::null());
+        let child = command.spawn().context("cannot start kdyno")?;
+        let relay = Relay { child, command, port, server, tally, _folder: folder };
+        relay.wait_until_it_listens()?;
+        Ok(relay)
+    }
+
+    /// One connection to see that it listens, which ends at once.
+    fn wait_until_it_listens(&self) -> anyhow::Result<()> {
+        let begin = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            ensure!(begin.elapsed() < LISTENS, "the relay does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.server.accept()?;
+        Ok(())
+    }
+
+    fn cpu_s(&self) -> anyhow::Result<f64> {
+        let stat = Process::new(i32::try_from(self.child.id())?)?.stat()?;
+        Ok((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+    }
+
+    /// How late it was by its own account, p50 and p99, as kdyno reads what it wrote.
+    fn errors_ns(&self) -> anyhow::Result<[f64; 2]> {
+        errors_ns(&self.tally, &self.command)
+    }
+}
+
+fn errors_ns(tally: &Path, relay: &Command) -> anyhow::Result<[f64; 2]> {
+    let told = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
+    let told: Value = serde_json::from_slice(&told.stdout).context("kdyno printed no JSON")?;
+    let of = |quantile: &str| told["late_ns"][quantile].as_f64().context("no quantile of the relay");
+    Ok([of("p50")?, of("p99")?])
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
