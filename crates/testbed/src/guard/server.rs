@@ -243,7 +243,7 @@ mod tests {
             cpu_limit: None,
             end_order: 0,
         };
-        let error = |process: &ProcessSpec| start(&spec, process).err().expect("there is no such program");
+        let error = |process: &ProcessSpec| start(&spec, process).expect_err("there is no such program");
         assert_eq!(error(&process).kind(), std::io::ErrorKind::NotFound);
         process.cpu_limit = Some(0.5);
         let said = error(&process);
