@@ -36,6 +36,7 @@ const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CL
 
 /// What is told of consumer groups alone, beside their timings.
 const OF_GROUPS: &[&str] = &[
+    "conserved",
     "rebalances",
     "offset_commits",
     "duplicates",

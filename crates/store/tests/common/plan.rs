@@ -31,7 +31,7 @@ pub fn header() -> RunHeader {
             budget_ns: None,
             contrasts: Vec::new(),
             environment: Default::default(),
-            probe: vec!["postgres".to_owned()],
+            probe: Vec::new(),
             show: Show {
                 rows: vec!["brokers".into()],
                 columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],

@@ -3,6 +3,7 @@
 use crate::fixture::{PER_SECOND, READERS, Trial, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::Value;
 use kdyno_model::finding::Value::Is;
 use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, LoadSpan, Role, StartOffset};
 use kdyno_model::sample::{Grain, MemberTotals};
