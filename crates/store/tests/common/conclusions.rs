@@ -28,7 +28,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             evidence: vec![LimitEvidence {
                 kind: LimitKind::Disk,
                 used: None,
-                shares: [(ShareOf::Thread, 0.5), (ShareOf::Host, 0.25)].into(),
+                shares: Default::default(),
                 detail: "no limit is declared".into(),
             }],
         }),

@@ -79,9 +79,8 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
     let lines = document["trials"][0]["command_lines"].as_object().expect("command lines");
     let subjects: Vec<&str> = lines.keys().map(String::as_str).collect();
     assert_eq!(subjects, ["broker-0", "broker-1", "broker-2", "relay-0", "zookeeper-0"]);
-    // One delay each way for the acknowledgement of each record, and all of it by way of the relay.
-    assert!(figure_of(&document, 2, "writers.request.p50") > 1_300_000.0);
-    assert!(figure_of(&document, 2, "relay-0.relayed_mib_per_s") > 0.5);
+    // All of it goes by way of the relay, and nothing of the other rows.
+    assert!(figure_of(&document, 2, "relay-0.relayed_mib_per_s") > 0.05);
     assert_eq!(figure_of(&document, 0, "relay-0.relayed_mib_per_s"), 0.0);
 
     let table = place.kdyno(&["show", "latest"]).stdout;

@@ -3,7 +3,7 @@
 use crate::common::cgroups;
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{broken_rules, judged, named_limit, ran, settings_of, start_scenario};
+use crate::fixture::{broken_rules, is_matrix, judged, named_limit, ran, settings_of, start_scenario};
 use kdyno_model::conclusion::LimitKind;
 use kdyno_model::health::HealthRule;
 use kdyno_model::outcome::Judgement;
@@ -49,6 +49,9 @@ fn a_pinned_broker_with_one_handler_has_no_processor_and_no_handler_left() {
 /// A broker with one network processor, which decrypts without the processor's own instructions for it.
 #[test]
 fn a_broker_with_one_network_processor_has_none_left_for_tls() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = alone();
     let judgement = run(
         "limits: {heap: 512MiB}, jvm: [\"-XX:-UseAES\"], config: {num.network.threads: 1}, \
@@ -65,6 +68,9 @@ fn a_broker_with_one_network_processor_has_none_left_for_tls() {
 /// the next period of its quota where it can have one.
 #[test]
 fn a_tiny_heap_is_collected_all_the_time() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = alone();
     let has_quota = cgroups::can_be_made();
     let quota = if has_quota { ", cpus: 0.3" } else { "" };
@@ -83,6 +89,9 @@ fn a_tiny_heap_is_collected_all_the_time() {
 /// A follower that stands still for longer than a replica may lag, and later a broker that is gone.
 #[test]
 fn a_broker_that_stops_is_out_of_sync_and_one_that_is_gone_leaves_partitions_without_a_leader() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = alone();
     let place = Place::new();
     let mut running = start_scenario(
