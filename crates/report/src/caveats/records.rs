@@ -39,8 +39,23 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                 "use more consumers or partitions, or offer less",
             )
         }
+        Caveat::Stalled { item, seconds, at_s } => stalled(item, *seconds, *at_s, numbers),
         _ => failures(caveat, numbers),
     }
+}
+
+fn stalled(item: &str, seconds: u32, at_s: u32, numbers: &Numbers<'_>) -> Option<Described> {
+    told(
+        item,
+        &[f64::from(seconds), f64::from(at_s)],
+        format!(
+            "{item}: nothing was acknowledged for {} s, from second {} of the load on, though records were offered: rates of \
+             the whole window hide it",
+            numbers.count(0),
+            numbers.count(1)
+        ),
+        "look at the events and at each second's rate, in the page or by `kdyno export --format series-csv`",
+    )
 }
 
 /// A queue that was too long when the window began and grew no further is told as that: nothing more is nothing wrong.
@@ -61,17 +76,6 @@ fn queue_words(item: &str, numbers: &Numbers<'_>) -> String {
 /// Records that were not acknowledged at once, or not fetched.
 fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
-        Caveat::Stalled { item, seconds, at_s } => told(
-            item,
-            &[f64::from(*seconds), f64::from(*at_s)],
-            format!(
-                "{item}: nothing was acknowledged for {} s, from second {} of the load on, though records were offered: \
-                 rates of the whole window hide it",
-                numbers.count(0),
-                numbers.count(1)
-            ),
-            "look at the events and at each second's rate, in the page or by `kdyno export --format series-csv`",
-        ),
         Caveat::Failures { item, reason, records } => told(
             &format!("{item} {reason}"),
             &[*records as f64],

@@ -18,7 +18,7 @@ pub(super) fn processes(
     let process = |node: &Node| ProcessSpec {
         subject: node.subject.clone(),
         command_line: command_lines.get(&node.subject).cloned().unwrap_or_default(),
-        unset_variables: super::jvm_variables(),
+        unset_variables: launch::jvm_variables(),
         folder: node.folder.clone(),
         console: node.folder.join(launch::CONSOLE_FILE),
         cpus: node.cpus.clone(),

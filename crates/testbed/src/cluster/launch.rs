@@ -25,14 +25,18 @@ const PERFORMANCE_FLAGS: [&str; 7] = [
 /// Heap that `zookeeper-server-start.sh` gives.
 const ZOOKEEPER_HEAP_BYTES: u64 = 512 << 20;
 /// Variables that would change a JVM behind the command line's back.
-pub(super) const UNSET_VARIABLES: [&str; 4] =
-    ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"];
+const UNSET_VARIABLES: [&str; 4] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"];
 
 /// File names inside a node's folder.
 pub(super) const CONSOLE_FILE: &str = "console.log";
 pub(super) const LOGS_FOLDER: &str = "logs";
 /// Log lines kept with a failure.
 pub(super) const TAIL_LINES: usize = 40;
+
+/// Variables of the user's shell that would give a JVM options of its own.
+pub(crate) fn jvm_variables() -> Vec<String> {
+    UNSET_VARIABLES.map(str::to_string).to_vec()
+}
 
 /// The settings file's name.
 pub(super) fn config_file(kind: NodeKind) -> &'static str {

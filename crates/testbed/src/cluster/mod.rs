@@ -41,6 +41,7 @@ use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
 use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
+pub(crate) use launch::jvm_variables;
 use layout::{Layout, Places};
 use node::{Node, NodeKind};
 use ready::Failed;
@@ -94,11 +95,6 @@ pub(crate) fn loopback_ports(count: usize) -> Result<(ports::HeldPorts, Vec<u16>
     let mut held = ports::HeldPorts::take(count, random::random_number()?)?;
     let ports = (0..count).map(|_| held.next()).collect();
     Ok((held, ports))
-}
-
-/// Variables of the user's shell that would give a JVM options of its own.
-pub(crate) fn jvm_variables() -> Vec<String> {
-    launch::UNSET_VARIABLES.map(str::to_string).to_vec()
 }
 
 impl<'a> StartOptions<'a> {
