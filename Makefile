@@ -45,8 +45,9 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \
 		each_group each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
-		alone::health
+		alone::health zones
 	cargo test --workspace --test null_broker -- ten_thousand
+	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
 	@scripts/setup.sh kafka accuracy

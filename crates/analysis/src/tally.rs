@@ -2,6 +2,7 @@
 
 use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of};
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
@@ -132,7 +133,7 @@ pub(crate) fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
     streams.iter().map(of_stream).try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)))
 }
 
-/// Seconds in a row without an acknowledgement from which that is told.
+/// Seconds in a row without an acknowledgement from which that is told, beyond those in which a batch lingers.
 const STALLED_S_MIN: u32 = 2;
 
 /// Records per second below which a second without an acknowledgement says nothing.
@@ -140,7 +141,14 @@ const STALLED_PER_S_MIN: u64 = 10;
 
 /// When the longest time of whole seconds of a window began in which records were offered and none was acknowledged, and how
 /// long it was, seconds; `None`: there is none worth telling.
-pub(crate) fn stalled(evidence: &TrialEvidence, item: &str, window: Window) -> Option<(u32, u32)> {
+pub(crate) fn stalled(
+    evidence: &TrialEvidence,
+    item: &str,
+    plan: &LoadPlan,
+    window: Window,
+) -> Option<(u32, u32)> {
+    let linger_ns = plan.role.as_produce()?.client.linger_ns;
+    let least = STALLED_S_MIN + u32::try_from(linger_ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX / 2);
     let streams = streams_of(evidence, item);
     let rows = evidence.samples.iter().filter(|row| row.grain == Grain::Second && streams.contains(&row.id));
     let mut seconds: BTreeMap<u32, (u64, u64)> =
@@ -161,7 +169,7 @@ pub(crate) fn stalled(evidence: &TrialEvidence, item: &str, window: Window) -> O
             longest = Some((second + 1 - run, run));
         }
     }
-    longest.filter(|(_, seconds)| *seconds >= STALLED_S_MIN)
+    longest.filter(|(_, seconds)| *seconds >= least)
 }
 
 /// Records of one second of t0 whose outcome is not known.

@@ -39,7 +39,7 @@ Examples:
                                               is one release slower than the other for this load?
   kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
                                               how much does it carry at that latency?
-  kdyno show latest                           the last run's table again
+  kdyno show latest                           the last run's result again
   kdyno export latest --format series-csv     its course second by second, for other tools
   kdyno doctor                                which settings of this host would make Kafka slower?
 

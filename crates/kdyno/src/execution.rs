@@ -52,7 +52,7 @@ pub(crate) struct Resumed {
     pub(crate) run_id: u64,
 }
 
-/// Executes the plan, keeps its evidence, prints its table.
+/// Executes the plan, keeps its evidence, prints its result.
 pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);

@@ -198,7 +198,10 @@ fn the_network_to_another_kdyno_is_measured() {
     assert_eq!((network["peer"].as_str(), &document["measured"]), (Some(address), &serde_json::json!([])));
     serving.signal(Signal::INT);
     let served = serving.wait(RUN_DEADLINE);
-    assert!(served.code == Some(0) && served.stderr.contains("1 measured, 0 others"), "{served:?}");
+    assert!(
+        served.code == Some(0) && served.stderr.contains("measurements: 1; connections that came to none: 0"),
+        "{served:?}"
+    );
     let said = place.kdyno(&["doctor", "--measure", "--network", address]);
     assert!(said.code == Some(1) && said.stderr.contains("hint: `kdyno doctor --serve-network"), "{said:?}");
     for (args, word) in [

@@ -33,6 +33,8 @@ struct Partition {
     owners: u32,
     /// When the last of them gave it up, ns; `None`: one has it, or nobody ever had it.
     without_owner_since_ns: Option<u64>,
+    /// When the last member that has it was given it, ns.
+    gained_ns: u64,
 }
 
 impl GroupReading {
@@ -52,17 +54,21 @@ impl GroupReading {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let partition = partitions.entry(partition).or_default();
         partition.owners += 1;
+        partition.gained_ns = at_ns;
         partition.without_owner_since_ns.take().map(|since_ns| at_ns.saturating_sub(since_ns))
     }
 
-    /// A member has it no longer since `at_ns`.
-    pub fn lost(&self, partition: i32, at_ns: u64) {
+    /// A member has it no longer since `at_ns`. Returns for how long nobody had it, ns, where it was told only now that this
+    /// was before the next owner was given it: members tell what happened to them one after the other.
+    pub fn lost(&self, partition: i32, at_ns: u64) -> Option<u64> {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let partition = partitions.entry(partition).or_default();
         partition.owners = partition.owners.saturating_sub(1);
         if partition.owners == 0 {
             partition.without_owner_since_ns.get_or_insert(at_ns);
+            return None;
         }
+        partition.gained_ns.checked_sub(at_ns).filter(|without_ns| *without_ns > 0)
     }
 
     /// Whether so many partitions have an owner: between two of a rebalance some have none.
@@ -96,9 +102,10 @@ mod tests {
         assert_eq!((a.gained(0, 10), b.gained(1, 10)), (None, None), "nobody had them before");
         assert!(a.are_owned(2) && !groups.reading("other", "t").are_owned(1));
         assert_eq!(b.gained(0, 20), None);
-        a.lost(0, 30);
-        assert!(b.are_owned(2), "the new owner was told first");
-        b.lost(0, 40);
+        assert_eq!(a.lost(0, 15), Some(5), "the new owner told first what came later");
+        assert!(b.are_owned(2));
+        assert_eq!(b.gained(0, 30).or(a.lost(0, 35)), None, "never without one");
+        assert_eq!(b.lost(0, 40), None);
         assert!(!a.are_owned(2));
         assert_eq!(a.gained(0, 100), Some(60), "since the last owner gave it up");
         assert_eq!(b.gained(0, 110), None, "it has an owner");

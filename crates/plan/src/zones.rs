@@ -31,14 +31,12 @@ pub(crate) fn zones(
     let names = |list: &[Typed], key: &str| -> Result<Vec<String>, PlanError> {
         list.iter().map(|typed| name(reader, typed, key)).collect()
     };
-    let mut of_brokers = names(&typed.brokers, "brokers")?;
+    let of_brokers = names(&typed.brokers, "brokers")?;
     if let Some(beyond) = typed.brokers.get(brokers as usize) {
-        // A profile may have fewer brokers than the list has zones; the last one that has a broker is told.
         let message = format!("`zones` name more zones of brokers than there are brokers ({brokers})");
         let hint = "name them under `clients`, or have more `brokers`";
         return Err(reader.wrong(beyond, message).hint(hint));
     }
-    of_brokers.truncate(brokers as usize);
     let clients = names(&typed.clients, "clients")?;
     let link = link(reader, typed)?;
     let between_brokers = reader.word(&typed.between_brokers, "between_brokers", &["no", "yes"])? == "yes";
@@ -50,7 +48,7 @@ pub(crate) fn zones(
             .hint("name another one for brokers, or under `clients`"));
     }
     let mut seen: Vec<&str> = Vec::new();
-    for id in 0..brokers.min(if between_brokers { u32::MAX } else { 0 }) {
+    for id in (0..brokers).filter(|_| between_brokers) {
         let zone = zones.of_broker(id);
         if seen.contains(&zone) {
             let message = format!("`between_brokers`: two brokers are in zone {}", quoted(zone));

@@ -104,7 +104,15 @@ pub fn ratio(finding: &Finding) -> String {
         Interval::Bounds { low, high, .. } if high > low => {
             let width = Some((high - low) / 2.0);
             // A wide interval would take the decimals away by which its lower end is more than nothing.
-            let least = if number.abs() < 10.0 { 2 } else { usize::from(number.abs() < 100.0) };
+            let least = match number.abs() {
+                // Two digits of the smallest that is more than nothing.
+                size if size < 1.0 => {
+                    let smallest = if low > 0.0 { low } else { number };
+                    (1.0 - smallest.abs().log10().floor()).clamp(2.0, f64::from(DECIMALS_MAX)) as usize
+                }
+                size if size < 10.0 => 2,
+                size => usize::from(size < 100.0),
+            };
             let [low, high] = [low, high].map(|end| decimals_apart_from(1.0, end, width, least));
             format!("×{} ({low}–{high})", decimals_beside(number, width, least))
         }
@@ -122,6 +130,9 @@ pub fn interval(finding: &Finding) -> Option<String> {
 /// A finding with its interval, else its range over the repeats, in brackets before the unit: `2.14 (2.13–2.16) ms`. Its marks
 /// are left out; what has no spread, or none that its digits show, is printed alone.
 pub fn with_spread(finding: &Finding) -> String {
+    if finding.unit == Unit::YesNo {
+        return yes_or_no(finding);
+    }
     let text = text(finding);
     let (low, high) = match (finding.interval, finding.range) {
         (Interval::Bounds { low, high, .. }, _) => (Value::Is(low), Value::Is(high)),
@@ -134,19 +145,34 @@ pub fn with_spread(finding: &Finding) -> String {
     };
     let end = text.find(|c: char| !(c.is_ascii_digit() || "-.,".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let divisor = units::divisor(estimate, finding.unit);
+    let digits = digits(estimate, (high - low) / 2.0);
+    let Some(digits) = digits.filter(|_| estimate != 0.0) else {
+        // Its own digits say nothing of its ends.
+        let [low, high] = [low, high].map(|end| units::number(end, finding.unit));
+        return if low == high { text } else { format!("{text} ({low} – {high})") };
+    };
+    // Rounded it may be printed in the next unit.
+    let divisor = units::divisor(rounded(estimate, digits), finding.unit);
     let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     // What the last digit of the estimate counts; of a whole number it may stand before some zeros.
-    let place = match digits(estimate, (high - low) / 2.0) {
-        Some(digits) if decimals == 0 => place_of(estimate / divisor, digits).max(1.0),
+    let place = match decimals {
+        0 => place_of(estimate / divisor, digits).max(1.0),
         _ => 0.1f64.powi(decimals as i32),
     };
     let [first, last] =
         [low, high].map(|end| units::separated((end / divisor / place).round() * place, decimals));
-    match first == last || finding.unit == Unit::YesNo {
+    match first == last {
         true => text,
         false if low < 0.0 => format!("{number} ({first} to {last}){unit}"),
         false => format!("{number} ({first}–{last}){unit}"),
+    }
+}
+
+/// A yes or no of several repeats: `mixed` where they differ.
+fn yes_or_no(finding: &Finding) -> String {
+    match finding.range {
+        Some((Value::Is(low), Value::Is(high))) if low != high => "mixed (no – yes)".to_owned(),
+        _ => text(finding),
     }
 }
 
@@ -249,6 +275,12 @@ mod tests {
         assert_eq!(with_spread(&ranged), "2.00 s (1.50 s – ≥ 2.50 s)");
         ranged.range = None;
         assert_eq!(with_spread(&ranged), "2.00 s");
+        // From one unit to the next, and around nothing.
+        assert_eq!(told(996e6, Unit::Ns, 880e6, 1_120e6), "1.0 (0.9–1.1) s");
+        assert_eq!(told(0.0, Unit::Ratio, 0.0, 0.4), "0 (0 – 0.400)");
+        let (yes, mixed) = (found(1.0, Unit::YesNo, 1.0, 1.0), (Value::Is(0.0), Value::Is(1.0)));
+        assert_eq!(with_spread(&yes), "yes");
+        assert_eq!(with_spread(&Finding { range: Some(mixed), ..yes }), "mixed (no – yes)");
     }
 
     #[test]
@@ -259,6 +291,7 @@ mod tests {
         assert_eq!(told(44.1, 30.2, 60.0), "×44.1 (30.2–60.0)");
         assert_eq!(told(1.34, 1.004, 1.61), "×1.34 (1.004–1.61)", "it excludes 1");
         assert_eq!(told(1.0, 1.0, 1.0), "×1.00");
+        assert_eq!(told(0.002, 0.000_5, 0.03), "×0.00200 (0.00050–0.03000)");
     }
 
     #[test]

@@ -281,8 +281,14 @@ const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one di
 const HANDED_NOTE: &str = "Records handed over, beside end-to-end latencies, are those intended in the measure phase, also where they \
     came after it; a rate of records handed over is of those that came in the window.";
 
+/// Whether figures tell what went wrong and nothing else.
+pub fn is_of_failures(shown: &[Shown]) -> bool {
+    let names: Vec<&str> = shown.iter().map(|one| one.metric).collect();
+    names == ["failed", "unresolved"]
+}
+
 /// Said where producers have figures and none of their records is in the table of those that were not acknowledged.
-pub fn failed_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<&'static str> {
+pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<&'static str> {
     let mut producing = rows.iter().filter(|row| Streams::Producing.has(row.load)).peekable();
     let is_any = producing.peek().is_some();
     let is_clean = producing.all(|row| !row.has_more_than_0(figures, PRODUCE_OUTCOMES));
@@ -306,7 +312,7 @@ pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str>
         (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
     ];
     let notes = notes.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, note)| note);
-    notes.chain(failed_note(rows, figures)).collect()
+    notes.chain(no_failure_note(rows, figures)).collect()
 }
 
 /// How a row is marked of which the figures cover less than was planned.

@@ -20,7 +20,7 @@ const NAME_CHARS_MAX: usize = 50;
 const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno"];
 
 /// The same at their beginning.
-const RESERVED_BEGINNINGS: [&str; 3] = ["broker-", "controller-", IMPORTED];
+const RESERVED_BEGINNINGS: [&str; 4] = ["broker-", "controller-", "relay-", IMPORTED];
 
 /// Published rows with their names resolved.
 #[derive(Debug, Clone)]

@@ -235,13 +235,19 @@ fn section_text(text: &mut String, section: &Section) {
     text.push('\n');
 }
 
+/// What a heading is linked by where the page is shown: in lower case, without signs.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
 fn kind_text(kind: &Kind) -> String {
     match kind {
         Kind::Scalar(what) => (*what).to_owned(),
         Kind::Choice(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
-        Kind::Section(section) => format!("map: [{}](#{})", section.name, section.name.replace(' ', "-")),
+        Kind::Section(section) => format!("map: [{}](#{})", section.name, anchor(section.name)),
         Kind::Named(section) => {
-            format!("map of names, each a [{}](#{})", section.name, section.name.replace(' ', "-"))
+            format!("map of names, each a [{}](#{})", section.name, anchor(section.name))
         }
         Kind::Settings(what) => format!("map of {what}"),
         Kind::List(inner) => format!("list of {}", kind_text(inner)),
@@ -292,8 +298,8 @@ fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {
 fn metrics_text(text: &mut String) {
     text.push_str(
         "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
-         `system` (brokers, dedicated controllers and ZooKeeper nodes together), `workers` and `host`. Figures of \
-         `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) stand in \
+         `system` (brokers, dedicated controllers and ZooKeeper nodes together), `relay-0` … (one, with `zones`), `workers` and \
+         `host`. Figures of `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) stand in \
          reports and exports; a scenario cannot name them.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
     );
     for known in metric::all() {

@@ -138,10 +138,14 @@ impl Exporters {
         for (endpoint, path) in &self.endpoints {
             while TcpStream::connect((Ipv4Addr::LOCALHOST, endpoint.port)).is_err() {
                 let ended = self.guard.ended().get(&endpoint.subject).cloned();
-                let late = (started.elapsed() > READY_TIME_MAX).then(|| "it does not listen".to_string());
+                let late = (started.elapsed() > READY_TIME_MAX)
+                    .then(|| format!("it does not listen after {} s", READY_TIME_MAX.as_secs()));
                 if let Some(how) = ended.or(late) {
                     let said = console::last_line(path).map(|line| format!(": {line}")).unwrap_or_default();
-                    return Err(TestbedError::Guard(format!("the JMX exporter did not start: {how}{said}")));
+                    let (of, port) = (&endpoint.subject, endpoint.port);
+                    let what =
+                        format!("the JMX exporter for {of}, at 127.0.0.1:{port}, did not start: {how}{said}");
+                    return Err(TestbedError::Guard(what));
                 }
                 std::thread::sleep(POLL);
             }

@@ -85,10 +85,15 @@ fn end_to_end_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) 
     let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
     let found = readers.filter_map(|item| {
-        let is_sender = |one: &&Item<'_>| {
-            one.plan.topic == item.plan.topic && is_open_loop(one.plan) && !java::is_java(one)
-        };
-        let senders: Vec<&Item<'_>> = trial.items.iter().filter(is_sender).collect();
+        let sends_to_it =
+            |one: &&Item<'_>| one.plan.topic == item.plan.topic && one.plan.role.as_produce().is_some();
+        let senders: Vec<&Item<'_>> = trial.items.iter().filter(sends_to_it).collect();
+        // Of all of them it is to be known how late they were, and of the same records.
+        let lasts = |one: &Item<'_>| !one.plan.span.is_late() && one.plan.span.until_ns.is_none();
+        let is_known = |one: &&Item<'_>| is_open_loop(one.plan) && !java::is_java(one) && lasts(one);
+        if !senders.iter().all(is_known) || !lasts(item) {
+            return None;
+        }
         let at = |item: &Item<'_>, timing, quantile| match item.latencies.get(&timing)?.quantile(quantile) {
             Value::Is(ns) if ns > 0.0 => Some(ns),
             _ => None,

@@ -60,7 +60,7 @@ fn saturate(difference: i128) -> i64 {
 pub(super) fn stalled(trial: &Trial<'_>) -> Vec<Found> {
     let found = trial.items.iter().filter_map(|item| {
         let (at_s, seconds) =
-            item.window.and_then(|window| tally::stalled(trial.evidence, item.name, window))?;
+            item.window.and_then(|window| tally::stalled(trial.evidence, item.name, item.plan, window))?;
         Some(Found::of(item, Caveat::Stalled { item: item.name.to_owned(), seconds, at_s }))
     });
     found.collect()

@@ -56,7 +56,7 @@ fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence
     let waits = Queue::of(item, window).is_some_and(|queue| queue.is_long());
     let share = ratio(unfinished(&item.tally.measured), item.tally.measured.offered);
     let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
-    let stalled = stalled(trial.evidence, item.name, window);
+    let stalled = stalled(trial.evidence, item.name, item.plan, window);
     let (used, detail) = match (waits, fails, stalled) {
         (true, ..) => (None, "more was offered than was carried: it queued".to_owned()),
         (_, true, _) => (None, "records failed or stayed unresolved".to_owned()),

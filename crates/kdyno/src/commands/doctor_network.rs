@@ -57,6 +57,9 @@ pub(super) fn serve(address: SocketAddr) -> Outcome {
         out::note(&format!("not measured: {failed}"));
     })?;
     let end = if served.is_time_over { format!("its {minutes} minutes are over; ") } else { String::new() };
-    out::note(&format!("{end}{} measured, {} others", served.measured, served.failed));
+    out::note(&format!(
+        "{end}measurements: {}; connections that came to none: {}",
+        served.measured, served.failed
+    ));
     Ok(Exit::Done)
 }

@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
+pub fn is_matrix() -> bool {
+    std::env::var_os("KDYNO_MATRIX").is_some_and(|value| value == "full")
+}
+
 /// Longest a command may take that starts nothing.
 pub const QUICKLY: Duration = Duration::from_secs(60);
 

@@ -1,4 +1,4 @@
-//! Rules of health that a load and other programs break on this host. Which test breaks which rule stands in docs/METHOD.md.
+//! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which test breaks which rule stands in docs/METHOD.md.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
@@ -6,7 +6,7 @@ use crate::fixture::{Seen, brokers, provoke, provoke_with, scenario};
 use kdyno_model::health::HealthRule;
 use rustix::fs::OFlags;
 use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -29,6 +29,9 @@ fn beside(place: &Place) -> Seen {
 /// What the others are held against: the same load by itself.
 #[test]
 fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     let broken = beside(&place).broken();
     for rule in [
@@ -49,6 +52,9 @@ fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
 /// About 600 kB/s, to a broker that is declared to have little more than that.
 #[test]
 fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     let head = "environment: {disk: {limit: 650kB/s}, network: {limit: 650kB/s}}\n";
     let load = "  writers: {produce: perf, rate: 500/s, value: 1000B, client: {linger.ms: 0}}\n";
@@ -62,6 +68,9 @@ fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
 /// A program that never sleeps, on one processor of several.
 #[test]
 fn one_processor_that_is_full_stands_out() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
         eprintln!("skipped: there is one processor");
@@ -71,9 +80,11 @@ fn one_processor_that_is_full_stands_out() {
     // Not in the place's folder, where the run's own processes are looked for.
     shell.args(["-c", "while :; do :; done"]).current_dir("/");
     let spinner = place.start(shell);
-    let mut processor = CpuSet::new();
-    processor.set(1);
     let process = Pid::from_raw(spinner.pid().cast_signed()).expect("a process");
+    let allowed = sched_getaffinity(Some(process)).expect("its processors");
+    let last = (0..CpuSet::MAX_CPU).rev().find(|one| allowed.is_set(*one)).expect("a processor");
+    let mut processor = CpuSet::new();
+    processor.set(last);
     sched_setaffinity(Some(process), &processor).expect("a processor that is there");
     let load = "  writers: {produce: perf, rate: 100/s, value: 100B, client: {linger.ms: 0}}\n";
     let (_, seen) = provoke(&place, brokers(1, 1), &scenario("", load, PHASES), |_, _| ());
@@ -84,6 +95,9 @@ fn one_processor_that_is_full_stands_out() {
 /// Many programs that write and read past the page cache, each a large block at a time, so that requests queue.
 #[test]
 fn a_drive_that_others_keep_busy_is_named_with_its_slow_reads_and_writes() {
+    if !is_matrix() {
+        return;
+    }
     const THREADS: usize = 96;
     let (_turn, place) = (alone(), Place::new());
     let path = place.path().join("busy");
@@ -145,6 +159,9 @@ fn while_it_runs<'a>(place: &Place, start: impl for<'s> FnOnce(&'s Scope<'s, 'a>
 /// again.
 #[test]
 fn segments_that_are_sent_again_are_told() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     let deaf = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = deaf.local_addr().expect("an address");
@@ -168,6 +185,9 @@ fn segments_that_are_sent_again_are_told() {
 /// A process of thousands of threads, each of which is read every second.
 #[test]
 fn probes_that_take_a_part_of_a_processor_are_told() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     let (gate, own) = (RwLock::new(()), std::process::id().to_string());
     let seen = std::thread::scope(|scope| {
@@ -185,6 +205,9 @@ fn probes_that_take_a_part_of_a_processor_are_told() {
 /// In a network of its own, where an interface drops all that it is given (`ifb`: what was not redirected to it).
 #[test]
 fn packets_that_an_interface_drops_are_told() {
+    if !is_matrix() {
+        return;
+    }
     const NETWORK: &str = "ip link set lo up && ip link add drops type ifb && ip link set drops up && \
                            ip addr add 10.77.0.1/24 dev drops";
     let (_turn, place) = (alone(), Place::new());

@@ -14,10 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
-pub fn is_matrix() -> bool {
-    std::env::var_os("KDYNO_MATRIX").is_some_and(|value| value == "full")
-}
+pub use crate::common::is_matrix;
 
 /// Of a long table every one, or else every third.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {

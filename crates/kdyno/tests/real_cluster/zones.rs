@@ -2,15 +2,17 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{caveats, ended, event_kinds, evidences, figure, figure_of, ran, start_scenario};
+use crate::fixture::{
+    caveats, ended, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario,
+};
 use kdyno_model::event::{EventKind, Subject};
 use rustix::process::Signal;
 
-/// Two brokers in zone a, clients in b, half a second of delivery at most behind a load that goes on for 8 s.
-fn apart(brokers: &str) -> String {
+/// Two brokers in zone a, clients in b, records that fail after 2 s.
+fn apart() -> String {
     format!(
         "kdyno: 1\nid: apart\nquestion: Does it work?\n\
-         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, zones: {{brokers: {brokers}, clients: [b], delay: 2ms}}}}\n\
+         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, zones: {{brokers: [a], clients: [b], delay: 2ms}}}}\n\
          topics: {{perf: {{partitions: 4}}}}\n\
          load: {{writers: {{produce: perf, rate: 200/s, value: 100B, zone: b, client: {{request.timeout.ms: 1000ms, \
          delivery.timeout.ms: 2000ms, linger.ms: 0}}}}}}\n\
@@ -23,7 +25,7 @@ fn apart(brokers: &str) -> String {
 fn a_relay_that_is_killed_is_told_and_its_evidence_kept() {
     let _turn = beside_others();
     let place = Place::new();
-    let mut running = start_scenario(&place, &apart("[a]"));
+    let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
     let relays = running.processes("relay.json");
     assert_eq!(relays.len(), 1, "one relay");
@@ -46,9 +48,12 @@ fn a_relay_that_is_killed_is_told_and_its_evidence_kept() {
 
 #[test]
 fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = beside_others();
     let place = Place::new();
-    let mut running = start_scenario(&place, &apart("[a]"));
+    let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
     signal(running.processes("kafka.Kafka")[0], Signal::KILL);
     ran(&running.wait(RUN_DEADLINE));
@@ -91,6 +96,9 @@ fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
 /// TLS, logins and a Java client pass; what is acknowledged by both brokers has been to the other zone and back.
 #[test]
 fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = beside_others();
     let place = Place::new();
     let text = "kdyno: 1\nid: far\nquestion: Does it work?\n\
@@ -118,7 +126,7 @@ fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
 #[test]
 fn what_lies_between_zones_is_told_before_anything_starts() {
     let place = Place::new();
-    let path = place.file("apart.yaml", &apart("[a]"));
+    let path = place.file("apart.yaml", &apart());
     let said = place.kdyno(&["run", path.to_str().expect("plain path"), "--dry-run"]);
     ended(&said, 0);
     let told = format!("{}{}", said.stdout, said.stderr);

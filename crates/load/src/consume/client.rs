@@ -240,12 +240,9 @@ impl ConsumeClient {
         for (at_ns, event) in &told {
             match event {
                 GroupEvent::Assigned(rebalanced) => {
-                    let without_ns =
-                        rebalanced.added.iter().filter_map(|one| reading.gained(one.partition, *at_ns));
-                    // Each one counts as a member's, whether anybody records or not.
-                    let without_ns: Vec<u64> = without_ns.collect();
-                    if let Some(recorder) = recorder.as_mut() {
-                        without_ns.into_iter().for_each(|ns| recorder.owned_again(*at_ns, ns));
+                    for one in &rebalanced.added {
+                        let without_ns = reading.gained(one.partition, *at_ns);
+                        owned_again(recorder.as_mut(), *at_ns, without_ns);
                     }
                     if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
                         member.rebalances += 1;
@@ -257,7 +254,10 @@ impl ConsumeClient {
                     }
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
-                    all.iter().for_each(|one| reading.lost(one.partition, *at_ns));
+                    for one in all {
+                        let without_ns = reading.lost(one.partition, *at_ns);
+                        owned_again(recorder.as_mut(), *at_ns, without_ns);
+                    }
                     let is_lost = matches!(event, GroupEvent::Lost(_)) && has_begun;
                     if let Some(member) = self.totals.member.as_mut().filter(|_| is_lost) {
                         member.losses += 1;
@@ -293,7 +293,9 @@ impl ConsumeClient {
         for partition in own {
             self.kafka.remove(partition);
             self.kafka.sink_mut().forget(partition);
-            self.reading.iter().for_each(|reading| reading.lost(partition, now_ns));
+            if let Some(reading) = &self.reading {
+                reading.lost(partition, now_ns);
+            }
         }
     }
 
@@ -387,5 +389,11 @@ fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> C
         holds_fetched: plan.work.is_some(),
         rack: plan.rack.clone(),
         metadata_max_age_ns: METADATA_MAX_AGE_NS,
+    }
+}
+/// A partition has an owner again, where it had had none.
+fn owned_again(recorder: Option<&mut Recorder>, now_ns: u64, without_ns: Option<u64>) {
+    if let (Some(recorder), Some(without_ns)) = (recorder, without_ns) {
+        recorder.owned_again(now_ns, without_ns);
     }
 }

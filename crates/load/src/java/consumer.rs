@@ -134,7 +134,7 @@ impl Consumer {
         has_begun: bool,
     ) -> (u64, GroupEvent) {
         let named = || partitions.iter().map(|partition| TopicPartition::new(topic, *partition)).collect();
-        if self.is_ending {
+        if self.is_ending && change == Change::Gained {
             return (at_ns, GroupEvent::Left);
         }
         self.has_caught_up = false;
@@ -145,10 +145,13 @@ impl Consumer {
                     self.without_owner_ns.extend(reading.filter_map(|one| one.gained(*partition, at_ns)));
                 }
                 Change::GivenUp | Change::Lost if self.assigned.remove(partition) => {
-                    reading.for_each(|reading| reading.lost(*partition, at_ns));
+                    self.without_owner_ns.extend(reading.filter_map(|one| one.lost(*partition, at_ns)));
                 }
                 _ => {}
             }
+        }
+        if self.is_ending {
+            return (at_ns, GroupEvent::Left);
         }
         if has_begun && change != Change::Gained && self.assigned.is_empty() {
             self.unassigned_since_ns.get_or_insert(at_ns);

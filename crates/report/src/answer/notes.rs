@@ -7,6 +7,7 @@ use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::Strategy;
 use kdyno_model::trial::TrialId;
+use std::collections::BTreeSet;
 
 /// All of them, a whole sentence each.
 pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
@@ -120,6 +121,8 @@ fn limits(input: &ReportInput<'_>) -> Vec<String> {
         }
     }
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let items: BTreeSet<&str> = groups.iter().map(|((.., item), _)| *item).collect();
+    let count = groups.len();
     for ((case, variant, item), group) in groups {
         let case = Some(input.case_label(case)).filter(|label| !label.is_empty());
         let side = variant.map(|side| format!("side {side}"));
@@ -131,7 +134,13 @@ fn limits(input: &ReportInput<'_>) -> Vec<String> {
             None => said.push((says, vec![whose])),
         }
     }
-    said.into_iter().map(|(says, whose)| format!("{}: {says}.", whose.join("; "))).collect()
+    let line = |(says, whose): (String, Vec<String>)| match items.first() {
+        Some(item) if items.len() == 1 && whose.len() == count && count > 2 => {
+            format!("{item}, in all {count} cases: {says}.")
+        }
+        _ => format!("{}: {says}.", whose.join("; ")),
+    };
+    said.into_iter().map(line).collect()
 }
 
 /// The limits of a trial, one per load item.

@@ -35,7 +35,7 @@ pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, option
     };
     let rows = |cases: &[u32]| notes::by_row(table, cases);
     let names: &Names<'_> = if is_turned { &labels } else { &rows };
-    for note in table_notes(input, table, names) {
+    for note in addresses_note(table).into_iter().chain(table_notes(input, table, names)) {
         out.push_str(&wrap(&note, options.columns(), 2));
         out.push('\n');
     }
@@ -102,7 +102,12 @@ fn by_figure(table: &CaseTable<'_>) -> Option<Columns> {
         let ours = row.cells.iter().map(ours_text).collect();
         flowing.push(GridColumn { head: case_head(table, row), ..GridColumn::numbers(&[], ours) });
         if index > 0 && table.columns.iter().any(|column| column.ratios) {
-            let ratios = row.cells.iter().map(|cell| ratio_text(cell.ratio_ours)).collect();
+            // Where the first case has no figure it is to another one, which the column does not name.
+            let is_to_first = |column: usize| table.rows[0].cells[column].ratio_ours.is_some();
+            let ratios = row.cells.iter().enumerate();
+            let ratios = ratios
+                .map(|(column, cell)| ratio_text(cell.ratio_ours.filter(|_| is_to_first(column))))
+                .collect();
             let head = ["ratio to the", "first case"];
             flowing.push(GridColumn { joined: true, ..GridColumn::numbers(&head, ratios) });
         }
@@ -118,6 +123,17 @@ fn case_head(table: &CaseTable<'_>, row: &Row<'_>) -> Vec<String> {
         .into_iter()
         .chain(params)
         .collect()
+}
+
+/// What headings that are no addresses stand for, since scenarios and the notes below name figures by these.
+fn addresses_note(table: &CaseTable<'_>) -> Option<String> {
+    let is_other = |column: &&Column| heading(&column.of.metric) != column.of.metric;
+    let all: Vec<String> = table.columns.iter().map(|column| column.of.to_string()).collect();
+    table
+        .columns
+        .iter()
+        .any(|column| is_other(&column))
+        .then(|| format!("Figures in this order, by their names in scenarios: {}.", all.join(", ")))
 }
 
 /// What has to be said under the table.

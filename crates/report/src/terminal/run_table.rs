@@ -27,6 +27,7 @@ pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let mut parts =
         vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&warnings, options)];
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
+    parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
     parts.push(result_text(input, &case_table(input, &figures), options));
     parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
     parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
@@ -44,8 +45,8 @@ fn more(notes: usize) -> String {
         many => format!("{many} notes, "),
     };
     format!(
-        "`kdyno show --details`: {notes}each trial with all of its figures; `kdyno show --config`: settings; `kdyno report`: \
-         the page with its curves."
+        "`kdyno show RUN --details`: {notes}all figures of each trial, groups, logs of the cluster; `kdyno show RUN --config`: \
+         settings; `kdyno report RUN`: the page with its curves."
     )
 }
 

@@ -41,8 +41,7 @@ pub(super) fn brief(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Te
     }
     let (parts, signs) = tables(input, figures, &BRIEF_TABLES, options);
     let cut_short = rows.iter().any(|row| row.cut_short).then_some(trials::CUT_SHORT_NOTE);
-    let failed = (!rows.is_empty()).then(|| trials::failed_note(&rows, figures)).flatten();
-    let notes = cut_short.into_iter().chain(failed).map(str::to_owned);
+    let notes = cut_short.into_iter().chain(trials::no_failure_note(&rows, figures)).map(str::to_owned);
     with_notes(&parts, signs.legend().into_iter().chain(notes), options)
 }
 
@@ -56,7 +55,7 @@ fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &T
 }
 
 /// Each table with its title, and the signs that stand in them. Columns without any figure are left out, and tables of
-/// nothing but zeros.
+/// failures where there are none.
 fn tables(
     input: &ReportInput<'_>,
     figures: &Figures<'_>,
@@ -73,8 +72,9 @@ fn tables(
         };
         let said = column(&|row| row.words(*words, input));
         let has_words = said.iter().any(|text| !text.is_empty());
-        let is_all_zero = rows.iter().all(|row| !row.has_more_than_0(figures, shown));
-        if is_all_zero && !has_words {
+        // Nothing of what went wrong is told in a sentence; of anything else nothing is something.
+        let is_clean = rows.iter().all(|row| !row.has_more_than_0(figures, shown));
+        if rows.is_empty() || (is_clean && !has_words && trials::is_of_failures(shown)) {
             continue;
         }
         let figures_of = |one| column(&|row| row.text(figures, one));

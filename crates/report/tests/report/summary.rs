@@ -19,11 +19,11 @@ fn notes_are_counted_and_everything_else_is_named() {
     let (short, full) = (run_summary(&run.input(), &OPTIONS), run_table(&run.input(), &OPTIONS));
     let notes = full.lines().filter(|line| line.starts_with("note ")).count();
     assert!(notes > 0 && !short.lines().any(|line| line.starts_with("note ")), "{short}");
-    assert!(short.contains(&format!("`kdyno show --details`: {notes} note")), "{short}");
+    assert!(short.contains(&format!("`kdyno show RUN --details`: {notes} note")), "{short}");
     let mut quiet = run;
     quiet.caveats.retain(|one| one.severity > Severity::Note);
     let short = run_summary(&quiet.input(), &OPTIONS);
-    assert!(short.contains("`kdyno show --details`: each trial"), "{short}");
+    assert!(short.contains("`kdyno show RUN --details`: all figures"), "{short}");
 }
 
 /// Without what was published, since that needs a row for each case.

@@ -165,7 +165,7 @@ impl Source {
             Of::Broker { subject, url, is_own, counts_controller, console } => {
                 let begun = Instant::now();
                 let values = of_broker(&self.http, url, *is_own, *counts_controller);
-                self.answered += begun.elapsed();
+                let took = begun.elapsed();
                 let values = match console {
                     Some(console) => {
                         values.map_err(|why| if why == NONE_TOLD { console::why(console) } else { why })
@@ -175,7 +175,9 @@ impl Source {
                 let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
                 let unread = |why: String| Unread { subject: subject.clone(), why: not_read(&whose, &why) };
                 let mut values = values.map_err(unread)?;
-                if *is_own {
+                // An exporter is no part of a broker, whose processor time it would be held against.
+                if *is_own && console.is_none() {
+                    self.answered += took;
                     values.push((series::AGENT_ANSWERED_S_TOTAL.to_owned(), self.answered.as_secs_f64()));
                 }
                 Ok(vec![Reading { subject: subject.clone(), at_unix_ns: None, values }])

@@ -225,9 +225,11 @@ impl Relay {
         }
     }
 
+    /// Passes on what is due by now. What becomes due meanwhile waits until sockets had their turn: without a delay a busy
+    /// connection would have it always.
     fn pass_on_due(&mut self) {
-        loop {
-            let Some(number) = self.take_due(now_ns()) else { return };
+        let now_ns = now_ns();
+        while let Some(number) = self.take_due(now_ns) {
             self.work(number);
         }
     }
