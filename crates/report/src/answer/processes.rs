@@ -48,8 +48,16 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
-/// What it says of memory that grows, alone; `None` where none does.
-pub fn growth(input: &ReportInput<'_>) -> Option<Answer> {
+/// In short: the table where somebody named processes to be probed, else what it says of memory that grows; `None` where none
+/// does.
+pub fn summary(input: &ReportInput<'_>) -> Option<Answer> {
+    let is_named = |one: &Conclusion| match one {
+        Conclusion::Processes(of) => of.processes.iter().any(|one| matches!(one.of, Subject::Process(_))),
+        _ => false,
+    };
+    if input.conclusions.iter().any(is_named) {
+        return short_answer(input);
+    }
     let mut all = answer(input)?.without_table();
     all.sentences.retain(|sentence| sentence.tone != Tone::Plain);
     all.notes.clear();

@@ -31,7 +31,7 @@ pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.push(result_text(input, &case_table(input, &figures), options));
     parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
     parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
-    parts.extend(processes::growth(input).map(|answer| answer_text(&answer, options)));
+    parts.extend(processes::summary(input).map(|answer| answer_text(&answer, options)));
     parts.push(trials_text::brief(input, &figures, options));
     parts.push(wrap(&more(notes.len()), options.columns(), 2) + "\n");
     joined(parts)
