@@ -72,8 +72,9 @@ fn exports(place: &Place, document: &Value) {
     for word in ["writers", "acked_per_s", "response.p99", "cpu_us_per"] {
         assert!(table.stdout.contains(word), "no {word}: {}", table.stdout);
     }
-    // The scenario's one row: its one broker, then the rate.
-    let row = table.stdout.lines().find_map(|line| line.strip_prefix("1 "));
+    // A row for the scenario's one case, or one for each of its figures.
+    let of_rate = |line: &&str| line.starts_with("1 ") || line.starts_with("writers acknowledged ");
+    let row = table.stdout.lines().find(of_rate);
     let cells = row.into_iter().flat_map(str::split_whitespace);
     // Marks may stand before it.
     let rate = cells.into_iter().find_map(|cell| cell.strip_suffix("/s")?.parse().ok());

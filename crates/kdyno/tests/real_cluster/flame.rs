@@ -128,6 +128,7 @@ fn a_run_goes_on_without_its_profiler_and_says_so_once() {
         "{}",
         said.stderr
     );
-    assert_eq!(said.stdout.matches("no stacks were sampled").count(), 1, "{}", said.stdout);
+    let shown = place.kdyno(&["show", "latest", "--dir", "without", "--details"]);
+    assert_eq!(shown.stdout.matches("no stacks were sampled").count(), 1, "{}", shown.stdout);
     place.expect_no_processes();
 }
