@@ -227,8 +227,9 @@ const CONSUME_BRIEF: &[Shown] = &[
 ];
 
 /// The tables of main figures.
-pub const BRIEF_TABLES: [Table; 4] = [
+pub const BRIEF_TABLES: [Table; 5] = [
     ("Produce", Streams::Producing, PRODUCE_BRIEF, Words::None),
+    ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Consume", Streams::Handed, CONSUME_BRIEF, Words::None),
     ("Records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Clients that brokers throttled", Streams::All, THROTTLED, Words::None),
