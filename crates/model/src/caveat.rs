@@ -449,6 +449,15 @@ pub enum Caveat {
         /// Load item.
         item: String,
     },
+    /// A probe's topic has fewer partitions than the cluster has brokers: some lead nothing that it sends to.
+    ProbeMissesLeaders {
+        /// Load item.
+        item: String,
+        /// Partitions of its topic.
+        partitions: u32,
+        /// Brokers of the cluster.
+        brokers: u32,
+    },
     /// A load item consumes: its partitions were assigned by kdyno, not by a group.
     AssignedNotGroup {
         /// Load item.

@@ -92,6 +92,7 @@ const RULES: &[(Rule, Weight)] = &[
     (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),
     (cluster::cut_short_by, WARNING),
+    (load::probe_misses_leaders, WARNING),
     (log::not_checked, NOTE),
     (java::stacks_not_sampled, NOTE),
     (load::idempotent_retries, NOTE),

@@ -204,6 +204,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::MemoryStorage
         | Caveat::NullBroker
         | Caveat::PooledCompression { .. }
+        | Caveat::ProbeMissesLeaders { .. }
         | Caveat::AssignedNotGroup { .. } => About::Plan,
     }
 }

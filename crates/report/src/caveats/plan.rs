@@ -109,6 +109,12 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "use unique payloads when the compression ratio matters",
         ),
+        Caveat::ProbeMissesLeaders { item, partitions, brokers } => told(
+            item,
+            &[f64::from(*partitions), f64::from(*brokers)],
+            format!("{item}: the probe sent to {} of {} brokers", numbers.count(0), numbers.count(1)),
+            "give its topic as many partitions as there are brokers",
+        ),
         Caveat::AssignedNotGroup { item } => told(
             item,
             &[],

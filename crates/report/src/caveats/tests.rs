@@ -237,6 +237,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::MemoryStorage,
         Caveat::NullBroker,
         Caveat::PooledCompression { item: item() },
+        Caveat::ProbeMissesLeaders { item: item(), partitions: 2, brokers: 3 },
         Caveat::AssignedNotGroup { item: item() },
     ]
 }

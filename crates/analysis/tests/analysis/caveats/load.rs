@@ -5,7 +5,10 @@ use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::plan::{Compression, ParamValue, Payload, ProducePlan, SamplePlan, ValuesPlan};
+use kdyno_model::plan::{
+    Compression, EndToEndPlan, LoadPlan, ParamValue, Payload, ProducePlan, Role, SamplePlan, SystemPlan,
+    ValuesPlan,
+};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
 fn item() -> String {
@@ -325,4 +328,31 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
         row.counts.offered = 3;
     }
     assert_eq!(told(&few), [], "records that seldom come");
+}
+
+#[test]
+fn a_probe_whose_topic_has_too_few_partitions_for_all_brokers_is_told() {
+    let told = |brokers: u32| {
+        let mut trial = Trial::clean();
+        let effective = &mut trial.start.trial.effective;
+        let SystemPlan::Local(cluster) = &mut effective.system else { panic!("a local cluster") };
+        cluster.brokers = brokers;
+        let partitions = effective.topics["perf"].partitions;
+        let [produce, consume] = ["writers", "readers"].map(|item| effective.load[item].role.clone());
+        let (Role::Produce(produce), Role::Consume(consume)) = (produce, consume) else {
+            panic!("as the fixture")
+        };
+        let probe = LoadPlan {
+            role: Role::EndToEnd(EndToEndPlan { produce, consume }),
+            ..effective.load["writers"].clone()
+        };
+        effective.load.insert("probe".to_owned(), probe);
+        let found = trial.told(|found| matches!(found, Caveat::ProbeMissesLeaders { .. }));
+        (partitions, found.into_iter().map(|one| one.caveat).collect::<Vec<_>>())
+    };
+    let (partitions, none) = told(1);
+    assert_eq!(none, []);
+    let brokers = partitions + 1;
+    let missed = Caveat::ProbeMissesLeaders { item: "probe".to_owned(), partitions, brokers };
+    assert_eq!(told(brokers).1, [missed]);
 }
