@@ -1,7 +1,7 @@
 //! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which test breaks which rule stands in docs/METHOD.md.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{Place, RUN_DEADLINE, is_matrix};
 use crate::fixture::{Seen, brokers, provoke, provoke_with, scenario};
 use kdyno_model::health::HealthRule;
 use rustix::fs::OFlags;
