@@ -10,14 +10,14 @@ use rustix::process::Signal;
 
 /// Two brokers in zone a, clients in b, records that fail after 2 s.
 fn apart() -> String {
-    format!(
+    String::from(
         "kdyno: 1\nid: apart\nquestion: Does it work?\n\
-         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, zones: {{brokers: [a], clients: [b], delay: 2ms}}}}\n\
-         topics: {{perf: {{partitions: 4}}}}\n\
-         load: {{writers: {{produce: perf, rate: 200/s, value: 100B, zone: b, client: {{request.timeout.ms: 1000ms, \
-         delivery.timeout.ms: 2000ms, linger.ms: 0}}}}}}\n\
-         phases: {{warmup: 1s, condition: none, measure: 8s, drain: 4s}}\n\
-         show: {{columns: [writers.acked_per_s, relay-0.relayed_mib_per_s]}}\n"
+         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, zones: {brokers: [a], clients: [b], delay: 2ms}}\n\
+         topics: {perf: {partitions: 4}}\n\
+         load: {writers: {produce: perf, rate: 200/s, value: 100B, zone: b, client: {request.timeout.ms: 1000ms, \
+         delivery.timeout.ms: 2000ms, linger.ms: 0}}}\n\
+         phases: {warmup: 1s, condition: none, measure: 8s, drain: 4s}\n\
+         show: {columns: [writers.acked_per_s, relay-0.relayed_mib_per_s]}\n",
     )
 }
 
