@@ -62,6 +62,11 @@ impl<'a> Trial<'a> {
         Ok(Self { evidence, window, items })
     }
 
+    /// How late a bare sleep was at p99 on this host before the trial, ns; `None`: none was tried.
+    pub(crate) fn sleep_late_ns(&self) -> Option<u64> {
+        self.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99).max()
+    }
+
     /// What its findings and caveats speak of.
     pub(crate) fn scope(&self) -> Scope {
         Scope::Trial(self.evidence.start.trial.id)

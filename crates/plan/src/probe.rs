@@ -6,7 +6,7 @@ use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::{
     Arrivals, CasePlan, EndToEndPlan, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings,
-    Rate, RatePiece, Read, RecordPlan, Role, StartOffset, SystemPlan,
+    Rate, RatePiece, Read, RecordPlan, Role, StartOffset,
 };
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ItemClientFile, MeasureFile};
@@ -94,18 +94,13 @@ pub(crate) fn have_own_topics(
 /// A sentence for each probe that does not reach every broker.
 pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
     let of_case = |case: &CasePlan| {
-        let SystemPlan::Local(cluster) = &case.system else { return Vec::new() };
         let told = |(name, item): (&String, &LoadPlan)| {
-            let partitions = case.topics.get(&item.topic)?.partitions;
-            let is_short = matches!(item.role, Role::EndToEnd(_)) && partitions < cluster.brokers;
-            is_short.then(|| {
-                format!(
-                    "`{name}` sends to {partitions} of {} brokers: its topic has no more partitions that they could lead",
-                    cluster.brokers
-                )
-            })
+            let (partitions, brokers) = case.leaders_missed(item)?;
+            Some(format!(
+                "`{name}` sends to {partitions} of {brokers} brokers: its topic has no more partitions that they could lead"
+            ))
         };
-        case.load.iter().filter_map(told).collect()
+        case.load.iter().filter_map(told).collect::<Vec<_>>()
     };
     plan.every_case().flat_map(of_case).collect()
 }

@@ -42,13 +42,17 @@ pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
     late_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
 }
 
+/// Lateness up to which the generator is never doubted, ns; 0 where no sleep was tried.
+fn floor_ns(trial: &Trial<'_>) -> f64 {
+    LATE_SLEEPS_MIN * trial.sleep_late_ns().unwrap_or(0) as f64
+}
+
 /// The name of the mean among the statistics of a timing.
 const MEAN: &str = "mean";
 
 /// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
 fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
-    let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
-    let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
+    let floor_ns = floor_ns(trial);
     // Of a Java client its own delays, a collection or a `send()` that blocks, cannot be told from the load generator's.
     let judged = trial.items.iter().filter(|item| is_open_loop(item.plan) && !java::is_java(item));
     let found = judged.flat_map(|item| {
@@ -81,8 +85,7 @@ pub(super) fn mostly_late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
 /// its hands sooner after its intended instant than it was sent late: the quantiles of the one are never below those of the
 /// other, and what they have in common is the load generator's.
 fn end_to_end_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
-    let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
-    let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
+    let floor_ns = floor_ns(trial);
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
     let found = readers.filter_map(|item| {
         let sends_to_it =

@@ -8,7 +8,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
-use kdyno_model::plan::{CasePlan, Compression, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, Compression};
 use kdyno_model::sample::Timing;
 
 /// Records beyond a quantile below which it says little about the next run.
@@ -225,12 +225,8 @@ pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
 
 /// Probes that some brokers lead nothing for.
 pub(super) fn probe_misses_leaders(trial: &Trial<'_>) -> Vec<Found> {
-    let effective = &trial.evidence.start.trial.effective;
-    let SystemPlan::Local(cluster) = &effective.system else { return Vec::new() };
     of_items(trial, |item| {
-        let partitions = effective.topics.get(&item.plan.topic)?.partitions;
-        let is_short = matches!(item.plan.role, Role::EndToEnd(_)) && partitions < cluster.brokers;
-        let (name, brokers) = (item.name.to_owned(), cluster.brokers);
-        is_short.then_some(Caveat::ProbeMissesLeaders { item: name, partitions, brokers })
+        let (partitions, brokers) = trial.evidence.start.trial.effective.leaders_missed(item.plan)?;
+        Some(Caveat::ProbeMissesLeaders { item: item.name.to_owned(), partitions, brokers })
     })
 }

@@ -5,6 +5,9 @@
 pub mod cgroups;
 pub mod turns;
 
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::health::HealthRule;
+use kdyno_model::outcome::Judgement;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +18,15 @@ use std::time::{Duration, Instant};
 /// Whether all of a long table is to be tested, with `KDYNO_MATRIX=full` (`make test-matrix`).
 pub fn is_matrix() -> bool {
     std::env::var_os("KDYNO_MATRIX").is_some_and(|value| value == "full")
+}
+
+/// The rules of health that trials break, the heaviest of each first.
+pub fn broken_rules(judgement: &Judgement) -> Vec<HealthRule> {
+    let healths = judgement.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Health(health) => Some(&health.checks),
+        _ => None,
+    });
+    healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
 }
 
 /// Longest a command may take that starts nothing.

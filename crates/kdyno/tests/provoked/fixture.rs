@@ -1,6 +1,6 @@
 //! Runs against a fake cluster in the test's own process, and what is read of them.
 
-use crate::common::{Place, RUN_DEADLINE, Running, Said};
+use crate::common::{Place, RUN_DEADLINE, Running, Said, broken_rules};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
@@ -142,11 +142,7 @@ impl Seen {
 
     /// The rules of health that its trials break, the heaviest first.
     pub fn broken(&self) -> Vec<HealthRule> {
-        let healths = self.judgement.conclusions.iter().filter_map(|conclusion| match conclusion {
-            Conclusion::Health(health) => Some(&health.checks),
-            _ => None,
-        });
-        healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
+        broken_rules(&self.judgement)
     }
 
     pub fn limit(&self, trial: u32) -> &Limit {

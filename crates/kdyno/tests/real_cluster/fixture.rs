@@ -5,7 +5,6 @@ use crate::common::{Place, QUICKLY, Running, Said};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::health::HealthRule;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::sample::StreamTotals;
 use kdyno_store::RunFile;
@@ -14,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use crate::common::is_matrix;
+pub use crate::common::{broken_rules, is_matrix};
 
 /// Of a long table every one, or else every third.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
@@ -95,15 +94,6 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
 pub fn judged(place: &Place) -> Judgement {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     file.judgement().expect("what was concluded")
-}
-
-/// The rules of health that the only trial breaks, the heaviest first.
-pub fn broken_rules(judgement: &Judgement) -> Vec<HealthRule> {
-    let healths = judgement.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Health(health) => Some(&health.checks),
-        _ => None,
-    });
-    healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
 }
 
 /// What is named as the limit of the only load item.

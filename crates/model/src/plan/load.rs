@@ -128,6 +128,11 @@ impl Role {
         }
     }
 
+    /// Whether it probes.
+    pub fn is_probe(&self) -> bool {
+        matches!(self, Self::EndToEnd(_))
+    }
+
     /// How records are fetched, by clients that fetch some.
     pub fn as_consume(&self) -> Option<&ConsumePlan> {
         match self {

@@ -231,6 +231,15 @@ impl CasePlan {
             && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
     }
 
+    /// Of a probe whose topic has fewer partitions than a local cluster has brokers, which therefore lead nothing that it sends
+    /// to: partitions and brokers.
+    pub fn leaders_missed(&self, item: &LoadPlan) -> Option<(u32, u32)> {
+        let SystemPlan::Local(cluster) = &self.system else { return None };
+        let partitions = self.topics.get(&item.topic)?.partitions;
+        let is_short = item.role.is_probe() && partitions < cluster.brokers;
+        is_short.then_some((partitions, cluster.brokers))
+    }
+
     /// Whether clients of other items are members of the group of this one: each item is handed a part, and nobody counts what
     /// is written to the partitions of one alone.
     pub fn shares_group(&self, item: &str) -> bool {

@@ -3,7 +3,7 @@
 use super::answer_text::answer_text;
 use super::result_table::result_text;
 use super::trials_text;
-use crate::answer::{answers, health, inside, logs, processes};
+use crate::answer::{Answer, answers, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats::{self, Worded};
 use crate::declared;
@@ -20,21 +20,51 @@ use kdyno_model::trial::Trial;
 /// The result in short: loss, if there was any; head, warnings, answers, the scenario's table, broken rules of health, each
 /// trial's main figures where these are few; then how to see the rest.
 pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
+    result(input, options, Length::Short)
+}
+
+/// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
+pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
+    result(input, options, Length::Whole)
+}
+
+/// How much of a result is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Short,
+    Whole,
+}
+
+fn result(input: &ReportInput<'_>, options: &TextOptions, length: Length) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let [loss, others] = loss_first(input);
-    let (warnings, notes): (Vec<Worded>, Vec<Worded>) =
-        others.into_iter().partition(|one| one.severity > Severity::Note);
+    let is_told = |one: &Worded| length == Length::Whole || one.severity > Severity::Note;
+    let (told, untold): (Vec<Worded>, Vec<Worded>) = others.into_iter().partition(is_told);
+    let line = |text: &str| wrap(text, options.columns(), 2) + "\n";
+    let of_answer = |answer: Answer| answer_text(&answer, options);
     let mut parts =
-        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&warnings, options)];
-    parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
-    parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
+        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&told, options)];
+    parts.extend(answers(input).into_iter().map(of_answer));
+    parts.extend(caveats::elsewhere(input).map(|text| line(&text)));
     parts.push(result_text(input, &case_table(input, &figures), options));
-    parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
-    parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
-    parts.extend(processes::summary(input).map(|answer| answer_text(&answer, options)));
-    parts.push(trials_text::brief(input, &figures, options));
-    parts.push(wrap(&more(notes.len()), options.columns(), 2) + "\n");
-    joined(parts)
+    parts.extend(inside::answer(input).map(of_answer));
+    if length == Length::Whole {
+        parts.extend(logs::answers(input).into_iter().map(of_answer));
+    }
+    parts.extend(health::answer(input).map(|answer| of_answer(answer.without_table())));
+    match length {
+        Length::Short => {
+            parts.extend(processes::summary(input).map(of_answer));
+            parts.push(trials_text::brief(input, &figures, options));
+            parts.push(line(&more(untold.len())));
+        }
+        Length::Whole => {
+            parts.extend(processes::short_answer(input).map(of_answer));
+            parts.push(trials_text::full(input, &figures, options));
+            parts.extend(declared::line(input.plan()).map(|text| line(&text)));
+        }
+    }
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// How to see what the summary leaves out.
@@ -48,28 +78,6 @@ fn more(notes: usize) -> String {
         "`kdyno show RUN --details`: {notes}all figures of each trial, groups, logs of the cluster; `kdyno show RUN --config`: \
          settings; `kdyno report RUN`: the page with its curves."
     )
-}
-
-/// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
-pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    let figures = Figures::new(input.findings, input.caveats);
-    let [loss, others] = loss_first(input);
-    let mut parts =
-        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&others, options)];
-    parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
-    parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
-    parts.push(result_text(input, &case_table(input, &figures), options));
-    parts.extend(inside::answer(input).map(|answer| answer_text(&answer, options)));
-    parts.extend(logs::answers(input).iter().map(|answer| answer_text(answer, options)));
-    parts.extend(health::answer(input).map(|answer| answer_text(&answer.without_table(), options)));
-    parts.extend(processes::short_answer(input).map(|answer| answer_text(&answer, options)));
-    parts.push(trials_text::full(input, &figures, options));
-    parts.extend(declared::line(input.plan()).map(|line| wrap(&line, options.columns(), 2) + "\n"));
-    joined(parts)
-}
-
-fn joined(parts: Vec<String>) -> String {
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Caveats that tell of loss, and all others but those that are summed up after the answers.
