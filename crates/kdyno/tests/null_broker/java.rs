@@ -2,7 +2,7 @@
 //! until then is kept, and nothing goes on. What a release refuses by itself, and what it costs, is tested on its worker
 //! (`java_client.rs`).
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, ran, signal};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, ran, signal};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Counts, StreamId};
 use kdyno_model::trial::TrialId;
@@ -192,6 +192,20 @@ fn clients_of_a_checkout_and_of_a_jar_carry_records_and_are_kept_with_their_comm
     place.expect_no_processes();
 }
 
+/// Waits for the one Java process of this run that is none of `others`. Just after its start a process has no command
+/// line for a moment, so that a single look may find none.
+fn the_only_java(running: &Running, others: &[u32]) -> Vec<u32> {
+    let end = Instant::now() + RUN_DEADLINE;
+    loop {
+        let java = running.processes(DRIVER);
+        if java.len() == 1 && java != others {
+            return java;
+        }
+        assert!(Instant::now() < end, "no Java process of its own: {java:?}, before {others:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn each_trial_has_a_java_process_of_its_own() {
     let place = Place::new();
@@ -200,19 +214,9 @@ fn each_trial_has_a_java_process_of_its_own() {
     let scenario = std::fs::read_to_string(&path).expect("the scenario");
     std::fs::write(&path, scenario + "repeat: 2\n").expect("written again");
     let mut running = place.start(command);
-    running.wait_for_process(DRIVER);
-    let first = running.processes(DRIVER);
-    assert_eq!(first.len(), 1, "one Java process");
+    let first = the_only_java(&running, &[]);
     running.wait_for("trial 2 of 2");
-    let end = Instant::now() + RUN_DEADLINE;
-    loop {
-        let java = running.processes(DRIVER);
-        if java.len() == 1 && java != first {
-            break;
-        }
-        assert!(Instant::now() < end, "the second trial has no Java process of its own: {first:?}, {java:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    the_only_java(&running, &first);
     ran(&running.wait(RUN_DEADLINE));
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let events = file.events().expect("its events");
