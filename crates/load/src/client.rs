@@ -419,8 +419,8 @@ impl ProduceClient {
         for (mut batch, outcome) in self.outcomes.drain(..) {
             match outcome {
                 Outcome::Acknowledged { written_ns, received_ns } => {
-                    let sealed_ns = batch.sealed_ns.unwrap_or(written_ns);
-                    let sent_ns = batch.sent_ns;
+                    let sealed_ns = batch.sealed_ns().unwrap_or(written_ns);
+                    let sent_ns = batch.sent_ns();
                     let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
                     let times = &batch.user_data;
                     recorder.acknowledged(times, instants, |range| payloads.weigh(times, range));

@@ -2,12 +2,14 @@
 
 use crate::records::Pick;
 use kdyno_kafka::producer::RecordData;
+use smallvec::SmallVec;
 
 /// Instants of a batch's records, in order.
 #[derive(Debug, Default)]
 pub struct RecordTimes {
-    /// Records that were accepted at the same instant.
-    pub runs: Vec<Run>,
+    /// Records that were accepted at the same instant. At the maximum rate a batch has one run, which takes no memory of
+    /// its own then.
+    pub runs: SmallVec<[Run; 1]>,
     /// t0 of each record of the runs that are not [`Admission::AtOnce`], ns.
     pub intended_ns: Vec<u64>,
     /// What was drawn of each record; nothing where all are alike.
@@ -55,7 +57,7 @@ impl RecordData for RecordTimes {
             own += run.own_count();
             whole += 1;
         }
-        let mut runs = self.runs.split_off(whole);
+        let mut runs: SmallVec<[Run; 1]> = self.runs.drain(whole..).collect();
         if let Some(divided) = runs.first_mut().filter(|_| stay > 0) {
             let front = Run { count: stay, ..*divided };
             own += front.own_count();

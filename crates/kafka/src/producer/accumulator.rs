@@ -1,6 +1,5 @@
 //! Records waiting to be sent: which batch takes them, and when it is ready.
 
-use super::batch::ProducerState;
 use super::{Batch, Partitioner, Producer, RecordData, RecordShape};
 
 impl<M: RecordData> Producer<M> {
@@ -17,7 +16,7 @@ impl<M: RecordData> Producer<M> {
             return 0;
         }
         let timestamp_ms = self.timestamp_ms(now_ns);
-        self.longest_queue = None;
+        self.queue_lengths = None;
         let most = match self.config.partitioner {
             Partitioner::Sticky | Partitioner::One(_) => u32::MAX,
             Partitioner::RoundRobin => 1,
@@ -34,14 +33,14 @@ impl<M: RecordData> Producer<M> {
             let wanted = left.min(u64::from(most)) as u32;
             let take = match self.room(wanted, timestamp_ms) {
                 Some(0) => {
-                    // That is what fills a batch; the partition may change with it.
-                    if let Some(batch) = self.queues.back_mut(self.current) {
-                        batch.is_closed = true;
-                    }
+                    self.close_current();
                     continue;
                 }
                 Some(take) => take,
-                None if self.begin_batch(now_ns, timestamp_ms) => 1,
+                // A record that is larger than `batch.size` has a batch of its own.
+                None if self.begin_batch(now_ns, timestamp_ms) => {
+                    self.room(wanted, timestamp_ms).unwrap_or(1).max(1)
+                }
                 None => break,
             };
             let Some(batch) = self.queues.back_mut(self.current) else { break };
@@ -53,6 +52,9 @@ impl<M: RecordData> Producer<M> {
             self.next_numbers[self.current] += u64::from(take);
             each_run(&mut batch.user_data, take);
             left -= u64::from(take);
+            if take < wanted && !self.is_move_due() {
+                self.close_current();
+            }
             if self.config.partitioner == Partitioner::RoundRobin {
                 self.current_bytes = u64::MAX >> 1;
             }
@@ -61,6 +63,13 @@ impl<M: RecordData> Producer<M> {
             self.begin_transaction(now_ns);
         }
         limit - left
+    }
+
+    /// A record that finds no room is what fills a batch; the partition may change with it.
+    fn close_current(&mut self) {
+        if let Some(batch) = self.queues.back_mut(self.current) {
+            batch.is_closed = true;
+        }
     }
 
     /// Takes one record of its own size at `now_ns`: into `partition`, which must be one of the topic's, or where the
@@ -145,7 +154,7 @@ impl<M: RecordData> Producer<M> {
         timestamp_ms: i64,
         leader: impl Fn(usize) -> Option<usize>,
     ) -> Option<usize> {
-        self.longest_queue = None;
+        self.queue_lengths = None;
         loop {
             let chosen = match partition {
                 Some(partition) => {
@@ -192,9 +201,24 @@ impl<M: RecordData> Producer<M> {
         if self.takes(batch, wanted, delta_ms) {
             return Some(wanted);
         }
-        let (mut taken, mut refused) = (0, 1);
-        while refused < wanted && self.takes(batch, refused, delta_ms) {
-            (taken, refused) = (refused, refused.saturating_mul(2).min(wanted));
+        // The search begins at what a division says, which is off by a record or so: the sizes of records differ by a
+        // byte or two, and ratios are rounded.
+        let guess = self.guessed_room(batch, delta_ms).min(wanted - 1);
+        let (mut taken, mut refused, mut step) = (0, wanted, 1);
+        if guess == 0 || self.takes(batch, guess, delta_ms) {
+            taken = guess;
+            while taken + step < refused && self.takes(batch, taken + step, delta_ms) {
+                taken += step;
+                step *= 2;
+            }
+            refused = refused.min(taken + step);
+        } else {
+            refused = guess;
+            while step < refused && !self.takes(batch, refused - step, delta_ms) {
+                refused -= step;
+                step *= 2;
+            }
+            taken = taken.max(refused.saturating_sub(step));
         }
         while refused - taken > 1 {
             let middle = taken + (refused - taken) / 2;
@@ -207,6 +231,24 @@ impl<M: RecordData> Producer<M> {
         Some(taken)
     }
 
+    /// About how many further records of the producer's one size an open batch takes, and this partition.
+    fn guessed_room(&self, batch: &Batch<M>, delta_ms: u64) -> u32 {
+        let record_bytes = self.shape.bytes_after(batch.count, delta_ms);
+        let left_bytes = batch.bytes_max.saturating_sub(batch.bytes());
+        if left_bytes < record_bytes {
+            return 0;
+        }
+        let of_turn = self.most_bytes_in_turn().saturating_sub(self.current_bytes + 1);
+        // All but the last one count as they are expected to compress.
+        let others = batch.ratio.records_in(of_turn.min(left_bytes - record_bytes), record_bytes);
+        others.saturating_add(1).min(self.config.batch_records_max.saturating_sub(batch.count))
+    }
+
+    /// However its batches stand, the next partition has its turn after so many bytes.
+    pub(super) fn most_bytes_in_turn(&self) -> u64 {
+        2 * u64::from(self.config.batch_bytes.max(1))
+    }
+
     /// Whether the last of so many further records still joins a batch, and this partition: it does as long as the
     /// batch, as it is estimated before it, and the record itself, uncompressed, are not above `batch.size`.
     fn takes(&self, batch: &Batch<M>, further: u32, delta_ms: u64) -> bool {
@@ -216,9 +258,9 @@ impl<M: RecordData> Producer<M> {
         }
         let joined_bytes = self.shape.run_bytes(batch.count, further - 1, delta_ms);
         let bytes = batch.ratio.batch_bytes(batch.body_bytes + joined_bytes);
-        let record_bytes = self.shape.run_bytes(before, 1, delta_ms);
+        let record_bytes = self.shape.bytes_after(before, delta_ms);
         let current_bytes = self.current_bytes + bytes - batch.bytes();
-        let is_moving = further > 1 && current_bytes >= 2 * u64::from(self.config.batch_bytes.max(1));
+        let is_moving = further > 1 && current_bytes >= self.most_bytes_in_turn();
         bytes + record_bytes <= batch.bytes_max && !is_moving
     }
 
@@ -240,23 +282,17 @@ impl<M: RecordData> Producer<M> {
             created_ns: now_ns,
             base_timestamp_ms: timestamp_ms,
             body_bytes: 0,
-            sealed_ns: None,
-            sent_ns: 0,
             user_data: self.free_user_data.pop().unwrap_or_default(),
             bytes_max: cost_bytes,
             ratio: self.ratio,
             is_closed: false,
             is_part: false,
-            charged_bytes: cost_bytes,
-            sealed: None,
-            producer: ProducerState::NONE,
-            is_renumbered: false,
-            attempts: 0,
-            not_before_ns: 0,
-            sent_over: 0,
+            sending: None,
         });
         let length = self.queues.length(partition);
-        self.longest_queue = self.longest_queue.map(|longest| longest.max(length));
+        if let Some(lengths) = &mut self.queue_lengths {
+            lengths.longest = lengths.longest.max(length);
+        }
         true
     }
 
@@ -288,7 +324,7 @@ impl<M: RecordData> Producer<M> {
     /// there.
     pub(super) fn ready_ns(&self, partition: usize, is_flushing: bool, connection: usize) -> Option<u64> {
         let batch = self.queues.front(partition)?;
-        if batch.attempts > 0 {
+        if batch.attempts() > 0 {
             return Some(batch.pauses_until_ns(connection));
         }
         if is_flushing || batch.is_full() || self.queues.length(partition) > 1 {

@@ -26,10 +26,6 @@ pub struct Batch<M> {
     pub count: u32,
     /// When the first record was accepted, ns.
     pub created_ns: u64,
-    /// When it was sealed for its first sending (t3), ns.
-    pub sealed_ns: Option<u64>,
-    /// When the request of its latest attempt was begun, ns: at the first one when it was sealed.
-    pub sent_ns: u64,
     /// What the caller keeps with the records.
     pub user_data: M,
     /// Timestamp of the first record, ms since 1970.
@@ -44,9 +40,19 @@ pub struct Batch<M> {
     pub(super) is_closed: bool,
     /// It came of a batch that was too large.
     pub(super) is_part: bool,
-    /// What it takes of the buffer.
-    pub(super) charged_bytes: u64,
+    /// What it has from when its records are sealed on. Of its own, since thousands of batches may wait: the less of each,
+    /// the less of them is fetched from memory again when their turn comes.
+    pub(super) sending: Option<Box<Sending>>,
+}
+
+/// What a batch has from when its records are sealed on.
+#[derive(Debug, Clone)]
+pub(super) struct Sending {
     pub(super) sealed: Option<Sealed>,
+    /// When it was sealed for its first sending (t3), ns.
+    pub(super) sealed_ns: Option<u64>,
+    /// When the request of its latest attempt was begun, ns: at the first one when it was sealed.
+    pub(super) sent_ns: u64,
     pub(super) producer: ProducerState,
     /// It got another sequence since it was sent last.
     pub(super) is_renumbered: bool,
@@ -56,31 +62,81 @@ pub struct Batch<M> {
     pub(super) sent_over: usize,
 }
 
+impl Sending {
+    /// Of a batch that was not sealed yet.
+    const NONE: Self = Self {
+        sealed: None,
+        sealed_ns: None,
+        sent_ns: 0,
+        producer: ProducerState::NONE,
+        is_renumbered: false,
+        attempts: 0,
+        not_before_ns: 0,
+        sent_over: 0,
+    };
+}
+
 impl<M> Batch<M> {
     /// Its size: known once it is sealed, estimated before; 0 while it has no records.
     pub(super) fn bytes(&self) -> u64 {
-        match &self.sealed {
+        match self.sealed() {
             Some(sealed) => (crate::records::HEADER_BYTES + sealed.body.len()) as u64,
             None if self.count == 0 => 0,
             None => self.ratio.batch_bytes(self.body_bytes),
         }
     }
 
+    /// What it takes of the buffer: parts of one that was too large take nothing.
+    pub(super) fn charged_bytes(&self) -> u64 {
+        if self.is_part { 0 } else { self.bytes_max }
+    }
+
     /// Bytes of its records, uncompressed and as they were sent last; 0 before that.
     pub fn record_bytes(&self) -> (u64, u64) {
-        self.sealed.as_ref().map_or((0, 0), |sealed| (sealed.body_bytes, sealed.body.len() as u64))
+        self.sealed().map_or((0, 0), |sealed| (sealed.body_bytes, sealed.body.len() as u64))
+    }
+
+    /// When it was sealed for its first sending (t3), ns.
+    pub fn sealed_ns(&self) -> Option<u64> {
+        self.sending.as_ref()?.sealed_ns
+    }
+
+    /// When the request of its latest attempt was begun, ns: at the first one when it was sealed; 0 before that.
+    pub fn sent_ns(&self) -> u64 {
+        self.sending.as_ref().map_or(0, |sending| sending.sent_ns)
+    }
+
+    pub(super) fn sealed(&self) -> Option<&Sealed> {
+        self.sending.as_ref()?.sealed.as_ref()
+    }
+
+    pub(super) fn attempts(&self) -> u32 {
+        self.sending.as_ref().map_or(0, |sending| sending.attempts)
+    }
+
+    pub(super) fn is_renumbered(&self) -> bool {
+        self.sending.as_ref().is_some_and(|sending| sending.is_renumbered)
+    }
+
+    /// As which producer it was numbered, if it was.
+    pub(super) fn producer(&self) -> ProducerState {
+        self.sending.as_ref().map_or(ProducerState::NONE, |sending| sending.producer)
+    }
+
+    pub(super) fn sending_mut(&mut self) -> &mut Sending {
+        self.sending.get_or_insert_with(|| Box::new(Sending::NONE))
     }
 
     /// Until when it is not sent over a connection, ns: a pause is for the leader that did not take the batch, not for
     /// another one.
     pub(super) fn pauses_until_ns(&self, connection: usize) -> u64 {
-        let is_again = self.attempts > 0 && self.sent_over == connection;
-        if is_again { self.not_before_ns } else { 0 }
+        let again = self.sending.as_ref().filter(|again| again.attempts > 0 && again.sent_over == connection);
+        again.map_or(0, |again| again.not_before_ns)
     }
 
     /// Whether it was numbered for its first sending by an idempotent producer.
     pub(super) fn has_sequence(&self) -> bool {
-        self.producer.sequence != NO_SEQUENCE
+        self.producer().sequence != NO_SEQUENCE
     }
 
     /// Whether it takes no further record.

@@ -58,6 +58,7 @@ use crate::messages::m00_produce;
 use crate::records::Compression;
 use availability::Availability;
 use bytes::{Bytes, BytesMut};
+use partitioner::QueueLengths;
 use queues::Queues;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -165,9 +166,9 @@ pub struct Producer<M> {
     /// The partition that records go to, and the bytes that went there since it is.
     current: usize,
     current_bytes: u64,
-    /// Batches in the longest queue of those that may be chosen; `None` until it is looked for, once for all records
+    /// How long the queues of partitions are that may be chosen; `None` until they are looked at, once for all records
     /// that are taken at an instant.
-    longest_queue: Option<usize>,
+    queue_lengths: Option<QueueLengths>,
     availability: Availability,
     ratio: CompressionRatio,
     backoff: ExponentialBackoff,
@@ -209,7 +210,7 @@ impl<M: RecordData> Producer<M> {
             current: 0,
             // So the first record chooses a partition.
             current_bytes: u64::MAX >> 1,
-            longest_queue: None,
+            queue_lengths: None,
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
             backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
@@ -250,7 +251,7 @@ impl<M: RecordData> Producer<M> {
 
     /// Takes back an outcome's batch, to use its memory again.
     pub fn recycle(&mut self, batch: Batch<M>, bodies: &mut impl Bodies<M>) {
-        if let Some(sealed) = batch.sealed {
+        if let Some(sealed) = batch.sending.and_then(|sending| sending.sealed) {
             bodies.recycle(sealed.body);
         }
         self.free_user_data.push(batch.user_data);

@@ -12,13 +12,6 @@ use rand_pcg::Pcg64;
 /// Draws at random before all partitions are looked at: with most of them left out, luck takes long.
 const DRAWS_MAX: u32 = 32;
 
-/// The partition that a draw from `0..partitions × weight_max` falls on, or none: of all draws each partition has as
-/// many as its weight says.
-fn drawn(draw: u64, weight_max: u64, weight: impl Fn(usize) -> u64) -> Option<usize> {
-    let partition = (draw / weight_max) as usize;
-    (draw % weight_max < weight(partition)).then_some(partition)
-}
-
 /// A partition by chance, each as likely as its weight, of which none is above `weight_max`; none when all are 0.
 fn choose(
     rng: &mut Pcg64,
@@ -26,11 +19,14 @@ fn choose(
     weight_max: u64,
     weight: impl Fn(usize) -> u64,
 ) -> Option<usize> {
+    // One number is drawn for both: its upper half says which partition, its lower half is held against the weight. That
+    // prefers no partition by more than one in 2³² and needs no division.
+    let part = |half: u64, of: u64| (half * of) >> 32;
     for _ in 0..DRAWS_MAX {
-        let draw = rng.random_range(0..partitions as u64 * weight_max);
-        let partition = drawn(draw, weight_max, &weight);
-        if partition.is_some() {
-            return partition;
+        let draw = rng.random::<u64>();
+        let partition = part(draw >> 32, partitions as u64) as usize;
+        if part(draw & u64::from(u32::MAX), weight_max) < weight(partition) {
+            return Some(partition);
         }
     }
     let total: u64 = (0..partitions).map(&weight).sum();
@@ -41,6 +37,31 @@ fn choose(
         left = left.saturating_sub(own);
         is_here
     })
+}
+
+/// How many batches wait in the partitions that records may go to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct QueueLengths {
+    pub(super) longest: usize,
+    /// None of them has fewer.
+    shortest: usize,
+}
+
+impl QueueLengths {
+    /// Of those in which something waits, and all that there are.
+    fn of(waiting: impl Iterator<Item = usize>, partitions: usize) -> Self {
+        let (mut count, mut longest, mut shortest) = (0, 0, usize::MAX);
+        for length in waiting {
+            (longest, shortest) = (longest.max(length), shortest.min(length));
+            count += 1;
+        }
+        Self { longest, shortest: if count == partitions { shortest } else { 0 } }
+    }
+
+    /// The weight of a partition in which so many wait.
+    fn weight(self, length: usize) -> u64 {
+        ((self.longest + 1).saturating_sub(length) as u64).max(1)
+    }
 }
 
 impl<M: RecordData> Producer<M> {
@@ -69,7 +90,7 @@ impl<M: RecordData> Producer<M> {
     pub(super) fn is_move_due(&self) -> bool {
         let share = u64::from(self.config.batch_bytes.max(1));
         let is_any_open = self.queues.back(self.current).is_some_and(|batch| !batch.is_full());
-        self.current_bytes >= 2 * share || (self.current_bytes >= share && !is_any_open)
+        self.current_bytes >= self.most_bytes_in_turn() || (self.current_bytes >= share && !is_any_open)
     }
 
     /// Goes on to the next partition. `leader` names the connection of a partition's leader, if it has one.
@@ -99,15 +120,18 @@ impl<M: RecordData> Producer<M> {
         let is_adaptive = config.adaptive_partitioning && queues.count() > 1;
         let found = || {
             let waiting = queues.waiting().filter(|&partition| is_available(partition));
-            waiting.map(|partition| queues.length(partition)).max().unwrap_or(0)
+            QueueLengths::of(waiting.map(|partition| queues.length(partition)), queues.count())
         };
-        let longest = if is_adaptive { *self.longest_queue.get_or_insert_with(found) } else { 0 };
-        let weight_max = longest as u64 + 1;
+        let lengths = match is_adaptive {
+            true => *self.queue_lengths.get_or_insert_with(found),
+            false => QueueLengths::default(),
+        };
         let weight = |partition: usize| match is_available(partition) {
             false => 0,
             true if !is_adaptive => 1,
-            true => weight_max.saturating_sub(queues.length(partition) as u64).max(1),
+            true => lengths.weight(queues.length(partition)),
         };
+        let weight_max = lengths.weight(lengths.shortest);
         let (rng, count) = (&mut self.rng, queues.count());
         // Where none is available any leader will do, and without one any partition: there records wait.
         choose(rng, count, weight_max, weight)
@@ -137,19 +161,6 @@ impl<M: RecordData> Producer<M> {
 mod tests {
     use super::*;
     use rand::SeedableRng;
-
-    /// The queues of the example in Kafka's `BuiltInPartitioner`: 0, 3 and 1 batches get 4, 1 and 3 of 8 draws.
-    #[test]
-    fn each_partition_has_as_many_draws_as_its_weight() {
-        let queues = [0u64, 3, 1];
-        let mut draws = [0; 3];
-        for draw in 0..12 {
-            if let Some(partition) = drawn(draw, 4, |partition| 4 - queues[partition]) {
-                draws[partition] += 1;
-            }
-        }
-        assert_eq!(draws, [4, 1, 3]);
-    }
 
     /// Both ways of choosing have the same law; the second one is what is left when luck fails.
     #[test]

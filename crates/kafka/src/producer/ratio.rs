@@ -38,12 +38,16 @@ impl CompressionRatio {
 
     /// How many records of so many bytes each a batch of this size takes; at least 1.
     pub(super) fn records(self, bytes_max: u64, record_bytes: u64) -> u32 {
-        let factor = match self.compression {
-            Compression::None => 1.0,
-            _ => f64::from(self.expected * SAFETY_FACTOR),
-        };
-        let left = bytes_max.saturating_sub(HEADER_BYTES as u64 + record_bytes);
-        1 + (left as f64 / (record_bytes.max(1) as f64 * factor)) as u32
+        1 + self.records_in(bytes_max.saturating_sub(HEADER_BYTES as u64 + record_bytes), record_bytes)
+    }
+
+    /// How many records of so many bytes each are expected to take this room.
+    pub(super) fn records_in(self, bytes: u64, record_bytes: u64) -> u32 {
+        let record_bytes = record_bytes.max(1);
+        match self.compression {
+            Compression::None => u32::try_from(bytes / record_bytes).unwrap_or(u32::MAX),
+            _ => (bytes as f64 / (record_bytes as f64 * f64::from(self.expected * SAFETY_FACTOR))) as u32,
+        }
     }
 
     /// A batch was compressed.

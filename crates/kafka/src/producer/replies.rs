@@ -118,8 +118,8 @@ impl<M: RecordData> Producer<M> {
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
             return;
         }
-        let failures = batch.attempts.saturating_sub(1);
-        batch.not_before_ns = now_ns + self.backoff.after(failures, &mut self.rng);
+        let failures = batch.attempts().saturating_sub(1);
+        batch.sending_mut().not_before_ns = now_ns + self.backoff.after(failures, &mut self.rng);
         self.queues.put_back(batch);
     }
 
@@ -128,23 +128,24 @@ impl<M: RecordData> Producer<M> {
     /// begun when it was, and take nothing of the buffer.
     fn split(&mut self, mut batch: Batch<M>) {
         let bytes = batch.bytes();
-        if let Some(sealed) = batch.sealed.take() {
+        batch.sending_mut().attempts = 0;
+        if let Some(sealed) = batch.sending_mut().sealed.take() {
             self.ratio.reset(batch.body_bytes, sealed.sum.bytes as u64);
             self.unused_bodies.push(sealed.body);
         }
         let bytes_max = if batch.is_part { bytes / 2 } else { self.batch_cost_bytes };
         let part = self.ratio.records(bytes_max, batch.body_bytes / u64::from(batch.count));
-        self.used_bytes -= std::mem::take(&mut batch.charged_bytes);
-        (batch.is_part, batch.attempts, batch.ratio) = (true, 0, self.ratio);
+        self.used_bytes -= batch.charged_bytes();
+        (batch.is_part, batch.ratio) = (true, self.ratio);
         while batch.count > part {
             let rest = batch.user_data.split_off(part);
             let body_bytes = batch.body_bytes * u64::from(part) / u64::from(batch.count);
             let user_data = std::mem::replace(&mut batch.user_data, rest);
-            let front = Batch { count: part, body_bytes, user_data, sealed: None, ..batch };
+            let front = Batch { count: part, body_bytes, user_data, sending: batch.sending.clone(), ..batch };
             batch.first += u64::from(part);
             batch.count -= part;
             batch.body_bytes -= body_bytes;
-            batch.producer = batch.producer.after(part);
+            batch.sending_mut().producer = batch.producer().after(part);
             self.batches += 1;
             // One that lost its sequence with the producer's id has its parts numbered when they are sent.
             if batch.has_sequence() {
@@ -156,7 +157,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     pub(super) fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
-        self.used_bytes -= batch.charged_bytes;
+        self.used_bytes -= batch.charged_bytes();
         self.is_blocked = false;
         self.batches -= 1;
         self.outcomes.push((batch, outcome));

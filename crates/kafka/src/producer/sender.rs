@@ -123,7 +123,7 @@ impl<M: RecordData> Producer<M> {
                 }
                 let Some(mut batch) = self.queues.pop(partition) else { continue };
                 self.seal(&mut batch, now_ns, bodies);
-                batch.sent_over = connection;
+                batch.sending_mut().sent_over = connection;
                 bytes += batch.bytes();
                 self.in_flight_counts[partition] += 1;
                 self.note_in_transaction(&batch, false);
@@ -146,7 +146,7 @@ impl<M: RecordData> Producer<M> {
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             from = partition + 1;
-            let is_due = |batch: &Batch<M>| batch.is_full() && batch.sealed.is_none();
+            let is_due = |batch: &Batch<M>| batch.is_full() && batch.sealed().is_none();
             if !leads(partition)
                 || self.is_held(partition)
                 || !self.queues.front(partition).is_some_and(is_due)
@@ -173,12 +173,12 @@ impl<M: RecordData> Producer<M> {
     /// A batch takes no more records: its body is made.
     fn close(&mut self, batch: &mut Batch<M>, bodies: &mut impl Bodies<M>) {
         batch.is_closed = true;
-        if batch.sealed.is_none() {
+        if batch.sealed().is_none() {
             let Batch { partition, first, count, user_data, .. } = &*batch;
             let sealed = bodies.seal(*partition, *first, *count, user_data);
             batch.body_bytes = sealed.body_bytes;
             self.ratio.learn(sealed.body_bytes, sealed.sum.bytes as u64);
-            batch.sealed = Some(sealed);
+            batch.sending_mut().sealed = Some(sealed);
         }
     }
 
@@ -186,32 +186,33 @@ impl<M: RecordData> Producer<M> {
     fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
         self.number(batch);
         self.close(batch, bodies);
-        let Some(sealed) = batch.sealed.take() else { return };
-        batch.sealed_ns.get_or_insert(now_ns);
-        batch.sent_ns = now_ns;
-        if batch.attempts > 0 {
+        let (partition, count) = (batch.partition, batch.count);
+        let Some(sending) = &mut batch.sending else { return };
+        let Some(sealed) = &sending.sealed else { return };
+        sending.sealed_ns.get_or_insert(now_ns);
+        sending.sent_ns = now_ns;
+        if sending.attempts > 0 {
             self.retries.batches += 1;
-            self.retries.records += u64::from(batch.count);
+            self.retries.records += u64::from(count);
         }
-        batch.attempts += 1;
+        sending.attempts += 1;
         let plain = BatchHeader::plain(
             sealed.compression,
-            batch.count as i32,
+            count as i32,
             sealed.base_timestamp_ms,
             sealed.max_timestamp_ms,
         );
         let transactional = if self.transactions.is_some() { TRANSACTIONAL_BIT } else { 0 };
         let fields = BatchHeader {
             attributes: plain.attributes | transactional,
-            producer_id: batch.producer.id,
-            producer_epoch: batch.producer.epoch,
-            base_sequence: batch.producer.sequence,
+            producer_id: sending.producer.id,
+            producer_epoch: sending.producer.epoch,
+            base_sequence: sending.producer.sequence,
             ..plain
         };
         let mut header = [0; HEADER_BYTES];
         write_batch_header(&mut header, &fields, &sealed.sum);
-        self.staged.push(PartitionBatch { partition: batch.partition, header, body: sealed.body.clone() });
-        batch.sealed = Some(sealed);
+        self.staged.push(PartitionBatch { partition, header, body: sealed.body.clone() });
     }
 
     pub(super) fn track(&mut self) -> usize {

@@ -101,7 +101,7 @@ impl Idempotence {
         if self.identity.is_none() || self.ended_by.is_some() {
             return false;
         }
-        if batch.producer.sequence != NO_SEQUENCE {
+        if batch.producer().sequence != NO_SEQUENCE {
             return sequence.open.front() == Some(&batch.first);
         }
         let is_any_earlier = sequence
@@ -113,16 +113,17 @@ impl Idempotence {
 
     /// Gives a batch that is about to be sent its sequence; it keeps the one that it has.
     pub(super) fn number<M>(&mut self, batch: &mut Batch<M>) {
-        batch.is_renumbered = false;
-        let Some((id, epoch)) = self.identity.filter(|_| batch.producer.sequence == NO_SEQUENCE) else {
+        batch.sending_mut().is_renumbered = false;
+        let Some((id, epoch)) = self.identity.filter(|_| batch.producer().sequence == NO_SEQUENCE) else {
             return;
         };
         let sequence = &mut self.sequences[batch.partition as usize];
         if sequence.identity != self.identity {
             sequence.begin(self.identity, batch.first);
         }
-        batch.producer = ProducerState { id, epoch, sequence: sequence.next };
-        sequence.next = batch.producer.after(batch.count).sequence;
+        let numbered = ProducerState { id, epoch, sequence: sequence.next };
+        batch.sending_mut().producer = numbered;
+        sequence.next = numbered.after(batch.count).sequence;
         sequence.open.push_back(batch.first);
     }
 
@@ -136,10 +137,10 @@ impl Idempotence {
             }
             ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => match sequence.unresolved {
                 // Not the next one: one before it failed, and it will follow that.
-                None => !batch.is_renumbered && sequence.is_next(batch.producer.sequence),
-                Some(next) => next == batch.producer.sequence && !sequence.is_forgotten(batch.first),
+                None => !batch.is_renumbered() && sequence.is_next(batch.producer().sequence),
+                Some(next) => next == batch.producer().sequence && !sequence.is_forgotten(batch.first),
             },
-            ErrorCode::UNKNOWN_PRODUCER_ID => !batch.is_renumbered,
+            ErrorCode::UNKNOWN_PRODUCER_ID => !batch.is_renumbered(),
             _ => return error.is_retriable(),
         };
         if has_gap {
@@ -155,7 +156,7 @@ impl Idempotence {
 
     /// Whether a batch's sequence follows that of the last one that was acknowledged.
     pub(super) fn is_next<M>(&self, batch: &Batch<M>) -> bool {
-        self.sequences[batch.partition as usize].is_next(batch.producer.sequence)
+        self.sequences[batch.partition as usize].is_next(batch.producer().sequence)
     }
 
     /// A batch of a transactional producer has its outcome; what its sequence leaves ends with the transaction.
@@ -169,7 +170,7 @@ impl Idempotence {
         sequence.close(batch.first);
         sequence.stored_to = sequence.stored_to.max(batch.first + u64::from(batch.count));
         if !sequence.is_of_earlier_epoch(batch.first) {
-            let last = batch.producer.after(batch.count.saturating_sub(1)).sequence;
+            let last = batch.producer().after(batch.count.saturating_sub(1)).sequence;
             // Answers come over several connections: that of an earlier batch may be the later one.
             sequence.acknowledged = Some(latest(sequence.acknowledged, last));
         }
@@ -188,13 +189,13 @@ impl Idempotence {
 
     /// A batch gave up. Whether it was stored nobody knows if it was ever sent.
     pub(super) fn note_expired<M>(&mut self, batch: &Batch<M>) {
-        if batch.producer.sequence == NO_SEQUENCE {
+        if batch.producer().sequence == NO_SEQUENCE {
             return;
         }
         let partition = batch.partition as usize;
         let sequence = &mut self.sequences[partition];
         sequence.close(batch.first);
-        sequence.unresolved = Some(latest(sequence.unresolved, batch.producer.after(batch.count).sequence));
+        sequence.unresolved = Some(latest(sequence.unresolved, batch.producer().after(batch.count).sequence));
         self.unresolved.insert(partition);
     }
 
@@ -239,18 +240,18 @@ impl Idempotence {
         let sequence = &mut self.sequences[partition];
         sequence.begin(self.identity, from);
         self.unresolved.remove(&partition);
-        let is_sent = |batch: &&mut Batch<M>| batch.producer.sequence != NO_SEQUENCE && batch.first >= from;
+        let is_sent = |batch: &&mut Batch<M>| batch.producer().sequence != NO_SEQUENCE && batch.first >= from;
         let mut sent: Vec<_> = batches.filter(is_sent).collect();
         sent.sort_by_key(|batch| batch.first);
         let Some((id, epoch)) = self.identity else {
             sequence.open.retain(|first| *first < from);
-            sent.into_iter().for_each(|batch| batch.producer = ProducerState::NONE);
+            sent.into_iter().for_each(|batch| batch.sending_mut().producer = ProducerState::NONE);
             return;
         };
         let mut state = ProducerState { id, epoch, sequence: 0 };
         for batch in sent {
-            batch.producer = state;
-            batch.is_renumbered = true;
+            let sending = batch.sending_mut();
+            (sending.producer, sending.is_renumbered) = (state, true);
             state = state.after(batch.count);
         }
         sequence.next = state.sequence;

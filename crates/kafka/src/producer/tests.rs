@@ -236,7 +236,7 @@ impl World {
         let flying = producer.in_flight.iter().flatten().flatten();
         let waiting = (0..PARTITIONS).flat_map(|partition| producer.queues.of(partition));
         let all: Vec<&Batch<Vec<u64>>> = flying.chain(waiting).collect();
-        let charged: u64 = all.iter().map(|batch| batch.charged_bytes).sum();
+        let charged: u64 = all.iter().map(|batch| batch.charged_bytes()).sum();
         assert_eq!((producer.used_bytes, producer.batches), (charged, all.len()));
         assert!(charged <= producer.config.buffer_bytes.max(producer.batch_cost_bytes));
         let open: u64 = all.iter().map(|batch| batch.user_data.len() as u64).sum();

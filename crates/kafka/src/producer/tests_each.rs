@@ -23,7 +23,7 @@ fn waiting(producer: &Producer<Vec<u64>>) -> Vec<Vec<(u64, Vec<u64>, u64)>> {
 }
 
 proptest! {
-    /// Equal records one by one make the same batches as equal records together.
+    /// Equal records one by one make the same batches as equal records together, and as a whole burst at once.
     #[test]
     fn one_by_one_is_as_all_at_once(
         bursts in prop::collection::vec((1u64..40, 0u64..100), 1..20),
@@ -37,10 +37,15 @@ proptest! {
         let config = ProducerConfig { partitioner, compression, fill_in_flight, ..config() };
         let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         let new = || Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
-        let (mut one, mut all) = (new(), new());
+        let (mut one, mut all, mut burst) = (new(), new(), new());
         let (mut now_ns, mut next) = (0, 0u64);
         for (records, wait_ms) in bursts {
             now_ns += wait_ms * MS;
+            let mut number = next;
+            burst.admit(records, now_ns, leader, |data, count| {
+                data.extend(number..number + u64::from(count));
+                number += u64::from(count);
+            });
             for _ in 0..records {
                 let taken = all.admit(1, now_ns, leader, |data, _| data.push(next));
                 let joined = one.admit_one(shape, None, now_ns, leader).map(|data| data.push(next));
@@ -48,6 +53,7 @@ proptest! {
                 next += 1;
             }
             prop_assert_eq!(waiting(&one), waiting(&all));
+            prop_assert_eq!(waiting(&burst), waiting(&all));
         }
     }
 
@@ -78,7 +84,7 @@ proptest! {
             for batch in batches {
                 prop_assert!(batch.bytes() <= batch.bytes_max);
                 prop_assert_eq!(batch.count as usize, batch.user_data.len());
-                charged += batch.charged_bytes;
+                charged += batch.charged_bytes();
             }
         }
         prop_assert_eq!(charged, producer.used_bytes);

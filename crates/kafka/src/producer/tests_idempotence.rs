@@ -33,8 +33,8 @@ impl Log {
 
     /// The broker's answer, by the rules of `ProducerAppendInfo`.
     fn append(&mut self, batch: &Batch<Vec<u64>>) -> ErrorCode {
-        let ProducerState { epoch, sequence, .. } = batch.producer;
-        let last = batch.producer.after(batch.count - 1).sequence;
+        let ProducerState { epoch, sequence, .. } = batch.producer();
+        let last = batch.producer().after(batch.count - 1).sequence;
         if epoch < self.epoch {
             return ErrorCode(47); // INVALID_PRODUCER_EPOCH
         }

@@ -60,7 +60,7 @@ fn what_comes_while_a_full_batch_is_compressed_travels_along() {
     admitted_to(&mut world, 1, 2);
     assert_eq!(sent(&mut world, 0), [0, 1]);
     let request = world.requests.last().and_then(|&token| world.producer.in_flight[token].as_ref());
-    let instants = |batch: &Batch<_>| (batch.count, batch.sealed_ns, batch.sent_ns);
+    let instants = |batch: &Batch<_>| (batch.count, batch.sealed_ns(), batch.sent_ns());
     let of_request: Vec<_> = request.into_iter().flatten().map(instants).collect();
     assert_eq!(of_request, [(1, Some(2 * MS), 2 * MS); 2], "sealed when the request begins");
     assert_eq!(world.compress_full(), Some(1.0), "now it is");
@@ -164,7 +164,7 @@ fn each_batch_gets_what_the_reply_says_of_its_partition() {
     let failed = Outcome::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
     assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
     assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
-    assert!(world.producer.queues.front(2).is_some_and(|left_out| left_out.not_before_ns > 7 * MS));
+    assert!(world.producer.queues.front(2).is_some_and(|left_out| left_out.pauses_until_ns(0) > 7 * MS));
 }
 
 /// Half a reply: what the bytes seem to say up to where they end is no outcome, and all is sent again.

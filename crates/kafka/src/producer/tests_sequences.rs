@@ -22,7 +22,7 @@ fn numbered<const BATCHES: usize>(sequences: [i32; BATCHES]) -> (Idempotence, Ve
     let tokens = world.requests.iter().map(|(token, _)| *token);
     let mut batches: Vec<_> = tokens.flat_map(|token| world.producer.untrack(token)).collect();
     for (batch, sequence) in batches.iter_mut().zip(sequences) {
-        batch.producer.sequence = sequence;
+        batch.sending_mut().producer.sequence = sequence;
     }
     (world.producer.idempotence.expect("idempotent"), batches)
 }

@@ -130,8 +130,9 @@ impl World {
         self.producer.staged.clear();
         let token = self.producer.track();
         let batches = self.producer.in_flight[token].iter().flatten();
-        let mut sent: Vec<_> =
-            batches.map(|batch| (batch.partition, batch.producer.sequence, batch.producer.epoch)).collect();
+        let mut sent: Vec<_> = batches
+            .map(|batch| (batch.partition, batch.producer().sequence, batch.producer().epoch))
+            .collect();
         sent.sort_unstable();
         Some((token, sent))
     }
