@@ -101,6 +101,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Print a shell's completion script
     Completions(CompletionsArgs),
+    /// Write the manual pages, one of each command, into a folder: `MANPATH` of a shell is the folder above `man1`
+    Man(ManArgs),
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]
     Worker,
@@ -235,13 +237,14 @@ pub(crate) struct RunChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; several stand beside each
+    /// other
     #[arg(value_name = "RUN", default_value = "latest", value_hint = ValueHint::FilePath)]
-    pub(crate) run: String,
+    pub(crate) runs: Vec<String>,
     /// Folder in which names are looked up [default: kdyno-runs]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Print the run as one JSON document
+    /// Print the run as one JSON document; of several runs their figures
     #[arg(long)]
     pub(crate) json: bool,
     /// How the result is printed
@@ -461,6 +464,13 @@ pub(crate) enum SchemaOf {
 pub(crate) struct CompletionsArgs {
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder that gets the pages; it is made where it is not there
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
 }
 
 #[cfg(test)]

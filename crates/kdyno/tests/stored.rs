@@ -218,6 +218,35 @@ fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
 }
 
 #[test]
+fn runs_stand_beside_each_other() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 51_000.0, &[Mark::Drifting]);
+    let said = place.kdyno(&["show", "20261122-100002", "20261122-100001"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let row = |name: &str| -> String {
+        let found = said.stdout.lines().find(|line| line.trim_start().starts_with(name));
+        found
+            .unwrap_or_else(|| panic!("no row {name}: {said:?}"))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row("file"), "file 20261122-100002-rate.kdyno 20261122-100001-rate.kdyno");
+    assert_eq!(row("writers acknowledged"), "writers acknowledged ~ 51,000/s 50,000/s");
+    assert!(said.stdout.contains("rose or fell throughout"), "{said:?}");
+    let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--json"]);
+    let figures: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(figures[0]["metric"], "writers.acked_per_s", "{figures}");
+    assert_eq!(figures[0]["runs"][1]["value"], 51_000.0, "{figures}");
+    let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--format", "markdown"]);
+    assert!(said.stdout.contains("| writers acknowledged | 50,000/s | \\~ 51,000/s |"), "{said:?}");
+    let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--config"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("--config is printed of one run, and 2 are named"), "{said:?}");
+}
+
+#[test]
 fn a_course_without_the_name_of_the_timing_is_told_the_response() {
     let place = Place::new();
     let p99 = Finding {

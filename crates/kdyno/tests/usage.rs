@@ -332,6 +332,22 @@ fn completions_are_printed_for_each_shell() {
 }
 
 #[test]
+fn each_command_has_a_manual_page() {
+    let place = Place::new();
+    let said = place.kdyno(&["man", "man/man1"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page =
+        |name: &str| std::fs::read_to_string(place.path().join("man/man1").join(name)).unwrap_or_default();
+    assert!(page("kdyno.1").contains("kdyno\\-run(1)"), "{}", page("kdyno.1"));
+    assert!(page("kdyno-run.1").contains("\\fB\\-\\-dry\\-run\\fR"), "{}", page("kdyno-run.1"));
+    assert_eq!(page("kdyno-worker.1"), "", "what is no command for people has no page");
+    place.file("taken", "");
+    let said = place.kdyno(&["man", "taken"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("error: taken: "), "{said:?}");
+}
+
+#[test]
 fn the_schemas_are_json() {
     for of in ["scenario", "target", "run", "doctor"] {
         let said = Place::new().kdyno(&["schema", of]);

@@ -9,7 +9,7 @@ use crate::options::{Progress, RunOptions};
 use crate::private::Private;
 use crate::replicas::partition_replicas;
 use crate::secrets::Secrets;
-use crate::settings::{self, InForce, Settings};
+use crate::settings::{self, InForce};
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
 use kdyno_model::event::Subject;
@@ -69,12 +69,10 @@ impl Provisions {
         let system = System::provide(&trial.effective, trial.id, replicas, secrets, options)?;
         private.add(system.private_addresses());
         let (access, is_attached) = (system.access(), system.is_attached());
-        let told = settings::read(&access, system.prefix(), is_attached, private);
-        let in_force = told.unwrap_or_else(|why| {
-            let why = format!("the brokers' settings are not kept with the run: {why}");
-            (options.progress)(Progress::Step(why));
-            InForce::default()
-        });
+        let in_force = settings::read(&access, system.prefix(), is_attached, private);
+        for unread in &in_force.unread {
+            (options.progress)(Progress::Warning(unread.why.clone()));
+        }
         self.standing.push(Provision {
             start: trial.start,
             system,
@@ -137,7 +135,7 @@ impl Provisions {
                 Topics::create(&standing.system.access(), prefix, wanted, &existing, name)?
             }
         };
-        standing.in_force.topics = standing.settings_of(&topics, private, options.progress);
+        standing.read_settings_of(&topics, private, options.progress);
         standing.topics = Some(topics);
         Ok(())
     }
@@ -217,21 +215,20 @@ impl Provision {
         self.start == trial.start && self.system.fits(&trial.effective.system)
     }
 
-    /// Settings in force on topics of it. A null broker has none.
-    fn settings_of(
-        &self,
-        topics: &Topics,
-        private: &Private,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Settings {
+    /// Reads the settings in force on topics of it; what it does not tell is told once. A null broker has none.
+    fn read_settings_of(&mut self, topics: &Topics, private: &Private, progress: &mut dyn FnMut(Progress)) {
         if !self.system.is_local() && !self.system.is_attached() {
-            return Settings::new();
+            return;
         }
-        let told = settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
-        told.unwrap_or_else(|why| {
-            progress(Progress::Step(format!("the topics' settings are not kept with the run: {why}")));
-            Settings::new()
-        })
+        let (settings, unread) =
+            settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
+        self.in_force.topics = settings;
+        for one in unread {
+            if !self.in_force.unread.iter().any(|known| known.subject == one.subject) {
+                progress(Progress::Warning(one.why.clone()));
+                self.in_force.unread.push(one);
+            }
+        }
     }
 
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then

@@ -24,6 +24,28 @@ pub(crate) struct InForce {
     pub(crate) topics: Settings,
     /// Which version its brokers run, where nobody else says so.
     pub(crate) facts: BTreeMap<String, String>,
+    /// What the cluster did not tell, and why.
+    pub(crate) unread: Vec<Unread>,
+}
+
+/// Settings that could not be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Unread {
+    pub(crate) subject: Subject,
+    /// The sentence that is told.
+    pub(crate) why: String,
+}
+
+impl Unread {
+    fn brokers(why: &AdminError) -> Self {
+        let why = format!("the brokers' settings are not kept with the run: {why}");
+        Self { subject: Subject::Brokers, why }
+    }
+
+    fn topic(address: &str, why: &AdminError) -> Self {
+        let why = format!("settings of topic `{address}` are not kept with the run: {why}");
+        Self { subject: Subject::Topic(address.to_owned()), why }
+    }
 }
 
 /// Longest wait for an answer; a quiet broker takes some 10 ms.
@@ -44,24 +66,29 @@ const METADATA_VERSION: &str = "metadata.version";
 const PROTOCOL_VERSION: &str = "inter.broker.protocol.version";
 
 /// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
-/// settings are those of the first one. Of an attached cluster it is asked as well which version it runs.
-pub(crate) fn read(
-    access: &Access,
-    prefix: &str,
-    is_attached: bool,
-    private: &Private,
-) -> Result<InForce, AdminError> {
-    let mut admin = admin(access, prefix)?;
+/// settings are those of the first one. Of an attached cluster it is asked as well which version it runs, which it tells
+/// also who may not see its settings.
+pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> InForce {
     let (mut told, mut features) = (Vec::new(), Vec::new());
-    for broker in admin.cluster()?.brokers {
-        if is_attached {
+    let mut ask = || -> Result<(), AdminError> {
+        let mut admin = admin(access, prefix)?;
+        let brokers = admin.cluster()?.brokers;
+        for broker in brokers.iter().filter(|_| is_attached) {
             features.push(admin.features(broker.id)?);
         }
-        let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;
-        told.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
+        for broker in &brokers {
+            let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;
+            told.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
+        }
+        Ok(())
+    };
+    let unread = ask().err().map(|why| Unread::brokers(&why));
+    if unread.is_some() {
+        // Of some brokers alone they would look like those of all.
+        told.clear();
     }
     let facts = if is_attached { version_facts(&features, &told) } else { BTreeMap::new() };
-    Ok(InForce { brokers: distinct(told), topics: Settings::new(), facts })
+    InForce { brokers: distinct(told), topics: Settings::new(), facts, unread: unread.into_iter().collect() }
 }
 
 /// Asks for the settings of topics, by their addresses in the scenario, with how many partitions and replicas they have.
@@ -70,19 +97,30 @@ pub(crate) fn of_topics(
     prefix: &str,
     names: &BTreeMap<String, String>,
     private: &Private,
-) -> Result<Settings, AdminError> {
-    let mut admin = admin(access, prefix)?;
+) -> (Settings, Vec<Unread>) {
+    let (mut found, mut unread) = (Settings::new(), Vec::new());
     let asked: Vec<&str> = names.values().take(TOPICS_MAX).map(String::as_str).collect();
-    let infos = admin.topics(Some(&asked))?;
-    let mut found = Settings::new();
+    let answered = admin(access, prefix).and_then(|mut admin| Ok((admin.topics(Some(&asked))?, admin)));
+    let (infos, mut admin) = match answered {
+        Ok(answered) => answered,
+        Err(why) => {
+            return (found, names.keys().take(1).map(|address| Unread::topic(address, &why)).collect());
+        }
+    };
     for (address, name) in names.iter().take(TOPICS_MAX) {
-        let mut settings = kept(admin.describe_configs(ConfigOf::Topic(name))?, private);
+        let mut settings = match admin.describe_configs(ConfigOf::Topic(name)) {
+            Ok(told) => kept(told, private),
+            Err(why) => {
+                unread.push(Unread::topic(address, &why));
+                SettingsInForce::new()
+            }
+        };
         if let Some(info) = infos.iter().find(|info| info.name == *name) {
             settings.extend(shape(info));
         }
         found.insert(Subject::Topic(address.clone()), settings);
     }
-    Ok(found)
+    (found, unread)
 }
 
 /// What clients of a load item told of themselves, bounded and without what says who they are and how a cluster is

@@ -117,6 +117,8 @@ pub enum EventKind {
     /// Sizes of logs or lag of consumer groups could not be read of the cluster, for the first time in the trial; the detail
     /// says which and why.
     LogsNotRead,
+    /// Settings of brokers or topics could not be read of the cluster and are not kept; the detail says which and why.
+    SettingsNotRead,
     /// A stream had more events than are kept.
     EventsDropped,
 }

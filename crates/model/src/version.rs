@@ -143,7 +143,16 @@ impl Version {
         let newest = Self::newest();
         let version = Self::numbers(text).or_else(|| Self::numbers(&format!("{text}.0")));
         let known = OLDEST..=(newest.major, newest.minor);
-        version.filter(|version| known.contains(&(version.major, version.minor))).ok_or_else(|| {
+        let is_known = |version: &Self| {
+            // After these the next release was the next major one.
+            let last = match version.major {
+                2 => 8,
+                3 => 9,
+                _ => u32::MAX,
+            };
+            version.minor <= last && known.contains(&(version.major, version.minor))
+        };
+        version.filter(is_known).ok_or_else(|| {
             let (major, minor) = OLDEST;
             VersionError {
                 message: format!("{} is not a Kafka version whose defaults are known", quoted(text)),

@@ -132,7 +132,11 @@ fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, Pl
     }
     if looks.len() > LOOKS_MAX || looks.windows(2).any(|pair| pair[0] >= pair[1]) {
         let place = file.and_then(|file| file.looks.first()).map_or(NOWHERE, |typed| typed.place);
-        let message = format!("`looks` takes at most {LOOKS_MAX} numbers, each larger than the one before");
+        let listed: Vec<String> = looks.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "`looks` takes at most {LOOKS_MAX} numbers, each larger than the one before: this is [{}]",
+            listed.join(", ")
+        );
         return Err(InputError::at(place, message).hint("e.g. `looks: [8, 16, 24]`"));
     }
     Ok(looks)

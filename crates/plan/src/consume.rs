@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
 use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};
-use kdyno_model::units::count;
+use kdyno_model::units::{count, duration};
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
 use kdyno_scenario::yaml::Typed;
@@ -88,6 +88,29 @@ fn without_end_to_end(case: &CasePlan) -> Vec<String> {
 /// A sentence for each item whose applications cannot keep up with what is scheduled to be written.
 pub(crate) fn too_slow(plan: &Plan) -> BTreeSet<String> {
     plan.every_case().flat_map(slow_items).collect()
+}
+
+/// A sentence for each item whose clients leave their group while they work on what one poll hands them.
+pub(crate) fn polls_too_seldom(plan: &Plan) -> BTreeSet<String> {
+    plan.every_case().flat_map(seldom_polling_items).collect()
+}
+
+fn seldom_polling_items(case: &CasePlan) -> Vec<String> {
+    let seldom = |(name, item): (&String, &LoadPlan)| {
+        let consume = item.role.as_consume()?;
+        let (work, group) = (consume.work?, consume.group.as_ref()?);
+        let poll_ns = work.mean_ns() * f64::from(consume.poll_records_max);
+        (poll_ns > group.poll_interval_max_ns as f64).then(|| {
+            format!(
+                "`{name}` works for {} on a poll of {} records (`max.poll.records`), which it gets once so many wait, and a \
+                 member that polls less often than every {} (`max.poll.interval.ms`) is put out of its group",
+                duration(poll_ns as u64),
+                count(f64::from(consume.poll_records_max)),
+                duration(group.poll_interval_max_ns)
+            )
+        })
+    };
+    case.load.iter().filter_map(seldom).collect()
 }
 
 fn slow_items(case: &CasePlan) -> Vec<String> {

@@ -40,7 +40,8 @@ pub fn estimate(plan: &Plan) -> Estimate {
 
 /// The most of `all` bytes that lie there at a time; `None` when that is not known.
 fn kept_bytes(plan: &Plan, all: u64) -> Option<u64> {
-    if plan.isolation == Isolation::None {
+    let are_kept = plan.every_case().any(|case| case.has_only_existing_topics());
+    if plan.isolation == Isolation::None || are_kept {
         return Some(all);
     }
     let (mut most, mut last) = (0, 0);

@@ -203,8 +203,9 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
         let partitions: u64 = topics.iter().map(|topic| partitions(topic)).sum::<Option<u64>>()?;
         let idle = members.checked_sub(partitions).filter(|idle| *idle > 0)?;
         let topics = listed(topics);
+        let read = if idle == 1 { "reads" } else { "read" };
         Some(format!(
-            "group `{name}` has {members} members for {partitions} partitions of {topics}: {idle} of them read nothing"
+            "group `{name}` has {members} members for {partitions} partitions of {topics}: {idle} of them {read} nothing"
         ))
     };
     groups.into_iter().filter_map(told).collect()

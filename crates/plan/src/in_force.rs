@@ -3,7 +3,7 @@
 use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, ProducerSettings, Role};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
 use kdyno_model::version::Version;
-use kdyno_scenario::client::{consumer_defaults, producer_defaults};
+use kdyno_scenario::client::{consumer_defaults, group_defaults, producer_defaults};
 use std::collections::BTreeMap;
 
 /// Of each load item that kdyno's own client carries, by its address. A Java client tells its settings by itself.
@@ -23,15 +23,23 @@ fn of_item(item: &LoadPlan) -> SettingsInForce {
 
 fn of_producer(settings: &ProducerSettings) -> SettingsInForce {
     let version = Version::of_client(&settings.defaults).unwrap_or_else(|_| Version::newest());
-    beside(settings.named(), producer_defaults(&version).named())
+    let mut defaults = producer_defaults(&version).named();
+    if let Some(levels) = settings.compression.levels() {
+        defaults.push((levels.setting, levels.default.to_string()));
+    }
+    beside(settings.named(), defaults)
 }
 
 fn of_consumer(settings: &ConsumePlan) -> SettingsInForce {
-    beside(settings.named(), consumer_defaults(settings.from, settings.read).named())
+    let mut defaults = consumer_defaults(settings.from, settings.read).named();
+    if let Some(group) = &settings.group {
+        defaults.extend(group_defaults(&Version::newest(), group.name.clone()).settings());
+    }
+    beside(settings.named(), defaults)
 }
 
 /// What has the default's value is one: what else would have been typed has the same effect. Of settings without a default
-/// here, those of groups and of levels of compression, it is not said whether they were.
+/// here it is not said whether they were set.
 fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, String)>) -> SettingsInForce {
     let defaults: BTreeMap<&str, String> = defaults.into_iter().collect();
     let in_force = |(name, value): (&str, String)| {

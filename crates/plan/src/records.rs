@@ -3,13 +3,15 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan, KEY_BYTES_MAX,
-    KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_HEADER, VALUE_BYTES_MAX, ValuesPlan, pieces,
+    Compression, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan,
+    KEY_BYTES_MAX, KeyLaw, KeyPlan, LoadPlan, Plan, RecordPlan, SamplePlan, TRAILER_HEADER, VALUE_BYTES_MAX,
+    ValuesPlan, pieces,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeSet;
 
 /// Standard deviations of the normal distribution that 99 % lie below.
 const DEVIATIONS_P99: f64 = 2.326_347_874_040_841;
@@ -44,6 +46,17 @@ pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(Recor
     };
     let headers = headers(reader, &typed.headers)?;
     Ok((RecordPlan { key, values, compressible, tombstone_share, headers, partition }, value_bytes))
+}
+
+/// A sentence for each item whose values are made to compress, and that compresses nothing.
+pub(crate) fn compressed_by_nobody(plan: &Plan) -> BTreeSet<String> {
+    let told = |(name, item): (&String, &LoadPlan)| {
+        let produce = item.role.as_produce()?;
+        let is_idle =
+            produce.records.compressible.is_some() && produce.client.compression == Compression::None;
+        is_idle.then(|| format!("values of `{name}` are made to compress, and it has no `compression.type`"))
+    };
+    plan.every_case().flat_map(|case| case.load.iter().filter_map(told)).collect()
 }
 
 fn value_size(reader: &Reader<'_>, typed: &Typed, what: &str) -> Result<u32, PlanError> {

@@ -2,10 +2,10 @@
 //! effect, sizes that are easily meant otherwise.
 
 use crate::cases::Chosen;
-use crate::comparison::{not_judged, smallest_differences};
+use crate::comparison::{self, not_judged, smallest_differences};
 use crate::sides::different_loads;
 use crate::{
-    Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, sustained,
+    Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, records, sustained,
     topic_settings,
 };
 use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
@@ -54,6 +54,11 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
             found.push(remark);
         }
     }
+    for remark in of_sides(scenario, choices)? {
+        if !found.contains(&remark) {
+            found.push(remark);
+        }
+    }
     found.extend(of_existing_topics(plan));
     found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Note::Warning));
@@ -63,10 +68,23 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         .chain(clusters::told(plan))
         .chain(consume::told(plan))
         .chain(group::told(plan))
-        .chain(probe::told(plan));
+        .chain(probe::told(plan))
+        .chain(records::compressed_by_nobody(plan));
     found.extend(facts.map(Note::Fact));
-    found.extend(consume::too_slow(plan).into_iter().map(Note::Warning));
+    let of_consumers = consume::too_slow(plan).into_iter().chain(consume::polls_too_seldom(plan));
+    found.extend(of_consumers.map(Note::Warning));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
+    Ok(found)
+}
+
+/// What is to be said of settings that a side of a comparison changes.
+fn of_sides(scenario: &Scenario, choices: &Choices) -> Result<Vec<Note>, PlanError> {
+    let Some((sides, _)) = comparison::sides(scenario, choices)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for (scenario, chosen) in [(&sides.scenario, &sides.chosen), (&sides.scenario_b, &sides.chosen_b)] {
+        let values: Vec<&Values> = chosen.cases.iter().map(|case| &case.values).collect();
+        found.extend(client_settings(scenario.typed(), &values)?);
+    }
     Ok(found)
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct Sides {
     /// The scenario of side A.
     pub scenario: Scenario,
     pub chosen: Chosen,
+    /// The same of side B.
+    pub scenario_b: Scenario,
+    pub chosen_b: Chosen,
     pub b: Vec<CasePlan>,
     /// Both sides on further clusters (`clusters::further`).
     pub further: Vec<OnClusters>,
@@ -57,7 +60,9 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     }
     let labels = [with_release(a.called(&chosen)?, first_a), with_release(b.called(&chosen_b)?, first_b)];
     let further = Vec::new();
-    Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, further, changes }, planned))
+    let [scenario, scenario_b] = [a, b].map(|side| side.scenario.clone());
+    let sides = Sides { labels, scenario, chosen, scenario_b, chosen_b, b: other.cases, further, changes };
+    Ok((sides, planned))
 }
 
 /// The side of the scenario's own comparison that a search measures: the one that was named, or either where both do
@@ -384,7 +389,10 @@ fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
     }
     match changes.first() {
         Some(change) => error.hint(format!("`{change}` makes no difference")),
-        None => error.hint("what they change is the same on both, or stands in the scenario already"),
+        None => error.hint(
+            "what they change is the same on both, or stands in the scenario already; to see what chance alone does, say the \
+             same of both: `--a PATH=VALUE --b PATH=VALUE`",
+        ),
     }
 }
 

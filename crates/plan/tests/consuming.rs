@@ -138,6 +138,31 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
     assert_eq!(told("9k/s", five.trim_end()), None);
 }
 
+/// 500 records of 1.2 ms are 600 ms.
+#[test]
+fn who_works_longer_than_its_group_waits_is_told() {
+    let told = |readers: &str| {
+        let text = text("clients: 1").replace("  readers: {consume: t, clients: 1}", readers);
+        let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
+        let plan = plan(&scenario, &Choices::default()).unwrap();
+        let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        notes.into_iter().find_map(|note| match note {
+            Note::Warning(text) => text.contains("max.poll.interval.ms").then_some(text),
+            Note::Fact(_) => None,
+        })
+    };
+    let of = |work: &str, client: &str| {
+        told(&format!("  readers: {{consume: t, work: {work}, group: g, client: {{{client}}}}}"))
+    };
+    let expected = "`readers` works for 10 min on a poll of 500 records (`max.poll.records`), which it gets once so many \
+                    wait, and a member that polls less often than every 5 min (`max.poll.interval.ms`) is put out of its \
+                    group";
+    assert_eq!(of("1200ms", "").as_deref(), Some(expected));
+    assert_eq!(of("1200ms", "max.poll.records: 250"), None, "300 s are what is allowed");
+    assert_eq!(of("1200ms", "max.poll.interval.ms: 600000"), None);
+    assert_eq!(told("  readers: {consume: t, work: 1200ms}"), None, "of no group");
+}
+
 /// A probe: what it is, and what it cannot be.
 #[test]
 fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {

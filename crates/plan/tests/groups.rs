@@ -6,7 +6,8 @@ mod common;
 
 use common::{BASE, facts, planned};
 use kdyno_model::plan::{GroupAssignor, GroupPlan, GroupProtocol, Role};
-use kdyno_plan::Choices;
+use kdyno_model::run::SettingOrigin;
+use kdyno_plan::{Choices, clients_in_force};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -116,11 +117,30 @@ fn what_java_or_the_coordinator_would_refuse_is_refused() {
 #[test]
 fn members_that_can_only_be_idle_are_told_and_so_are_settings_without_a_group() {
     let (told, _) = facts(&with("{consume: t, group: g, clients: 3}"), &Choices::default());
-    let idle = "group `g` has 3 members for 2 partitions of `t`: 1 of them read nothing".to_owned();
+    let idle = "group `g` has 3 members for 2 partitions of `t`: 1 of them reads nothing".to_owned();
     assert!(told.contains(&idle), "{told:?}");
     let (told, _) = facts(&with("{consume: t, group: g, clients: 2}"), &Choices::default());
     assert!(!told.iter().any(|text| text.contains("members")), "{told:?}");
     let (told, _) = facts(&with("{consume: t, client: {session.timeout.ms: 10s}}"), &Choices::default());
     let without = "`session.timeout.ms` of `readers` has no effect here: it has no `group`".to_owned();
     assert!(told.contains(&without), "{told:?}");
+}
+
+/// What is typed with the default's value has that value by default too.
+#[test]
+fn settings_of_a_group_are_held_against_its_defaults() {
+    let others = |readers: &str| {
+        let plan = planned(&with(readers), &Choices::default()).unwrap();
+        let settings = clients_in_force(&plan.cases[0]).remove("readers").unwrap();
+        assert!(settings.contains_key("max.poll.interval.ms"), "{settings:?}");
+        let others = settings.into_iter().filter(|(_, setting)| setting.origin != SettingOrigin::Default);
+        others.map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(others("{consume: t, group: g}"), [""; 0]);
+    assert_eq!(others("{consume: t, group: g, client: {session.timeout.ms: 45000}}"), [""; 0]);
+    assert_eq!(
+        others("{consume: t, group: g, client: {session.timeout.ms: 40000, max.poll.records: 5}}"),
+        ["max.poll.records", "session.timeout.ms"]
+    );
+    assert_eq!(others("{consume: t, group: g, client: {group.protocol: consumer}}"), ["group.protocol"]);
 }

@@ -65,9 +65,9 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
 }
 
 /// A case and which side of it: 0 is A, or the case itself, 1 is B.
-type Place = (u32, usize);
+pub(crate) type Place = (u32, usize);
 
-fn place(scope: Scope) -> Option<Place> {
+pub(crate) fn place(scope: Scope) -> Option<Place> {
     match scope {
         Scope::Case(case) => Some((case, 0)),
         Scope::SideB { case } => Some((case, 1)),
@@ -146,12 +146,12 @@ fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> serde_json:
     })
 }
 
-fn started(input: &ReportInput<'_>) -> Option<u64> {
+pub(crate) fn started(input: &ReportInput<'_>) -> Option<u64> {
     input.sessions.first().map(|(session, _)| session.started_unix_ns)
 }
 
 /// The version that the trials of the case, and of its side, ran on, as their cluster told it.
-fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
+pub(crate) fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
     let side = input.sides().map(|_| ComparePlan::SIDES[side]);
     let is_of_place =
         |trial: &Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);
@@ -160,7 +160,7 @@ fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
 }
 
 /// Figures of several hosts, or of several boots of one, differ also by these.
-fn hosts_note(runs: &[CourseRun<'_>]) -> Option<String> {
+pub(crate) fn hosts_note(runs: &[CourseRun<'_>]) -> Option<String> {
     let sessions = || runs.iter().flat_map(|run| run.input.sessions).map(|(session, _)| session);
     let boots: BTreeSet<&str> = sessions().map(|session| session.boot_id.as_str()).collect();
     (boots.len() > 1).then(|| {

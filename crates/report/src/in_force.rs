@@ -5,11 +5,11 @@ use crate::answer::TextTable;
 use crate::grid::shorten;
 use crate::input::{ReportInput, trial_name};
 use crate::units::plural;
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart, cluster_fact};
 use kdyno_model::settings::jvm_flags;
 use kdyno_model::trial::TrialId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of a value at most; the JSON document has them whole.
 const VALUE_COLUMNS_MAX: usize = 48;
@@ -115,6 +115,12 @@ pub(crate) fn whose(subject: &Subject) -> String {
         Subject::Item(name) => format!("clients of {name}"),
         other => other.to_string(),
     }
+}
+
+/// Which settings the clusters did not tell, and why, each once.
+pub(crate) fn unread<'a>(input: &ReportInput<'a>) -> BTreeSet<&'a str> {
+    let unread = input.events.iter().filter(|(_, event)| event.kind == EventKind::SettingsNotRead);
+    unread.map(|(_, event)| event.detail.as_str()).collect()
 }
 
 /// How many settings are told of one, and how many of these are not the defaults.

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod answer;
+pub mod beside;
 mod case_table;
 mod caveats;
 pub mod course;

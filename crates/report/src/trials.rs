@@ -235,6 +235,11 @@ pub const BRIEF_TABLES: [Table; 5] = [
     ("Clients that brokers throttled", Streams::All, THROTTLED, Words::None),
 ];
 
+/// Names of the main figures of producers and consumers, after their subjects.
+pub fn brief_metrics() -> impl Iterator<Item = &'static str> {
+    PRODUCE_BRIEF.iter().chain(CONSUME_BRIEF).map(|shown| shown.metric)
+}
+
 /// The tables of all figures.
 pub const TABLES: [Table; 11] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),

@@ -24,6 +24,7 @@ mod fake_broker;
 mod find;
 mod import;
 mod inner;
+mod manual;
 mod null_broker;
 mod producer_perf_test;
 mod quick;
@@ -74,6 +75,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::NullBroker(args) => null_broker::null_broker(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => manual::manual(&args),
         Command::Worker => inner::worker(),
         Command::BenchComparison(args) => bench_comparison::bench_comparison(&args),
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),

@@ -1,18 +1,26 @@
 //! `kdyno show`: a stored run's result again.
 
+use super::stored_runs::file_name;
 use crate::cli::{Form, ShowArgs};
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;
+use kdyno_report::course::CourseRun;
 use kdyno_report::{ReportInput, terminal};
 use kdyno_store::RunFile;
 use std::io::IsTerminal;
 use std::path::Path;
 
+/// Most runs beside each other.
+const BESIDE_MAX: usize = 20;
+
 /// Prints the result, or the JSON document, or what was asked for, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
-    let path = find_run(&args.run, args.dir.as_deref())?;
+    let path = match args.runs.as_slice() {
+        [run] => find_run(run, args.dir.as_deref())?,
+        runs => return beside(runs, args),
+    };
     if args.logs {
         return logs(&path);
     }
@@ -31,6 +39,44 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         out::data(terminal::run_table(&input, &options))?;
     } else {
         print(&input, args.format)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Several runs beside each other.
+fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
+    let of_one = [
+        ("--details", args.details),
+        ("--plan", args.plan),
+        ("--config", args.config),
+        ("--logs", args.logs),
+    ];
+    if let Some((option, _)) = of_one.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::usage(format!("{option} is printed of one run, and {} are named", runs.len()))
+            .hint("`kdyno compare RUN RUN` says in which settings two runs differ"));
+    }
+    if runs.len() > BESIDE_MAX {
+        return Err(Failure::usage(format!(
+            "{} runs are more than the {BESIDE_MAX} that stand beside each other",
+            runs.len()
+        ))
+        .hint("`kdyno compare --course METRIC RUN…` prints one figure of many runs"));
+    }
+    let read = |run: &String| {
+        let path = find_run(run, args.dir.as_deref())?;
+        Ok((file_name(&path), Evidence::read_judged(&path)?))
+    };
+    let read = runs.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let of_runs: Vec<CourseRun<'_>> =
+        read.iter().map(|(file, run)| CourseRun { file: file.clone(), input: run.input() }).collect();
+    let table = kdyno_report::beside::table(&of_runs);
+    if args.json {
+        out::json(&table.json())?;
+    } else {
+        out::data(&match args.format {
+            Form::Text => table.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Markdown => table.markdown(),
+        })?;
     }
     Ok(Exit::Done)
 }

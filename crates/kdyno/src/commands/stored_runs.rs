@@ -94,7 +94,7 @@ fn meant(of: &Address, runs: &[CourseRun<'_>]) -> Option<String> {
     nearest(&of.to_string(), known.iter().map(String::as_str)).map(str::to_owned)
 }
 
-fn file_name(path: &std::path::Path) -> String {
+pub(crate) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

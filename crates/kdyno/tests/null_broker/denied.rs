@@ -39,6 +39,8 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
     let unseen = "the brokers' settings are not kept with the run: ";
     let told = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
+    let config = place.kdyno(&["show", "latest", "--config"]);
+    assert!(config.stdout.contains("the brokers' settings are not kept with the run: "), "{config:?}");
     assert_eq!(topics(&server), ["team-a.load"]);
     let files = std::fs::read_dir(place.path().join("kdyno-runs")).expect("a folder of runs");
     let kept: Vec<String> = files

@@ -7,6 +7,7 @@ use kdyno_kafka::admin::{Access, Acl, Admin, Operation, Resource};
 use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
 use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::properties::Properties;
+use kdyno_model::version::NEWEST;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
@@ -127,8 +128,15 @@ fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
     assert!(!said.stderr.contains(PASSWORD) && !said.stdout.contains(PASSWORD), "{said:?}");
 
-    // Neither may sizes of logs be read, which is told once; of groups none is seen.
+    // What was not told stands in the run; which version it is tells also who may not see settings.
     let document = place.show();
+    let unread = document["events"].as_array().expect("events").iter();
+    let unread = unread.filter(|event| event["kind"] == "settings-not-read").count();
+    assert_eq!(unread, 1, "{}", document["events"]);
+    let version = document["trials"][0]["cluster"]["kafka_version"].as_str().unwrap_or_default();
+    assert!(!version.is_empty() && NEWEST.starts_with(version), "{version}");
+
+    // Neither may sizes of logs be read, which is told once; of groups none is seen.
     let events = document["events"].as_array().expect("events");
     let unread: Vec<_> = events.iter().filter(|event| event["kind"] == "logs-not-read").collect();
     assert_eq!(unread.len(), 1, "{events:?}");

@@ -138,6 +138,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
             .map(|(process, number)| ProcessRef { subject: Subject::OtherSide(number), pid: process.pid });
         let own = processes[at].iter().cloned();
         execution.watch(own.chain(others).collect())?;
+        execution.note_unread_settings()?;
         execution.watch_metrics(progress)?;
     }
     Ok(())

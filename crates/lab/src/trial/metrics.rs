@@ -29,6 +29,14 @@ impl Execution<'_> {
         Ok(())
     }
 
+    /// Notes which settings the cluster did not tell, which the terminal has said already.
+    pub(super) fn note_unread_settings(&self) -> Result<(), LabError> {
+        for unread in &self.context.in_force.unread {
+            self.event(None, EventKind::SettingsNotRead, &unread.subject, &unread.why)?;
+        }
+        Ok(())
+    }
+
     /// Keeps what was read of logs and groups. What could not be is told once in a trial, and stops nothing.
     pub(super) fn keep_logs_read(
         &mut self,

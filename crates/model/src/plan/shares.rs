@@ -49,6 +49,11 @@ impl CasePlan {
         matches!(&self.system, SystemPlan::Attached(target) if target.topics.contains_key(topic))
     }
 
+    /// Whether all of its topics are such, which keep what trials write.
+    pub fn has_only_existing_topics(&self) -> bool {
+        self.topics.keys().all(|topic| self.is_existing(topic))
+    }
+
     /// The clients among which the topic of an item is shared out: all members of its group that read this topic, or the
     /// item's own.
     fn sharing_clients(&self, item: &LoadPlan) -> u64 {

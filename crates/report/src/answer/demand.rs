@@ -84,7 +84,7 @@ fn whose(input: &ReportInput<'_>, demand: &Demand) -> String {
     parts.chain([demand.item.clone()]).collect::<Vec<_>>().join(", ")
 }
 
-/// How much of each resource was used, and what that is a record: one sentence for each demand.
+/// How much of each resource was used: one sentence for each demand.
 pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
     let sentence = |demand: &&Demand| {
         let rate = words::rate(demand.tested_per_s, None);
@@ -95,11 +95,27 @@ pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 fn resources(demand: &Demand) -> String {
-    let each = demand.resources.iter().map(|of| {
-        let share = words::percent(of.used, OF_TIMES);
-        format!("{} {share} ({} per record)", words::limit(of.kind), time(of.ns_per_record))
-    });
-    each.collect::<Vec<_>>().join("; ")
+    // Per record it is the time of a whole resource, not the processor time of a process, so that stands in the table alone.
+    let each = demand
+        .resources
+        .iter()
+        .map(|of| format!("{} {}", name(demand, of.kind), words::percent(of.used, OF_TIMES)));
+    let mut each: Vec<String> = each.collect();
+    each.dedup();
+    each.join("; ")
+}
+
+/// What a resource is called. Where brokers and the load generator share processors, and no process of theirs has a larger
+/// share, both are that of the host.
+fn name(demand: &Demand, kind: LimitKind) -> &'static str {
+    let used = |kind| demand.resources.iter().find(|of| of.kind == kind).map(|of| of.used);
+    let is_shared = used(LimitKind::Generator) == used(LimitKind::BrokerProcessors);
+    match kind {
+        LimitKind::Generator | LimitKind::BrokerProcessors if is_shared => {
+            "the host's processors, which brokers and load generator share,"
+        }
+        _ => words::limit(kind),
+    }
 }
 
 /// The next limit of each load item; nothing where what the limit was is not known.
@@ -128,7 +144,7 @@ pub fn sentence(demand: &Demand) -> String {
 fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
     let kind = demand.next?;
     let next = demand.resources.iter().find(|of| of.kind == kind)?;
-    let (what, rate) = (words::limit(kind), words::rate(demand.tested_per_s, None));
+    let (what, rate) = (name(demand, kind).trim_end_matches(','), words::rate(demand.tested_per_s, None));
     let load = "the highest tested load";
     let how = how(next);
     let bound = bound();

@@ -50,6 +50,10 @@ pub fn by_row(table: &CaseTable<'_>, cases: &[u32]) -> (usize, String) {
     (rows.len(), format!("{word} {}", words::list(&names)))
 }
 
+/// Said where cases cannot be told apart, of which single intervals may seem to say otherwise.
+const JUDGED_TOGETHER: &str = "Cases are told apart by all comparisons of a figure judged together (Holm's correction), which \
+    asks for more than that one interval leaves out ×1.";
+
 /// Which rows the figures tell apart; once for all figures that say the same.
 fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
     let told = input.conclusions.iter().filter_map(|one| match one {
@@ -76,7 +80,11 @@ fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> 
         return vec![format!("No figure tells the cases apart: {why_not}.")];
     }
     let texts = alike.iter().map(|group| told_apart(group, name));
-    texts.filter(|text| !text.is_empty()).collect()
+    let mut texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    if alike.iter().flatten().any(|one| one.why_not.is_none() && !one.same.is_empty()) {
+        texts.push(JUDGED_TOGETHER.to_owned());
+    }
+    texts
 }
 
 /// What some figures say that say the same: `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from

@@ -3,6 +3,31 @@
 use super::words::{Described, Numbers, told};
 use kdyno_model::caveat::Caveat;
 
+/// What is to be done about records that failed for a reason whose cause is known.
+fn remedy(reason: &str) -> &'static str {
+    match reason {
+        "max-block" => "the cluster took less than was offered for longer than max.block.ms: lower the rate",
+        "delivery-timeout" => {
+            "no answer within delivery.timeout.ms: lower the rate or look at the brokers' logs"
+        }
+        "MESSAGE_TOO_LARGE" | "RECORD_LIST_TOO_LARGE" => {
+            "make records smaller, or `max.message.bytes` of the topic (`message.max.bytes` of the brokers) larger"
+        }
+        "TOPIC_AUTHORIZATION_FAILED" => "give the user Write on the topic, or name one that it may write to",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" => {
+            "give the user Write on its transactional ids, which begin with the run's prefix"
+        }
+        "CLUSTER_AUTHORIZATION_FAILED" => {
+            "give the user IdempotentWrite on the cluster, or set `enable.idempotence: false`"
+        }
+        "NOT_ENOUGH_REPLICAS" | "NOT_ENOUGH_REPLICAS_AFTER_APPEND" => {
+            "see which brokers are gone; the topic's `min.insync.replicas` asks for more than are in sync"
+        }
+        "UNKNOWN_TOPIC_OR_PARTITION" => "see who deleted the topic",
+        _ => SEE_EVENTS,
+    }
+}
+
 const SEE_EVENTS: &str = "the run's events and the brokers' logs say when and why";
 
 /// Queues, failures, and how many records a figure rests on.
@@ -83,15 +108,7 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 "{item}: {} records failed with {reason}; they lie above every quantile",
                 numbers.count(0)
             ),
-            match reason.as_str() {
-                "max-block" => {
-                    "the cluster took less than was offered for longer than max.block.ms: lower the rate"
-                }
-                "delivery-timeout" => {
-                    "no answer within delivery.timeout.ms: lower the rate or look at the brokers' logs"
-                }
-                _ => SEE_EVENTS,
-            },
+            remedy(reason),
         ),
         Caveat::Unresolved { item, records } => told(
             item,

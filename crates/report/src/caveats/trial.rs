@@ -76,7 +76,8 @@ fn looking(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                  their processor time and latencies include that",
                 numbers.percent(0)
             ),
-            "repeat with `metrics: none` under `system` before these figures are set against others",
+            "before these figures are set against others, repeat with `metrics: none` under `system`, or, of a cluster that \
+             stands, without agents in its brokers",
         ),
         Caveat::StacksNotSampled { subject, detail } => told(
             &subject.to_string(),

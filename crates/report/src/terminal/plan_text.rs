@@ -192,6 +192,9 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
 fn order_text(plan: &Plan) -> String {
     let isolation = match plan.isolation {
         Isolation::Cluster => "a fresh cluster for each trial",
+        Isolation::Topic if plan.every_case().all(CasePlan::has_only_existing_topics) => {
+            "existing topics, which keep what each trial writes"
+        }
         Isolation::Topic => "fresh topics for each trial, the cluster stays while the system is the same",
         Isolation::None => "topics and cluster stay between trials",
     };

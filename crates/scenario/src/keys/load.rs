@@ -93,7 +93,8 @@ pub static PRODUCE: Section = Section {
         key(
             "headers",
             Kind::Settings("sizes"),
-            "headers of each record by name, with the size of their values: random capital letters",
+            "headers of each record by name, with the size of their values: capital letters, drawn once, so that every record \
+             has the same",
         ),
         key(
             "partition",

@@ -1,0 +1,193 @@
+//! Runs beside each other: a column per run, a row per figure that their scenarios show.
+
+use crate::answer::{Answer, TextTable};
+use crate::course::{CourseRun, kafka, place, started};
+use crate::figures::Figures;
+use crate::grid::TextOptions;
+use crate::headings::heading;
+use crate::input::ReportInput;
+use crate::marks::Cell;
+use crate::names::bounded;
+use crate::terminal::answer_text;
+use crate::trials::brief_metrics;
+use crate::{digits, markdown, units};
+use kdyno_model::finding::{Finding, Quantity};
+use kdyno_model::metric::Address;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs beside each other, ready for any printer.
+#[derive(Debug)]
+pub struct Beside {
+    answer: Answer,
+    figures: Vec<serde_json::Value>,
+}
+
+/// A figure's place: what its case, and of a comparison its side, is called, and what it is of.
+type Row = (String, Address);
+
+/// Sets runs beside each other in the order in which they are given; rows in the order of the first that has them.
+pub fn table(runs: &[CourseRun<'_>]) -> Beside {
+    let columns: Vec<BTreeMap<Row, &Finding>> = runs.iter().map(|run| figures(&run.input)).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for row in runs.iter().flat_map(|run| rows_of(&run.input)) {
+        if !rows.contains(&row) && columns.iter().any(|column| column.contains_key(&row)) {
+            rows.push(row);
+        }
+    }
+    let are_cases_named = rows.iter().any(|(case, _)| !case.is_empty());
+    let mut cells = facts(runs, are_cases_named);
+    for (index, row) in rows.iter().enumerate() {
+        let (case, of) = row;
+        let is_first_of_case = index == 0 || rows[index - 1].0 != *case;
+        let mut line: Vec<Cell> = Vec::new();
+        if are_cases_named {
+            line.push(if is_first_of_case { case.as_str() } else { "" }.into());
+        }
+        line.push(format!("{} {}", of.subject, heading(&of.metric)).into());
+        line.extend(
+            columns
+                .iter()
+                .map(|column| column.get(row).map_or_else(|| units::NOTHING.into(), |one| cell(one))),
+        );
+        cells.push(line);
+    }
+    let names: Vec<String> = (1..=runs.len()).map(|number| format!("run {number}")).collect();
+    let mut heads = vec![("", false)];
+    if are_cases_named {
+        heads.insert(0, ("case", false));
+    }
+    heads.extend(names.iter().map(|name| (name.as_str(), true)));
+    let answer = Answer::of_table("Runs".to_owned(), TextTable::new(&heads, cells), notes(runs, &rows));
+    let figures = rows.iter().map(|row| document(row, &columns)).collect();
+    Beside { answer, figures }
+}
+
+impl Beside {
+    /// For a terminal.
+    pub fn text(&self, options: &TextOptions) -> String {
+        answer_text(&self.answer, options)
+    }
+
+    /// To paste.
+    pub fn markdown(&self) -> String {
+        markdown::answer_block(&self.answer)
+    }
+
+    /// One object per figure, in the metric's own unit, with a value per run.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::Value::Array(self.figures.clone())
+    }
+}
+
+/// The figures that a run's scenario shows; of one that shows none the main figures of its loads.
+fn addresses(input: &ReportInput<'_>) -> Vec<Address> {
+    let shown = &input.plan().show.columns;
+    if !shown.is_empty() {
+        return shown.clone();
+    }
+    let main: Vec<&str> = brief_metrics().collect();
+    let known: BTreeSet<&Address> = input.findings.iter().map(|one| &one.of).collect();
+    let subjects: BTreeSet<&str> = known.iter().map(|of| of.subject.as_str()).collect();
+    let of = |subject: &str| {
+        let of_main =
+            main.iter().map(|metric| Address { subject: subject.to_owned(), metric: (*metric).to_owned() });
+        of_main.filter(|of| known.contains(of)).collect::<Vec<_>>()
+    };
+    subjects.into_iter().flat_map(of).collect()
+}
+
+/// The rows of a run, case by case.
+fn rows_of(input: &ReportInput<'_>) -> Vec<Row> {
+    let plan = input.plan();
+    let addresses = addresses(input);
+    let sides = if input.sides().is_some() { 2 } else { 1 };
+    let places = (0..plan.cases.len() as u32).flat_map(|case| (0..sides).map(move |side| (case, side)));
+    let row = |(case, side)| {
+        addresses.iter().map(|of| (input.side_label(case, side), of.clone())).collect::<Vec<_>>()
+    };
+    places.flat_map(row).collect()
+}
+
+fn figures<'a>(input: &ReportInput<'a>) -> BTreeMap<Row, &'a Finding> {
+    let is_value = |one: &&Finding| one.quantity == Quantity::Value;
+    let of_place = |one: &'a Finding| {
+        let (case, side) = place(one.scope)?;
+        Some(((input.side_label(case, side), one.of.clone()), one))
+    };
+    input.findings.iter().filter(is_value).filter_map(of_place).collect()
+}
+
+fn cell(one: &Finding) -> Cell {
+    Cell::figure(&one.marks, digits::with_spread(one))
+}
+
+/// What tells the runs apart, a row each; without those that no run has.
+fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
+    type Fact = fn(&CourseRun<'_>) -> String;
+    let all: [(&str, Fact); 8] = [
+        ("file", |run| run.file.clone()),
+        ("started", |run| started(&run.input).map_or_else(String::new, units::instant)),
+        ("scenario", |run| run.input.plan().scenario.clone()),
+        ("profile", |run| run.input.plan().profile.clone()),
+        ("changed", |run| {
+            let changed = run.input.plan().changed.iter().map(|(name, value)| format!("{name}={value}"));
+            changed.collect::<Vec<_>>().join(", ")
+        }),
+        ("kafka", |run| kafka(&run.input, (0, 0)).unwrap_or_default()),
+        ("trials complete", |run| run.input.complete(&counted(&run.input)).to_string()),
+        ("not as planned", |run| run.input.outcome(&counted(&run.input)).unwrap_or_default()),
+    ];
+    let row = |(name, fact): (&str, Fact)| {
+        let texts: Vec<String> = runs.iter().map(fact).collect();
+        texts.iter().any(|text| !text.is_empty()).then(|| {
+            let mut line: Vec<Cell> = Vec::new();
+            if are_cases_named {
+                line.push("".into());
+            }
+            line.push(name.into());
+            line.extend(
+                texts
+                    .into_iter()
+                    .map(|text| Cell::from(if text.is_empty() { units::NOTHING.to_owned() } else { text })),
+            );
+            line
+        })
+    };
+    all.into_iter().filter_map(row).collect()
+}
+
+fn counted<'a>(input: &ReportInput<'a>) -> Figures<'a> {
+    Figures::new(input.findings, input.caveats)
+}
+
+fn notes(runs: &[CourseRun<'_>], rows: &[Row]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if rows.is_empty() {
+        notes.push("These runs have no figures.".to_owned());
+    }
+    notes.extend(crate::course::hosts_note(runs));
+    notes.push(
+        "Nothing is judged here: `kdyno compare --before RUN… --after RUN…` says whether runs differ."
+            .to_owned(),
+    );
+    notes
+}
+
+fn document((case, of): &Row, columns: &[BTreeMap<Row, &Finding>]) -> serde_json::Value {
+    let row = (case.clone(), of.clone());
+    let one = |column: &BTreeMap<Row, &Finding>| {
+        column.get(&row).map_or(serde_json::Value::Null, |finding| {
+            let (value, at_least) = bounded(finding.estimate);
+            let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
+            serde_json::json!({
+                "value": value, "at_least": at_least, "n": finding.n, "interval": finding.interval, "marks": marks,
+            })
+        })
+    };
+    serde_json::json!({
+        "case": case,
+        "metric": of.to_string(),
+        "unit": columns.iter().find_map(|column| column.get(&row)).map(|finding| finding.unit),
+        "runs": columns.iter().map(one).collect::<Vec<_>>(),
+    })
+}
