@@ -49,11 +49,11 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	cargo test --workspace --test null_broker -- ten_thousand
 	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health
 
-accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
+accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay": these alone)
 	@scripts/setup.sh kafka accuracy
-	KDYNO_ACCURACY=full cargo test --workspace --test accuracy --test accounting
+	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test accuracy --test accounting)
 	cargo build --release --package kdyno --package xtask
-	target/release/xtask accuracy
+	target/release/xtask accuracy $(ONLY)
 
 accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
 	@scripts/setup.sh kafka

@@ -1,5 +1,8 @@
 //! The threads that read the brokers' own metrics, and the cluster's logs and groups, while a trial goes on: one for each
 //! that is asked, so that none waits for another, and the probes for none of them.
+//!
+//! What answers works for it, often on the processors that carry the load. So no two are asked at the same instant but at T0
+//! and when the window is over, and none when it begins but just before.
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
@@ -10,8 +13,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Distance of readings, ns: each costs the broker some milliseconds of processor time.
+/// Distance of readings of one that is read, ns: each costs a broker some milliseconds of processor time.
 const EVERY_NS: u64 = 10 * SECOND_NS;
+/// All are read in this time before the window, one after the other, ns. It is announced a second ahead.
+const BEFORE_WINDOW_NS: u64 = SECOND_NS / 2;
 
 /// What a thread reads over and over.
 pub(crate) trait Reader: Send {
@@ -36,8 +41,9 @@ impl Reader for Source {
 enum Order {
     /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
     Start(u64),
-    /// Read at these instants too, ns from T0: the phases' ends, for what was done in one is the difference of two readings.
-    ReadAt(Vec<u64>),
+    /// Read shortly before the window, and when it and the drain end, ns from T0: what was done in the window is the difference
+    /// of two readings. Before it, since the load is then the same; at its end, since there is none afterwards.
+    Window { start_ns: u64, ends_ns: Vec<u64> },
 }
 
 /// A running watch.
@@ -50,10 +56,18 @@ impl MetricsWatch {
     /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read.
     pub(crate) fn start(readers: Vec<Box<dyn Reader>>, inbox: &SyncSender<Heard>) -> Self {
         let mut watch = Self::default();
-        for reader in readers {
+        let count = readers.len() as u64;
+        for (place, reader) in (0..count).zip(readers) {
             let (orders, received) = channel();
-            let thread =
-                Thread { reader, inbox: inbox.clone(), t0_ns: None, read_at: Vec::new(), next_ns: u64::MAX };
+            let thread = Thread {
+                reader,
+                inbox: inbox.clone(),
+                offset_ns: place * EVERY_NS / count,
+                before_window_ns: (place + 1) * BEFORE_WINDOW_NS / count,
+                t0_ns: None,
+                read_at: Vec::new(),
+                next_ns: u64::MAX,
+            };
             let thread =
                 std::thread::Builder::new().name("metrics".to_owned()).spawn(move || thread.run(&received));
             watch.threads.extend(thread.ok().map(|thread| (orders, thread)));
@@ -66,9 +80,9 @@ impl MetricsWatch {
         self.order(&Order::Start(t0_ns));
     }
 
-    /// Phases end at these instants, ns from T0.
-    pub(crate) fn phases_end(&self, ends_ns: &[u64]) {
-        self.order(&Order::ReadAt(ends_ns.to_vec()));
+    /// The window begins and phases from it on end at these instants, ns from T0.
+    pub(crate) fn measure_begins(&self, start_ns: u64, ends_ns: &[u64]) {
+        self.order(&Order::Window { start_ns, ends_ns: ends_ns.to_vec() });
     }
 
     /// The end of the threads, each when it has the answer that it may be waiting for. What they read lies in the inbox.
@@ -91,6 +105,10 @@ impl MetricsWatch {
 struct Thread {
     reader: Box<dyn Reader>,
     inbox: SyncSender<Heard>,
+    /// By how much its regular readings are later than those of the first thread, ns.
+    offset_ns: u64,
+    /// How long before the window it reads, ns.
+    before_window_ns: u64,
     t0_ns: Option<u64>,
     read_at: Vec<u64>,
     next_ns: u64,
@@ -103,8 +121,9 @@ impl Thread {
         loop {
             match orders.recv_timeout(until(self.next_ns).min(LONG)) {
                 Ok(Order::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
-                Ok(Order::ReadAt(ends_ns)) => {
+                Ok(Order::Window { start_ns, ends_ns }) => {
                     self.read_at = ends_ns;
+                    self.read_at.push(start_ns.saturating_sub(self.before_window_ns));
                     self.next_ns = self.next_ns.min(self.next_after(monotonic_ns()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -127,7 +146,10 @@ impl Thread {
     /// The next instant at which to read, CLOCK_MONOTONIC, ns.
     fn next_after(&self, now_ns: u64) -> u64 {
         let Some(t0_ns) = self.t0_ns else { return u64::MAX };
-        t0_ns.saturating_add(next_after(now_ns.saturating_sub(t0_ns), EVERY_NS, &self.read_at))
+        let since_ns = now_ns.saturating_sub(t0_ns);
+        let regular_ns = self.offset_ns + next_after(since_ns.saturating_sub(self.offset_ns), EVERY_NS, &[]);
+        let at_ns = self.read_at.iter().copied().filter(|at_ns| *at_ns > since_ns).fold(regular_ns, u64::min);
+        t0_ns.saturating_add(at_ns)
     }
 }
 
@@ -160,17 +182,52 @@ mod tests {
         Box::new(Source::local(&endpoint).expect("a source"))
     }
 
-    fn thread(t0_ns: Option<u64>, read_at: Vec<u64>) -> Thread {
-        Thread { reader: source(1), inbox: Inbox::default().sender(), t0_ns, read_at, next_ns: u64::MAX }
+    fn thread(t0_ns: Option<u64>, offset_ns: u64, read_at: Vec<u64>) -> Thread {
+        let (reader, inbox) = (source(1), Inbox::default().sender());
+        Thread { reader, inbox, offset_ns, before_window_ns: 0, t0_ns, read_at, next_ns: u64::MAX }
     }
 
     #[test]
-    fn readings_come_every_ten_seconds_and_at_the_ends_of_phases() {
+    fn readings_come_every_ten_seconds_at_different_times_and_at_the_ends_of_phases() {
         let s = SECOND_NS;
-        let one = thread(Some(5 * s), vec![3 * s, 20 * s, 24 * s]);
-        let next = |since_s: u64| (one.next_after((5 + since_s) * s) - 5 * s) / s;
-        assert_eq!([0, 3, 10, 20, 24, 30].map(next), [3, 10, 20, 24, 30, 40]);
-        assert_eq!(thread(None, Vec::new()).next_after(7), u64::MAX);
+        let next = |one: &Thread, since_s: u64| (one.next_after((5 + since_s) * s) - 5 * s) / s;
+        let first = thread(Some(5 * s), 0, vec![3 * s, 20 * s, 24 * s]);
+        assert_eq!([0, 3, 10, 20, 24, 30].map(|at| next(&first, at)), [3, 10, 20, 24, 30, 40]);
+        let second = thread(Some(5 * s), 4 * s, vec![24 * s]);
+        assert_eq!([0, 4, 14, 23, 24].map(|at| next(&second, at)), [14, 14, 24, 24, 34]);
+        assert_eq!(thread(None, 0, Vec::new()).next_after(7), u64::MAX);
+    }
+
+    /// Tells when it was asked.
+    struct Asked;
+
+    impl Reader for Asked {
+        fn read(&mut self, t0_ns: u64) -> Heard {
+            Heard::Metrics(relative_ns(monotonic_ns(), t0_ns), Ok(Vec::new()))
+        }
+    }
+
+    #[test]
+    fn before_the_window_one_is_read_after_the_other() {
+        let inbox = Inbox::default();
+        let readers: Vec<Box<dyn Reader>> = vec![Box::new(Asked), Box::new(Asked)];
+        let watch = MetricsWatch::start(readers, &inbox.sender());
+        watch.load_starts(monotonic_ns());
+        let heard = || match inbox.hear(GENEROUS) {
+            Some(Heard::Metrics(at_ns, Ok(_))) => at_ns.cast_unsigned(),
+            other => panic!("{other:?}"),
+        };
+        let _ = [heard(), heard()];
+        let start_ns = 2 * SECOND_NS;
+        watch.measure_begins(start_ns, &[start_ns + SECOND_NS / 2]);
+        // The second one is asked first. A thread that is woken late is asked later.
+        let ats = [heard(), heard(), heard(), heard()];
+        assert!(
+            ats[0] >= start_ns - BEFORE_WINDOW_NS && ats[1] >= start_ns - BEFORE_WINDOW_NS / 2,
+            "{ats:?}"
+        );
+        assert!(ats[2] >= start_ns + SECOND_NS / 2, "{ats:?}");
+        watch.finish();
     }
 
     #[test]
@@ -194,7 +251,7 @@ mod tests {
         let Some(Heard::Metrics(at_ns, Ok(rows))) = inbox.hear(GENEROUS) else { panic!("no readings") };
         // And for how long it answered.
         assert_eq!((rows.len(), rows[0].value, rows[0].at_ns), (2, 5.0, at_ns));
-        watch.phases_end(&[monotonic_ns() - t0_ns + SECOND_NS / 2]);
+        watch.measure_begins(0, &[monotonic_ns() - t0_ns + SECOND_NS / 2]);
         let Some(Heard::Metrics(_, Err(unread))) = inbox.hear(GENEROUS) else { panic!("no failure") };
         assert!(unread.subject == Subject::Broker(1) && unread.why.contains("503"), "{unread:?}");
         watch.finish();

@@ -114,6 +114,8 @@ pub enum EventKind {
     NamedProcess,
     /// Metrics of a broker could not be read, for the first time in the trial; the detail says why.
     MetricsNotRead,
+    /// A relay did not take connections, for it had as many as it may; the detail says how many.
+    ConnectionsRefused,
     /// Sizes of logs or lag of consumer groups could not be read of the cluster, for the first time in the trial; the detail
     /// says which and why.
     LogsNotRead,

@@ -43,8 +43,8 @@ const TESTS: [(&str, &str, Run); 7] = [
     ("relay", "the relay between two zones, beside a bare sleep loop", relay::run),
 ];
 
-/// Runs the tests of these names; all when none is given, and then what they showed is written to docs/ACCURACY.md. Fails
-/// if one of them could not run.
+/// Runs the tests of these names, all when none is given; what they showed is written to docs/ACCURACY.md. Fails if one of
+/// them could not run.
 pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::Result<()> {
     if let Some(unknown) = numbers.iter().find(|wanted| TESTS.iter().all(|(number, ..)| number != wanted)) {
         let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
@@ -54,7 +54,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
     let machine = machine();
     println!("{machine}");
     let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
-    let (mut showed, mut failed) = (Vec::new(), Vec::new());
+    let (mut ran, mut showed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (number, about, run) in TESTS {
         if !numbers.is_empty() && !numbers.iter().any(|wanted| wanted == number) {
             continue;
@@ -62,6 +62,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
         println!("\n{number}: {about} (load average {})", load_average());
         match run(&bench) {
             Ok(rows) => {
+                ran.push(number);
                 for row in rows {
                     let what = format!("{number:>2}  {}: {}", row.test, row.figure);
                     showed.push(vec![
@@ -85,11 +86,9 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
     if !failed.is_empty() {
         bail!("could not run: {}", failed.join(", "));
     }
-    if numbers.is_empty() {
-        written::write(root, &bench, &machine, &showed)?;
-    }
     let off = showed.iter().filter(|cells| cells.last().is_some_and(|says| says.ends_with(OFF)));
     let off: Vec<String> = off.map(|cells| cells[2..].join(", ")).collect();
+    written::write(root, &bench, &machine, (&TESTS.map(|(number, ..)| number), &ran), showed)?;
     if !off.is_empty() {
         bail!("too far apart: {}", off.join("; "));
     }

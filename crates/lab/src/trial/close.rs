@@ -38,7 +38,7 @@ impl Execution<'_> {
         }
         self.keep_stacks()?;
         self.end_workers()?;
-        self.keep_relayed()?;
+        self.keep_relayed(progress)?;
         self.read_log_ends()?;
         if let Some(reason) = &self.cut_short {
             let at_ns = relative_ns(monotonic_ns(), t0_ns);

@@ -44,6 +44,7 @@ use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::run::TrialStart;
+use kdyno_model::sample::Phase;
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
@@ -287,7 +288,9 @@ impl<'a> Execution<'a> {
     fn measure_begins(&mut self, spans: Vec<PhaseSpan>) -> Result<(), LabError> {
         self.context.store.phases(self.context.trial.id, &spans)?;
         let ends_ns: Vec<u64> = spans.iter().map(|span| span.end_ns).collect();
-        self.metrics.phases_end(&ends_ns);
+        if let Some(at) = spans.iter().position(|span| span.phase == Phase::Measure) {
+            self.metrics.measure_begins(spans[at].start_ns, &ends_ns[at..]);
+        }
         if let Some(observer) = &self.observer {
             observer.phases_end(ends_ns);
         }

@@ -3,20 +3,27 @@
 use super::Execution;
 use crate::clock::relative_ns;
 use crate::error::LabError;
-use kdyno_model::event::Subject;
+use crate::options::Progress;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::metric::QUANTILES;
 use kdyno_model::sample::{Phase, ProbeReading, series};
 use kdyno_model::worker::PhaseSpan;
 use kdyno_testbed::cluster::Relayed;
+use kdyno_testbed::relay;
 
 const NS_PER_S: f64 = 1e9;
 
 impl Execution<'_> {
-    /// Stores what they say of themselves.
-    pub(super) fn keep_relayed(&self) -> Result<(), LabError> {
+    /// Stores what they say of themselves, and tells once which of them did not take all connections.
+    pub(super) fn keep_relayed(&self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let context = self.context;
         for relayed in context.system.relayed() {
             context.store.probe(context.trial.id, readings(&relayed, self.t0_ns, &self.phases))?;
+            if let Some((until_ns, why)) = refused(&relayed, self.t0_ns) {
+                progress(Progress::Warning(why.clone()));
+                let at_ns = relative_ns(until_ns, self.t0_ns);
+                self.event(Some(at_ns), EventKind::ConnectionsRefused, &relayed.subject, &why)?;
+            }
         }
         Ok(())
     }
@@ -61,6 +68,21 @@ fn readings(relayed: &Relayed, t0_ns: u64, phases: &[PhaseSpan]) -> Vec<ProbeRea
     found
 }
 
+/// The second in which it began to refuse connections since T0, and how many they were, one lowercase sentence.
+fn refused(relayed: &Relayed, t0_ns: u64) -> Option<(u64, String)> {
+    let of_trial = |tally: &&relay::Tally| tally.until_ns >= t0_ns;
+    let before = relayed.tallies.iter().rev().find(|tally| !of_trial(tally)).map_or(0, |tally| tally.refused);
+    let first = relayed.tallies.iter().filter(of_trial).find(|tally| tally.refused > before)?;
+    let count = relayed.tallies.last()?.refused - before;
+    let [one, other] = &relayed.ends;
+    let max = relay::CONNECTIONS_MAX;
+    let why = format!(
+        "{} between {one} and {other} refused {count} connections: it carries {max} at once at most",
+        relayed.subject
+    );
+    Some((first.until_ns, why))
+}
+
 fn reading(at_ns: i64, subject: &Subject, series: String, value: f64) -> ProbeReading {
     ProbeReading { at_ns, subject: subject.clone(), series, value }
 }
@@ -102,5 +124,26 @@ mod tests {
         assert!((59e-6..61e-6).contains(&p50), "{p50}");
         let idle = Relayed { tallies: Vec::new(), ..relayed };
         assert!(readings(&idle, 0, &phases).is_empty());
+    }
+
+    #[test]
+    fn connections_that_it_refused_are_told_of_this_trial_alone() {
+        let of = |refused: &[u64]| {
+            let tallies = (99..).zip(refused).map(|(until_s, refused)| {
+                let mut one = tally(until_s, 0, &[]);
+                one.refused = *refused;
+                one
+            });
+            let ends = ["a".to_owned(), "b".to_owned()];
+            super::refused(
+                &Relayed { subject: Subject::Relay(0), ends, tallies: tallies.collect() },
+                100 * SECOND,
+            )
+        };
+        assert_eq!(of(&[3, 3, 3]), None);
+        assert_eq!(of(&[]), None);
+        let (until_ns, why) = of(&[3, 3, 5, 10]).expect("seven");
+        assert_eq!(until_ns, 101 * SECOND);
+        assert_eq!(why, "relay-0 between a and b refused 7 connections: it carries 8192 at once at most");
     }
 }

@@ -54,7 +54,7 @@ pub static METRICS: Section = section(
             "jmx",
             TEXT,
             "host and port at which each broker tells them over JMX (`JMX_PORT`), where it does so alone; `{host}` stands for the \
-             broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker",
+             broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker, of 16 brokers at most",
         ),
         key("username", TEXT, "user of HTTP's basic authentication, or of JMX"),
         key("password", TEXT, "its password: a secret of the target, as `${NAME}`"),

@@ -1,60 +1,149 @@
 //! The Prometheus JMX agent in the brokers: which of their metrics it tells, and how it is started.
 //!
-//! It is asked for named objects alone, since what it looks at it pays for with the broker's processors.
+//! What it looks at it pays for with the broker's processors. So it is asked for named objects alone, and of these what is not
+//! read is left out: most of its time went into metrics of network processors that nobody reads and into percentiles, for each
+//! of which a broker copies and sorts a sample of 1,028 values.
 
+use super::config::Settings;
+use super::network_processors;
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use kdyno_model::inside::{RequestKind, RequestStage};
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Name of the rules' file in a broker's folder.
 const RULES_FILE: &str = "jmx-agent.yaml";
 
-/// The objects beside those of requests, by Kafka's documented names (Kafka documentation, Monitoring).
-const OBJECTS: [&str; 13] = [
-    "kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec",
-    "kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec",
-    "kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec",
-    "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent",
-    "kafka.server:type=socket-server-metrics,listener=*,networkProcessor=*",
-    "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
-    "kafka.server:type=KafkaRequestHandlerPool,name=BrokerRequestHandlerAvgIdlePercent",
-    "kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions",
-    "kafka.server:type=ReplicaManager,name=IsrShrinksPerSec",
-    "kafka.server:type=ReplicaManager,name=IsrExpandsPerSec",
-    "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=*",
-    "kafka.controller:type=KafkaController,name=OfflinePartitionsCount",
-    "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs",
+/// Attributes that a kind of metric has beside those that are read.
+type Unread = &'static [&'static [&'static str]];
+const OF_METER: Unread =
+    &[&["EventType", "FifteenMinuteRate", "FiveMinuteRate", "MeanRate", "OneMinuteRate", "RateUnit"]];
+const OF_HISTOGRAM: Unread = &[&[
+    "50thPercentile",
+    "75thPercentile",
+    "95thPercentile",
+    "98thPercentile",
+    "99thPercentile",
+    "999thPercentile",
+    "Max",
+    "Min",
+    "StdDev",
+]];
+const OF_TIMER: Unread = &[OF_METER[0], OF_HISTOGRAM[0], &["LatencyUnit"]];
+const OF_GAUGE: Unread = &[];
+/// Of releases from 2.7 on; one that is not listed costs its reading and nothing else.
+const OF_NETWORK_PROCESSOR: Unread = &[&[
+    "connection-close-rate",
+    "connection-close-total",
+    "connection-count",
+    "connection-creation-rate",
+    "connection-creation-total",
+    "expired-connections-killed-count",
+    "failed-authentication-rate",
+    "failed-authentication-total",
+    "failed-reauthentication-rate",
+    "failed-reauthentication-total",
+    "incoming-byte-rate",
+    "incoming-byte-total",
+    "io-ratio",
+    "io-time-ns-avg",
+    "io-time-ns-total",
+    "io-wait-ratio",
+    "io-wait-time-ns-avg",
+    "iotime-total",
+    "network-io-rate",
+    "network-io-total",
+    "outgoing-byte-rate",
+    "outgoing-byte-total",
+    "reauthentication-latency-avg",
+    "reauthentication-latency-max",
+    "request-rate",
+    "request-size-avg",
+    "request-size-max",
+    "request-total",
+    "response-rate",
+    "response-total",
+    "select-rate",
+    "select-total",
+    "successful-authentication-no-reauth-total",
+    "successful-authentication-rate",
+    "successful-authentication-total",
+    "successful-reauthentication-rate",
+    "successful-reauthentication-total",
+]];
+
+/// The objects beside those of requests and network processors, by Kafka's documented names (Kafka documentation,
+/// Monitoring). Purgatories are named too: each counts what waits in it when it is asked.
+const OBJECTS: [(&str, Unread); 12] = [
+    ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", OF_METER),
+    ("kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec", OF_METER),
+    ("kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec", OF_METER),
+    ("kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent", OF_METER),
+    ("kafka.server:type=KafkaRequestHandlerPool,name=BrokerRequestHandlerAvgIdlePercent", OF_METER),
+    ("kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions", OF_GAUGE),
+    ("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", OF_METER),
+    ("kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", OF_METER),
+    ("kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=Produce", OF_GAUGE),
+    ("kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=Fetch", OF_GAUGE),
+    ("kafka.controller:type=KafkaController,name=OfflinePartitionsCount", OF_GAUGE),
+    ("kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", OF_TIMER),
 ];
 
 /// Values keep the names of object and attribute, which is the agent's default form; of what goes on in a network processor
-/// two totals are kept, of which a release has one or both.
+/// two totals are kept, of which a release has one or both. What a rule said of an attribute is kept (`cache`), so that no
+/// pattern is matched twice.
 const RULES: &str = r#"rules:
   - pattern: "><>(Count|Mean|Value): "
+    cache: true
   - pattern: "kafka.server<type=socket-server-metrics, listener=(.+), networkProcessor=(.+)><>io-wait-time-ns-total: "
     name: kafka_server_socket_server_metrics_io_wait_time_ns_total
     type: COUNTER
     labels: {listener: "$1", networkProcessor: "$2"}
+    cache: true
   - pattern: "kafka.server<type=socket-server-metrics, listener=(.+), networkProcessor=(.+)><>io-waittime-total: "
     name: kafka_server_socket_server_metrics_io_waittime_total
     type: COUNTER
     labels: {listener: "$1", networkProcessor: "$2"}
+    cache: true
 "#;
 
-/// The agent's configuration; objects `beside` Kafka's are asked for too.
+/// The agent's configuration for brokers of which nobody knows how many network processors they have; objects `beside` Kafka's
+/// are asked for too.
 pub(crate) fn configuration(beside: &[&str]) -> String {
+    written(&[network_processors::ALL.to_owned()], beside)
+}
+
+/// That for a broker with these settings.
+fn configuration_of(broker: &Settings) -> String {
+    let named = network_processors::of(broker);
+    if named.is_empty() { configuration(&[]) } else { written(&named, &[]) }
+}
+
+fn written(network_processors: &[String], beside: &[&str]) -> String {
     let of_request = |kind: RequestKind| {
         RequestStage::all().map(move |stage| {
             let (name, request) = (stage.kafka_name(), kind.kafka_name());
-            format!("kafka.network:type=RequestMetrics,name={name},request={request}")
+            (format!("kafka.network:type=RequestMetrics,name={name},request={request}"), OF_HISTOGRAM)
         })
     };
-    let named = OBJECTS.iter().chain(beside).map(ToString::to_string);
-    let objects = named.chain(RequestKind::all().flat_map(of_request));
-    let lines: String = objects.map(|object| format!("  - \"{object}\"\n")).collect();
-    format!("includeObjectNames:\n{lines}{RULES}")
+    let named = OBJECTS.iter().map(|(object, unread)| ((*object).to_owned(), *unread));
+    let processors = network_processors.iter().map(|object| (object.clone(), OF_NETWORK_PROCESSOR));
+    let beside = beside.iter().map(|object| ((*object).to_owned(), OF_GAUGE));
+    let objects: Vec<(String, Unread)> =
+        named.chain(processors).chain(RequestKind::all().flat_map(of_request)).chain(beside).collect();
+    let (mut asked, mut left_out) = (String::new(), String::new());
+    for (object, unread) in objects {
+        let _ = writeln!(asked, "  - \"{object}\"");
+        // The agent compares whole names: none has a star.
+        if !unread.is_empty() && !object.contains('*') {
+            let unread: Vec<String> = unread.concat().iter().map(|one| format!("\"{one}\"")).collect();
+            let _ = writeln!(left_out, "  \"{object}\": [{}]", unread.join(", "));
+        }
+    }
+    format!("includeObjectNames:\n{asked}excludeObjectNameAttributes:\n{left_out}{RULES}")
 }
 
 /// Where the agent lies, or why brokers run without it.
@@ -95,11 +184,17 @@ impl Agent {
         self.jar.is_ok()
     }
 
-    /// The JVM's option by which it listens on the loopback address; writes its rules into the broker's folder.
-    pub(super) fn option(&self, folder: &Path, port: u16) -> Result<Option<String>, TestbedError> {
+    /// The JVM's option by which it listens on the loopback address; writes its rules, for a broker with these settings, into
+    /// the broker's folder.
+    pub(super) fn option(
+        &self,
+        folder: &Path,
+        port: u16,
+        broker: &Settings,
+    ) -> Result<Option<String>, TestbedError> {
         let Ok(jar) = &self.jar else { return Ok(None) };
         let rules = folder.join(RULES_FILE);
-        std::fs::write(&rules, configuration(&[]))
+        std::fs::write(&rules, configuration_of(broker))
             .map_err(|e| TestbedError::io("cannot write", &rules, e))?;
         Ok(Some(format!("-javaagent:{}=127.0.0.1:{port}:{}", jar.display(), rules.display())))
     }
@@ -119,7 +214,7 @@ mod tests {
         let agent = Agent::provide(&plan, &environment, &|_| {});
         let why = agent.missing(&plan).expect("there is no Maven");
         assert!(why.contains("no Maven found") && why.contains("the Prometheus JMX agent 1.0.1"), "{why}");
-        assert_eq!(agent.option(temp.path(), 9).expect("nothing to write"), None);
+        assert_eq!(agent.option(temp.path(), 9, &Settings::new()).expect("nothing to write"), None);
         plan.metrics = BrokerMetrics::None;
         assert_eq!(Agent::provide(&plan, &environment, &|_| {}).missing(&plan), None);
     }
@@ -145,14 +240,35 @@ mod tests {
     }
 
     #[test]
-    fn it_listens_on_loopback_and_asks_for_named_objects_alone() {
+    fn it_listens_on_loopback_and_asks_for_named_objects_and_what_is_read_of_them() {
         let temp = tempfile::tempdir().expect("a folder");
         let agent = Agent { jar: Ok(PathBuf::from("/cache/agent.jar")) };
-        let option = agent.option(temp.path(), 1234).expect("written").expect("an option");
+        let broker = Settings::from([("listeners".to_owned(), "PLAINTEXT://127.0.0.1:1".to_owned())]);
+        let option = agent.option(temp.path(), 1234, &broker).expect("written").expect("an option");
         let rules = temp.path().join(RULES_FILE);
         assert_eq!(option, format!("-javaagent:/cache/agent.jar=127.0.0.1:1234:{}", rules.display()));
         let rules = std::fs::read_to_string(rules).expect("the rules");
-        let objects = rules.split("\nrules:").next().expect("objects").lines().skip(1);
-        assert!(objects.into_iter().all(|object| object.contains(":type=")), "{rules}");
+        let (asked, left_out) = rules.split_once("excludeObjectNameAttributes:").expect("both");
+        let asked: Vec<&str> = asked.lines().skip(1).collect();
+        assert!(asked.iter().all(|object| object.contains(":type=") && !object.contains('*')), "{asked:?}");
+        let of = |object: &str| {
+            assert!(asked.iter().any(|one| one.contains(object)), "{object}");
+            left_out.lines().find(|line| line.contains(object)).unwrap_or_default()
+        };
+        for object in ["listener=PLAINTEXT,networkProcessor=2", "name=TotalTimeMs,request=Produce"] {
+            assert!(!of(object).is_empty(), "{object}");
+        }
+        assert!(of("name=BytesInPerSec").contains("OneMinuteRate") && of("name=PurgatorySize").is_empty());
+        for read in ["Count", "Mean", "Value", "io-wait-time-ns-total", "io-waittime-total"] {
+            assert!(!left_out.contains(&format!("\"{read}\"")), "{read} is read");
+        }
+    }
+
+    #[test]
+    fn network_processors_that_nobody_counts_are_asked_for_by_a_pattern() {
+        for text in [configuration(&[]), configuration_of(&Settings::new())] {
+            let (asked, left_out) = text.split_once("excludeObjectNameAttributes:").expect("both");
+            assert!(asked.contains(network_processors::ALL) && !left_out.contains('*'), "{text}");
+        }
     }
 }

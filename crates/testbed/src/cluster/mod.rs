@@ -9,6 +9,7 @@ mod guarded;
 mod launch;
 mod layout;
 mod logging;
+mod network_processors;
 mod node;
 mod ports;
 mod random;
@@ -463,16 +464,16 @@ fn write_files(
             NodeKind::Zookeeper => config::zookeeper(layout, node),
             _ => config::kafka(plan, layout, node, &distribution.version, (retention, secured)),
         };
+        let agent = match node.metrics_port {
+            0 => None,
+            port => agent.option(&node.folder, port, &settings)?,
+        };
         // The settings of a secured broker hold its key and may hold a password.
         let settings = Secret::new(config::properties(&settings).into_bytes());
         secret_file::write(&node.folder, launch::config_file(node.kind), &settings)?;
         let path = node.folder.join(log_config.file_name);
         std::fs::write(&path, &log_config.content).map_err(|e| TestbedError::io("cannot write", &path, e))?;
         storage::format(layout, node, &distribution.version, checkpoint.as_deref())?;
-        let agent = match node.metrics_port {
-            0 => None,
-            port => agent.option(&node.folder, port)?,
-        };
         command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node, agent));
     }
     for relay in &layout.relays {

@@ -164,7 +164,12 @@ impl Source {
         match &mut self.of {
             Of::Broker { subject, url, is_own, counts_controller, console } => {
                 let begun = Instant::now();
-                let values = of_broker(&self.http, url, *is_own, *counts_controller);
+                let asked: Vec<&str> = match (*is_own, console.is_some()) {
+                    (false, _) => Vec::new(),
+                    (true, false) => names::OF_AGENT.to_vec(),
+                    (true, true) => names::OF_AGENT.into_iter().chain([names::OF_EXPORTER]).collect(),
+                };
+                let values = of_broker(&self.http, url, &asked, *counts_controller);
                 let took = begun.elapsed();
                 let values = match console {
                     Some(console) => {
@@ -197,14 +202,15 @@ impl Source {
     }
 }
 
+/// `asked`: names of metrics; none for all of them.
 fn of_broker(
     http: &Http,
     url: &str,
-    is_own: bool,
+    asked: &[&str],
     counts_controller: bool,
 ) -> Result<Vec<names::Value>, String> {
-    let asked = names::OF_AGENT.map(|name| ("name[]", name));
-    let answer = http.get(url, if is_own { &asked } else { &[] })?;
+    let asked: Vec<(&str, &str)> = asked.iter().map(|name| ("name[]", *name)).collect();
+    let answer = http.get(url, &asked)?;
     let mut told = Told::default();
     let mut is_any = false;
     text::read(answer, names::is_asked, |one| {

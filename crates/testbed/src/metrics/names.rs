@@ -49,8 +49,8 @@ const PROCESS_CPU: &str = "process_cpu_seconds_total";
 const HEAP: [&str; 2] = ["jvm_memory_used_bytes", "jvm_memory_bytes_used"];
 
 /// The names that the agent of a broker of our own is asked for; without what it would tell of the JVM beside them, some of
-/// which stops all threads.
-pub(super) const OF_AGENT: [&str; 15] = [
+/// which stops all threads, and without its processor time, which the probes read.
+pub(super) const OF_AGENT: [&str; 13] = [
     "kafka_server_BrokerTopicMetrics_Count",
     "kafka_server_ReplicaManager_Count",
     "kafka_server_ReplicaManager_Value",
@@ -60,13 +60,13 @@ pub(super) const OF_AGENT: [&str; 15] = [
     NETWORK_IDLE[1],
     "kafka_network_RequestMetrics_Count",
     "kafka_network_RequestMetrics_Mean",
-    "kafka_network_SocketServer_Value",
     "kafka_controller_KafkaController_Value",
     "kafka_log_LogFlushStats_Count",
     "kafka_log_LogFlushStats_Mean",
-    PROCESS_CPU,
     HEAP[0],
 ];
+/// What an exporter is asked for beside these, since its broker may be on another host.
+pub(super) const OF_EXPORTER: &str = PROCESS_CPU;
 
 /// Whether a metric of this name may be one of those that are read.
 pub(super) fn is_asked(name: &str) -> bool {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_the_agent_is_asked_for_is_what_is_read() {
-        assert!(OF_AGENT.iter().all(|name| is_asked(name)));
+        assert!(OF_AGENT.iter().chain([&OF_EXPORTER]).all(|name| is_asked(name)));
         for other in [
             "kafka_server_Fetch_queue_size",
             "kafka_cluster_Partition_Value",

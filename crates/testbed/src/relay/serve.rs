@@ -19,8 +19,8 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// Most connections at once; one more is reset.
-const CONNECTIONS_MAX: usize = 8_192;
+/// Most connections at once; one more is reset, and counted.
+pub(super) const CONNECTIONS_MAX: usize = 8_192;
 /// Most bytes that all connections hold together.
 const HELD_BYTES_MAX: usize = 512 << 20;
 /// Events taken at once.
@@ -52,6 +52,7 @@ pub(super) struct Relay {
     accept_again_ns: Option<u64>,
     links: Vec<[Direction; 2]>,
     connections: BTreeMap<u64, Connection>,
+    pub(super) connections_max: usize,
     next_number: u64,
     /// Connections by when they have something to pass on; one that is over is passed over.
     due: BinaryHeap<Reverse<(u64, u64)>>,
@@ -97,6 +98,7 @@ impl Relay {
             accept_again_ns: None,
             links: directions.collect(),
             connections: BTreeMap::new(),
+            connections_max: CONNECTIONS_MAX,
             next_number: 0,
             due: BinaryHeap::new(),
             again: VecDeque::new(),
@@ -176,8 +178,9 @@ impl Relay {
             };
             let windows = [0, 1].map(|end| self.links[link][end].window_bytes());
             let number = self.next_number;
-            if self.connections.len() >= CONNECTIONS_MAX {
+            if self.connections.len() >= self.connections_max {
                 reset(&accepted);
+                self.tallies.refused();
                 continue;
             }
             // What cannot be carried on is closed by being dropped.

@@ -23,6 +23,8 @@ pub struct Tally {
     pub until_ns: u64,
     /// Bytes passed on since it started, by direction: from end 0 to end 1 of its links, and back.
     pub bytes: [u64; 2],
+    /// Connections that it did not take since it started, for it has as many as it may.
+    pub refused: u64,
     /// How late each stretch of bytes was passed on, ns: an HdrHistogram (V2) as base64 text.
     late: String,
 }
@@ -33,7 +35,7 @@ impl Tally {
     pub fn of(until_ns: u64, bytes: [u64; 2], late_ns: &[u64]) -> Self {
         let mut late = empty();
         late_ns.iter().for_each(|late_ns| late.saturating_record((*late_ns).max(LATENCY_NS_MIN)));
-        Self { until_ns, bytes, late: text(&late) }
+        Self { until_ns, bytes, refused: 0, late: text(&late) }
     }
 
     /// How late each stretch of bytes was passed on, ns.
@@ -51,17 +53,23 @@ pub(super) struct Tallies {
     file: File,
     late: Histogram<u64>,
     bytes: [u64; 2],
+    refused: u64,
 }
 
 impl Tallies {
     pub(super) fn new(path: &Path) -> Result<Self, TestbedError> {
         let file = File::create(path).map_err(|e| TestbedError::io("cannot create", path, e))?;
-        Ok(Self { file, late: empty(), bytes: [0; 2] })
+        Ok(Self { file, late: empty(), bytes: [0; 2], refused: 0 })
     }
 
     /// So many bytes were passed on in a direction.
     pub(super) fn passed(&mut self, direction: usize, bytes: usize) {
         self.bytes[direction] += bytes as u64;
+    }
+
+    /// A connection was not taken.
+    pub(super) fn refused(&mut self) {
+        self.refused += 1;
     }
 
     /// A stretch of bytes was passed on so late.
@@ -72,7 +80,7 @@ impl Tallies {
     /// Writes a line, and begins anew.
     pub(super) fn write(&mut self, until_ns: u64) -> Result<(), TestbedError> {
         let failed = |e: &dyn std::fmt::Display| TestbedError::Relay(format!("cannot write its tally: {e}"));
-        let tally = Tally { until_ns, bytes: self.bytes, late: text(&self.late) };
+        let tally = Tally { until_ns, bytes: self.bytes, refused: self.refused, late: text(&self.late) };
         self.late.clear();
         let mut line = serde_json::to_string(&tally).map_err(|e| failed(&e))?;
         line.push('\n');
@@ -120,13 +128,14 @@ mod tests {
         tallies.write(7).expect("written");
         tallies.passed(0, 9);
         tallies.late(50);
+        tallies.refused();
         tallies.write(8).expect("written");
         let mut file = File::options().append(true).open(&path).expect("there");
         file.write_all(b"{\"until_ns\": 9, \"bytes\"").expect("written");
         let read = read(&path);
         assert_eq!(
-            read.iter().map(|tally| (tally.until_ns, tally.bytes)).collect::<Vec<_>>(),
-            [(7, [0, 500]), (8, [9, 500])]
+            read.iter().map(|tally| (tally.until_ns, tally.bytes, tally.refused)).collect::<Vec<_>>(),
+            [(7, [0, 500], 0), (8, [9, 500], 1)]
         );
         let late = read[0].late().expect("a histogram");
         assert_eq!(late.len(), 3);

@@ -24,12 +24,17 @@ struct Scene {
 
 impl Scene {
     fn new(link: LinkPlan) -> Self {
+        Self::with(link, super::CONNECTIONS_MAX)
+    }
+
+    fn with(link: LinkPlan, connections_max: usize) -> Self {
         let temp = tempfile::tempdir().expect("temp");
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let to = server.local_addr().expect("bound").port();
         let port = free_port();
         let spec = spec(&temp, link, Entry { listen: port, to, from: 0 });
-        let relay = Relay::new(&spec).expect("it listens");
+        let mut relay = Relay::new(&spec).expect("it listens");
+        relay.connections_max = connections_max;
         std::thread::spawn(move || relay.run());
         Self { temp, port, server }
     }
@@ -175,6 +180,27 @@ fn a_refusal_and_a_reset_are_carried_over() {
     refused.set_read_timeout(Some(PATIENCE)).expect("set");
     let error = refused.read(&mut [0]).expect_err("nobody is behind it");
     assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+}
+
+#[test]
+fn a_connection_too_many_is_reset_and_counted() {
+    let scene = Scene::with(link(0), 1);
+    let (mut client, mut server) = scene.connect();
+    for _ in 0..2 {
+        let mut refused = TcpStream::connect((Ipv4Addr::LOCALHOST, scene.port)).expect("the relay listens");
+        refused.set_read_timeout(Some(PATIENCE)).expect("set");
+        let error = refused.read(&mut [0]).expect_err("one is enough");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+    }
+    let tallied = || read(&scene.temp.path().join("tally"));
+    let begun = Instant::now();
+    // It writes when it has something to do.
+    while tallied().last().is_none_or(|tally| tally.refused != 2) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", tallied());
+        client.write_all(b"x").expect("sent");
+        server.read_exact(&mut [0]).expect("the one that it has goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
