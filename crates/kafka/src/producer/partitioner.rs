@@ -5,6 +5,7 @@
 //! `longest queue + 1 − its own queue` in batches, so that a slow broker's partitions get fewer records; with
 //! `partitioner.availability.timeout.ms` those in which batches wait for a broker that takes none are left out.
 
+use super::queues::QueueLengths;
 use super::{Partitioner, Producer, RecordData};
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -37,31 +38,6 @@ fn choose(
         left = left.saturating_sub(own);
         is_here
     })
-}
-
-/// How many batches wait in the partitions that records may go to.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct QueueLengths {
-    pub(super) longest: usize,
-    /// None of them has fewer.
-    shortest: usize,
-}
-
-impl QueueLengths {
-    /// Of those in which something waits, and all that there are.
-    fn of(waiting: impl Iterator<Item = usize>, partitions: usize) -> Self {
-        let (mut count, mut longest, mut shortest) = (0, 0, usize::MAX);
-        for length in waiting {
-            (longest, shortest) = (longest.max(length), shortest.min(length));
-            count += 1;
-        }
-        Self { longest, shortest: if count == partitions { shortest } else { 0 } }
-    }
-
-    /// The weight of a partition in which so many wait.
-    fn weight(self, length: usize) -> u64 {
-        ((self.longest + 1).saturating_sub(length) as u64).max(1)
-    }
 }
 
 impl<M: RecordData> Producer<M> {

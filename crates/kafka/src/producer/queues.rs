@@ -106,3 +106,28 @@ impl<M> Queues<M> {
         self.partitions.into_iter().flatten()
     }
 }
+
+/// How many batches wait in the partitions that records may go to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct QueueLengths {
+    pub(super) longest: usize,
+    /// None of them has fewer.
+    pub(super) shortest: usize,
+}
+
+impl QueueLengths {
+    /// Of those in which something waits, and all that there are.
+    pub(super) fn of(waiting: impl Iterator<Item = usize>, partitions: usize) -> Self {
+        let (mut count, mut longest, mut shortest) = (0, 0, usize::MAX);
+        for length in waiting {
+            (longest, shortest) = (longest.max(length), shortest.min(length));
+            count += 1;
+        }
+        Self { longest, shortest: if count == partitions { shortest } else { 0 } }
+    }
+
+    /// The weight of a partition in which so many wait.
+    pub(super) fn weight(self, length: usize) -> u64 {
+        ((self.longest + 1).saturating_sub(length) as u64).max(1)
+    }
+}

@@ -1,8 +1,7 @@
 //! `kdyno show`: a stored run's result again.
 
-use super::stored_runs::file_name;
 use crate::cli::{Form, ShowArgs};
-use crate::evidence::{Evidence, find_run};
+use crate::evidence::{Evidence, file_name, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;

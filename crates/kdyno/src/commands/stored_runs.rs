@@ -1,7 +1,7 @@
 //! Stored runs set against each other: a metric over many, two groups of them.
 
 use crate::cli::{CompareArgs, Form};
-use crate::evidence::{Evidence, find_run, runs_of_scenario};
+use crate::evidence::{Evidence, file_name, find_run, runs_of_scenario};
 use crate::execution::gated;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
@@ -92,10 +92,6 @@ fn meant(of: &Address, runs: &[CourseRun<'_>]) -> Option<String> {
         return Some(response);
     }
     nearest(&of.to_string(), known.iter().map(String::as_str)).map(str::to_owned)
-}
-
-pub(crate) fn file_name(path: &std::path::Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The runs that are named, each once, in the order of time.

@@ -21,7 +21,7 @@ pub fn config_text(input: &ReportInput<'_>, options: &TextOptions) -> String {
         out.push_str(&group_text(group, in_force::differences(&groups, index), options));
     }
     for why in in_force::unread(input) {
-        out.push_str(&wrap(&why, options.columns(), 2));
+        out.push_str(&wrap(why, options.columns(), 2));
         out.push('\n');
     }
     if groups.iter().all(|group| group.settings.is_empty()) {

@@ -68,8 +68,7 @@ fn text(demand: Demand) -> String {
 fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
     let next = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
         95 % confidence; a line through 9 trials at 4 loads).";
-    let used = "Used at 52,000/s, writers: the brokers' disks 94 % (18.1 µs per record); the brokers' processors 88 % (16.9 µs per \
-        record); the load generator 30 % (5.77 µs per record).";
+    let used = "Used at 52,000/s, writers: the brokers' disks 94 %; the brokers' processors 88 %; the load generator 30 %.";
     let of = || demand(Scope::Case(0), between(1.11, 1.17));
     let told = text(of());
     assert!(told.contains(next), "{told}");
@@ -83,6 +82,19 @@ fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
     }
     let json = json::run(&with(of()).input()).to_string();
     assert!(json.contains(next.trim_end_matches('.')), "{json}");
+}
+
+#[test]
+fn processors_that_brokers_and_load_generator_share_are_told_once() {
+    let mut of = demand(Scope::Case(0), AtLimit::NotWithin);
+    let shared = |kind| resource(kind, 0.38, None, AtLimit::NotWithin);
+    of.resources = vec![shared(LimitKind::Generator), shared(LimitKind::BrokerProcessors)];
+    let told = text(of);
+    let used =
+        "Used at 52,000/s, writers: the host's processors, which brokers and load generator share, 38 %.";
+    assert!(told.contains(used), "{told}");
+    let nearest = "the nearest is the host's processors, which brokers and load generator share (";
+    assert!(told.contains(nearest), "{told}");
 }
 
 #[test]
