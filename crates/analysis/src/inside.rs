@@ -1,6 +1,6 @@
 //! What brokers tell of themselves in a trial's window.
 //!
-//! Their metrics are read every 10 s and at the ends of phases; in between counters are taken to grow evenly. Where readings
+//! Their metrics are read every 10 s, just before the window and at the ends of phases; in between counters are taken to grow evenly. Where readings
 //! cover less than the window, as those of a Prometheus server do that scrapes seldom, what was seen stands for all of it.
 
 use crate::cpu;
@@ -10,7 +10,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::inside::{
     NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE, RequestKind, RequestStage, stage_of,
 };
-use kdyno_model::sample::series;
+use kdyno_model::sample::{BEFORE_WINDOW_NS, series};
 use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
@@ -197,7 +197,9 @@ impl<'a> Inside<'a> {
     fn seen(&self, broker: &Subject, series: &str) -> Option<impl Iterator<Item = f64>> {
         let (start_ns, end_ns) = self.window?.ends_ns();
         let course = self.readings.get(broker)?.get(series)?;
-        Some(course.range(start_ns..=end_ns + LATE_NS_MAX).map(|(_, value)| *value))
+        // The first reading of it is one just before it begins.
+        let from_ns = start_ns - BEFORE_WINDOW_NS.cast_signed();
+        Some(course.range(from_ns..=end_ns + LATE_NS_MAX).map(|(_, value)| *value))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the cluster told of logs and consumer groups in a trial's window.
 //!
-//! It is asked every 10 s and at the ends of phases: what is told of the window's ends is what was read there.
+//! It is asked every 10 s, just before the window and at the ends of phases: what is told of the window's ends is what was
+//! read there.
 
 use crate::evidence::NS_PER_S;
 use crate::rows::Trial;
@@ -8,7 +9,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::logs;
 use kdyno_model::metric::SubjectKind;
-use kdyno_model::sample::series;
+use kdyno_model::sample::{BEFORE_WINDOW_NS, series};
 use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
@@ -102,7 +103,9 @@ impl<'a> Logs<'a> {
     fn at_once(&self, series: &str, with: impl Fn(f64, f64) -> f64) -> Course {
         let mut together = Course::new();
         for course in self.readings.get(series).into_iter().flat_map(BTreeMap::values) {
-            for (at_ns, value) in course.range(self.start_ns..=self.end_ns + BESIDE_NS_MAX) {
+            // The first reading of it is one just before it begins.
+            let from_ns = self.start_ns - BEFORE_WINDOW_NS.cast_signed();
+            for (at_ns, value) in course.range(from_ns..=self.end_ns + BESIDE_NS_MAX) {
                 together.entry(*at_ns).and_modify(|sum| *sum = with(*sum, *value)).or_insert(*value);
             }
         }

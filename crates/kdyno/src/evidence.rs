@@ -289,12 +289,12 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// A comparison of two releases, for tests.
 /// The name of a run's file, without its folder.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// A comparison of two releases, for tests.
 #[cfg(test)]
 pub(crate) fn small_comparison() -> kdyno_model::plan::Plan {
     use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};

@@ -236,9 +236,13 @@ fn runs_stand_beside_each_other() {
     assert_eq!(row("writers acknowledged"), "writers acknowledged ~ 51,000/s 50,000/s");
     assert!(said.stdout.contains("rose or fell throughout"), "{said:?}");
     let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--json"]);
-    let figures: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
-    assert_eq!(figures[0]["metric"], "writers.acked_per_s", "{figures}");
-    assert_eq!(figures[0]["runs"][1]["value"], 51_000.0, "{figures}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(document["runs"][1]["file"], "20261122-100002-rate.kdyno", "{document}");
+    let figure = &document["figures"][0];
+    assert_eq!(
+        (&figure["metric"], &figure["runs"][1]["value"]),
+        (&"writers.acked_per_s".into(), &51_000.0.into())
+    );
     let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--format", "markdown"]);
     assert!(said.stdout.contains("| writers acknowledged | 50,000/s | \\~ 51,000/s |"), "{said:?}");
     let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--config"]);

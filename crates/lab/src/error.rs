@@ -223,7 +223,7 @@ impl LabError {
             }
             Self::Topic { address, source } if is_denied(source) => Some(format!(
                 "a user who may not make topics names one that is there: `topics: {{{address}: NAME}}` in the target file, \
-                 with `existing-topics` under `guard.allow`"
+                 with `existing-topics` under `guard.allow`; with `kdyno quick` by `--topic NAME`"
             )),
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())

@@ -7,7 +7,7 @@
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
 use crate::observer::{SECOND_NS, next_after};
-use kdyno_model::sample::ProbeReading;
+use kdyno_model::sample::{BEFORE_WINDOW_NS, ProbeReading};
 use kdyno_testbed::metrics::{Reading, Source};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
@@ -15,8 +15,6 @@ use std::time::Duration;
 
 /// Distance of readings of one that is read, ns: each costs a broker some milliseconds of processor time.
 const EVERY_NS: u64 = 10 * SECOND_NS;
-/// All are read in this time before the window, one after the other, ns. It is announced a second ahead.
-const BEFORE_WINDOW_NS: u64 = SECOND_NS / 2;
 
 /// What a thread reads over and over.
 pub(crate) trait Reader: Send {
@@ -53,11 +51,17 @@ pub(crate) struct MetricsWatch {
 }
 
 impl MetricsWatch {
-    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read.
-    pub(crate) fn start(readers: Vec<Box<dyn Reader>>, inbox: &SyncSender<Heard>) -> Self {
+    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read. Of
+    /// trials that run at once each is a side, its number and how many there are, so that those of the others are not read at
+    /// the same instants.
+    pub(crate) fn start(
+        readers: Vec<Box<dyn Reader>>,
+        (side, sides): (u64, u64),
+        inbox: &SyncSender<Heard>,
+    ) -> Self {
         let mut watch = Self::default();
-        let count = readers.len() as u64;
-        for (place, reader) in (0..count).zip(readers) {
+        let count = readers.len() as u64 * sides;
+        for (place, reader) in (0..count).skip(side as usize).step_by(sides as usize).zip(readers) {
             let (orders, received) = channel();
             let thread = Thread {
                 reader,
@@ -65,6 +69,7 @@ impl MetricsWatch {
                 offset_ns: place * EVERY_NS / count,
                 before_window_ns: (place + 1) * BEFORE_WINDOW_NS / count,
                 t0_ns: None,
+                window_ns: None,
                 read_at: Vec::new(),
                 next_ns: u64::MAX,
             };
@@ -110,6 +115,8 @@ struct Thread {
     /// How long before the window it reads, ns.
     before_window_ns: u64,
     t0_ns: Option<u64>,
+    /// When the window begins, ns from T0, once that is known.
+    window_ns: Option<u64>,
     read_at: Vec<u64>,
     next_ns: u64,
 }
@@ -122,6 +129,7 @@ impl Thread {
             match orders.recv_timeout(until(self.next_ns).min(LONG)) {
                 Ok(Order::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
                 Ok(Order::Window { start_ns, ends_ns }) => {
+                    self.window_ns = Some(start_ns);
                     self.read_at = ends_ns;
                     self.read_at.push(start_ns.saturating_sub(self.before_window_ns));
                     self.next_ns = self.next_ns.min(self.next_after(monotonic_ns()));
@@ -147,7 +155,15 @@ impl Thread {
     fn next_after(&self, now_ns: u64) -> u64 {
         let Some(t0_ns) = self.t0_ns else { return u64::MAX };
         let since_ns = now_ns.saturating_sub(t0_ns);
-        let regular_ns = self.offset_ns + next_after(since_ns.saturating_sub(self.offset_ns), EVERY_NS, &[]);
+        let regular_after = |at_ns: u64| match at_ns.checked_sub(self.offset_ns) {
+            None => self.offset_ns,
+            Some(since_ns) => self.offset_ns + next_after(since_ns, EVERY_NS, &[]),
+        };
+        let mut regular_ns = regular_after(since_ns);
+        // It is read just before the window anyway.
+        if self.window_ns.is_some_and(|window_ns| regular_ns.abs_diff(window_ns) <= SECOND_NS) {
+            regular_ns = regular_after(regular_ns);
+        }
         let at_ns = self.read_at.iter().copied().filter(|at_ns| *at_ns > since_ns).fold(regular_ns, u64::min);
         t0_ns.saturating_add(at_ns)
     }
@@ -176,6 +192,8 @@ mod tests {
     use std::net::TcpListener;
 
     const GENEROUS: Duration = Duration::from_secs(60);
+    /// The only trial.
+    const ALONE: (u64, u64) = (0, 1);
 
     fn source(port: u16) -> Box<dyn Reader> {
         let endpoint = LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false };
@@ -184,7 +202,8 @@ mod tests {
 
     fn thread(t0_ns: Option<u64>, offset_ns: u64, read_at: Vec<u64>) -> Thread {
         let (reader, inbox) = (source(1), Inbox::default().sender());
-        Thread { reader, inbox, offset_ns, before_window_ns: 0, t0_ns, read_at, next_ns: u64::MAX }
+        let window_ns = None;
+        Thread { reader, inbox, offset_ns, before_window_ns: 0, t0_ns, window_ns, read_at, next_ns: u64::MAX }
     }
 
     #[test]
@@ -194,7 +213,11 @@ mod tests {
         let first = thread(Some(5 * s), 0, vec![3 * s, 20 * s, 24 * s]);
         assert_eq!([0, 3, 10, 20, 24, 30].map(|at| next(&first, at)), [3, 10, 20, 24, 30, 40]);
         let second = thread(Some(5 * s), 4 * s, vec![24 * s]);
-        assert_eq!([0, 4, 14, 23, 24].map(|at| next(&second, at)), [14, 14, 24, 24, 34]);
+        assert_eq!([0, 4, 14, 23, 24].map(|at| next(&second, at)), [4, 14, 24, 24, 34]);
+        // A window that begins when it would be read anyway: it is read just before.
+        let mut third = thread(Some(5 * s), 4 * s, vec![13 * s, 34 * s]);
+        third.window_ns = Some(14 * s);
+        assert_eq!([4, 13, 24].map(|at| next(&third, at)), [13, 24, 34]);
         assert_eq!(thread(None, 0, Vec::new()).next_after(7), u64::MAX);
     }
 
@@ -211,7 +234,7 @@ mod tests {
     fn before_the_window_one_is_read_after_the_other() {
         let inbox = Inbox::default();
         let readers: Vec<Box<dyn Reader>> = vec![Box::new(Asked), Box::new(Asked)];
-        let watch = MetricsWatch::start(readers, &inbox.sender());
+        let watch = MetricsWatch::start(readers, ALONE, &inbox.sender());
         watch.load_starts(monotonic_ns());
         let heard = || match inbox.hear(GENEROUS) {
             Some(Heard::Metrics(at_ns, Ok(_))) => at_ns.cast_unsigned(),
@@ -245,7 +268,7 @@ mod tests {
             }
         });
         let inbox = Inbox::default();
-        let watch = MetricsWatch::start(vec![source(port)], &inbox.sender());
+        let watch = MetricsWatch::start(vec![source(port)], ALONE, &inbox.sender());
         let t0_ns = monotonic_ns();
         watch.load_starts(t0_ns);
         let Some(Heard::Metrics(at_ns, Ok(rows))) = inbox.hear(GENEROUS) else { panic!("no readings") };

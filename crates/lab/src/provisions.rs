@@ -35,6 +35,8 @@ pub(crate) struct Provision {
     pub(crate) has_carried_load: bool,
     /// Processes whose end has been told.
     told: BTreeSet<Subject>,
+    /// Which settings it does not tell, as far as that was told.
+    told_unread: BTreeSet<String>,
 }
 
 /// A process of a system that has ended while no trial ran on it.
@@ -80,6 +82,7 @@ impl Provisions {
             topics: None,
             has_carried_load: false,
             told: BTreeSet::new(),
+            told_unread: BTreeSet::new(),
         });
         Ok(())
     }
@@ -223,12 +226,10 @@ impl Provision {
         let (settings, unread) =
             settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
         self.in_force.topics = settings;
-        for one in unread {
-            if !self.in_force.unread.iter().any(|known| known.subject == one.subject) {
-                progress(Progress::Warning(one.why.clone()));
-                self.in_force.unread.push(one);
-            }
+        for one in unread.iter().filter(|one| self.told_unread.insert(one.why.clone())) {
+            progress(Progress::Warning(one.why.clone()));
         }
+        self.in_force.unread_topics = unread;
     }
 
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then

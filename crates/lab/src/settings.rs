@@ -24,8 +24,9 @@ pub(crate) struct InForce {
     pub(crate) topics: Settings,
     /// Which version its brokers run, where nobody else says so.
     pub(crate) facts: BTreeMap<String, String>,
-    /// What the cluster did not tell, and why.
+    /// What it did not tell, and why: of its brokers, and of the topics of the trial that runs on it.
     pub(crate) unread: Vec<Unread>,
+    pub(crate) unread_topics: Vec<Unread>,
 }
 
 /// Settings that could not be read.
@@ -40,6 +41,13 @@ impl Unread {
     fn brokers(why: &AdminError) -> Self {
         let why = format!("the brokers' settings are not kept with the run: {why}");
         Self { subject: Subject::Brokers, why }
+    }
+
+    fn topics(why: &AdminError) -> Self {
+        Self {
+            subject: Subject::Brokers,
+            why: format!("the topics' settings are not kept with the run: {why}"),
+        }
     }
 
     fn topic(address: &str, why: &AdminError) -> Self {
@@ -69,14 +77,15 @@ const PROTOCOL_VERSION: &str = "inter.broker.protocol.version";
 /// settings are those of the first one. Of an attached cluster it is asked as well which version it runs, which it tells
 /// also who may not see its settings.
 pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> InForce {
-    let (mut told, mut features) = (Vec::new(), Vec::new());
+    let (mut told, mut features, mut brokers) = (Vec::new(), Vec::new(), 0);
     let mut ask = || -> Result<(), AdminError> {
         let mut admin = admin(access, prefix)?;
-        let brokers = admin.cluster()?.brokers;
-        for broker in brokers.iter().filter(|_| is_attached) {
+        let all = admin.cluster()?.brokers;
+        brokers = all.len();
+        for broker in all.iter().filter(|_| is_attached) {
             features.push(admin.features(broker.id)?);
         }
-        for broker in &brokers {
+        for broker in &all {
             let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;
             told.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
         }
@@ -86,9 +95,18 @@ pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &P
     if unread.is_some() {
         // Of some brokers alone they would look like those of all.
         told.clear();
+        if features.len() < brokers {
+            features.clear();
+        }
     }
     let facts = if is_attached { version_facts(&features, &told) } else { BTreeMap::new() };
-    InForce { brokers: distinct(told), topics: Settings::new(), facts, unread: unread.into_iter().collect() }
+    InForce {
+        brokers: distinct(told),
+        topics: Settings::new(),
+        facts,
+        unread: unread.into_iter().collect(),
+        unread_topics: Vec::new(),
+    }
 }
 
 /// Asks for the settings of topics, by their addresses in the scenario, with how many partitions and replicas they have.
@@ -103,13 +121,13 @@ pub(crate) fn of_topics(
     let answered = admin(access, prefix).and_then(|mut admin| Ok((admin.topics(Some(&asked))?, admin)));
     let (infos, mut admin) = match answered {
         Ok(answered) => answered,
-        Err(why) => {
-            return (found, names.keys().take(1).map(|address| Unread::topic(address, &why)).collect());
-        }
+        Err(why) => return (found, vec![Unread::topics(&why)]),
     };
     for (address, name) in names.iter().take(TOPICS_MAX) {
         let mut settings = match admin.describe_configs(ConfigOf::Topic(name)) {
             Ok(told) => kept(told, private),
+            // Who does not answer would be waited for once more for each topic.
+            Err(why) if why.code().is_none() => return (found, vec![Unread::topics(&why)]),
             Err(why) => {
                 unread.push(Unread::topic(address, &why));
                 SettingsInForce::new()

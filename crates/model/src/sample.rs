@@ -52,6 +52,8 @@ pub enum Phase {
 pub const LATENCY_NS_MIN: u64 = 1;
 /// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
 pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+/// Brokers, logs and groups are read in this time before the window begins, ns, one after the other.
+pub const BEFORE_WINDOW_NS: u64 = 500_000_000;
 
 /// Which stretch of time a row's histograms cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

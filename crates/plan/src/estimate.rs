@@ -40,7 +40,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 
 /// The most of `all` bytes that lie there at a time; `None` when that is not known.
 fn kept_bytes(plan: &Plan, all: u64) -> Option<u64> {
-    let are_kept = plan.every_case().any(|case| case.has_only_existing_topics());
+    let are_kept = plan.every_case().any(CasePlan::has_existing_topics);
     if plan.isolation == Isolation::None || are_kept {
         return Some(all);
     }

@@ -1,9 +1,9 @@
 //! With which settings kdyno's own clients run: what is planned, beside the defaults of the client whose defaults they take.
 
-use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, ProducerSettings, Role};
+use kdyno_model::plan::{CasePlan, ConsumePlan, GroupPlan, LoadPlan, ProducerSettings, Role};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
 use kdyno_model::version::Version;
-use kdyno_scenario::client::{consumer_defaults, group_defaults, producer_defaults};
+use kdyno_scenario::client::{classic_defaults, consumer_defaults, group_defaults, producer_defaults};
 use std::collections::BTreeMap;
 
 /// Of each load item that kdyno's own client carries, by its address. A Java client tells its settings by itself.
@@ -33,9 +33,16 @@ fn of_producer(settings: &ProducerSettings) -> SettingsInForce {
 fn of_consumer(settings: &ConsumePlan) -> SettingsInForce {
     let mut defaults = consumer_defaults(settings.from, settings.read).named();
     if let Some(group) = &settings.group {
-        defaults.extend(group_defaults(&Version::newest(), group.name.clone()).settings());
+        defaults.extend(group_defaults(&defaults_of(group), group.name.clone()).settings());
     }
     beside(settings.named(), defaults)
+}
+
+/// The version whose defaults a group's members take. It is not kept, and the protocol's defaults changed once, with 3.0: who
+/// has all of those of before took them.
+fn defaults_of(group: &GroupPlan) -> Version {
+    let before = Version::of_client("2.8").unwrap_or_else(|_| Version::newest());
+    if group.protocol == classic_defaults(&before) { before } else { Version::newest() }
 }
 
 /// What has the default's value is one: what else would have been typed has the same effect. Of settings without a default

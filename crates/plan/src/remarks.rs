@@ -13,10 +13,10 @@ use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::ScenarioFile;
-use kdyno_scenario::input::{meant, quoted};
+use kdyno_scenario::input::{listed, meant, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this a bare number of bytes is more likely a number of KiB, or of records.
 const BYTES_LIKELY_MIN: f64 = 1024.0;
@@ -60,7 +60,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         }
     }
     found.extend(of_existing_topics(plan));
-    found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
+    found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Note::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Note::Warning));
     found.extend(untested(plan).into_iter().map(Note::Fact));
     let facts = sustained::told(plan)
@@ -223,6 +223,27 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
                 found.push(told);
             }
         }
+    }
+    found
+}
+
+/// Topics of the scenario that one existing topic stands for: their records mix.
+fn shared_topics(plan: &Plan) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for case in plan.every_case() {
+        let SystemPlan::Attached(target) = &case.system else { continue };
+        let mut by_name: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (address, name) in target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address))
+        {
+            by_name.entry(name).or_default().insert(address);
+        }
+        found.extend(by_name.into_iter().filter(|(_, of)| of.len() > 1).map(|(name, of)| {
+            format!(
+                "target {} has one topic, `{name}`, for {}: their records mix",
+                target.target,
+                listed(of.iter().copied())
+            )
+        }));
     }
     found
 }

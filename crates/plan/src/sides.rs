@@ -161,7 +161,7 @@ impl Side {
         }
         if !made.typed.is_empty() {
             // A dollar sign in what was typed is part of its name.
-            made.label.text = made.typed.join(", ").replace('$', "$$");
+            made.label.text = called_by(&made.typed).join(", ").replace('$', "$$");
         }
         Ok(made)
     }
@@ -255,6 +255,26 @@ impl Side {
             (None, _) => Ok(touched.default.unwrap_or("not set").to_owned()),
         }
     }
+}
+
+/// What changes are called where they head a column: `linger.ms=0` of `load.writers.client.linger.ms=0`, unless two of a
+/// side would be called the same.
+fn called_by(typed: &[String]) -> Vec<String> {
+    let name_of = |text: &str| text.split_once('=').map_or(text.len(), |(name, _)| name.len());
+    let short = |text: &str| -> String {
+        let (name, rest) = text.split_at(name_of(text));
+        let is_path = name.starts_with("load.") || name.starts_with("system.") || name.starts_with("topics.");
+        let setting = [".client.", ".config."].iter().find_map(|within| Some(name.split_once(within)?.1));
+        let last = || name.rsplit('.').next().unwrap_or(name);
+        if is_path { format!("{}{rest}", setting.unwrap_or_else(last)) } else { text.to_owned() }
+    };
+    let names: Vec<String> = typed.iter().map(|text| short(&text[..name_of(text)])).collect();
+    let is_only = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    typed
+        .iter()
+        .zip(&names)
+        .map(|(text, name)| if is_only(name) { short(text) } else { text.clone() })
+        .collect()
 }
 
 /// The patch's `params`.

@@ -138,9 +138,9 @@ fn settings_of_a_group_are_held_against_its_defaults() {
     };
     assert_eq!(others("{consume: t, group: g}"), [""; 0]);
     assert_eq!(others("{consume: t, group: g, client: {session.timeout.ms: 45000}}"), [""; 0]);
+    assert_eq!(others("{consume: t, group: g, client: {defaults: \"2.8\"}}"), [""; 0]);
     assert_eq!(
-        others("{consume: t, group: g, client: {session.timeout.ms: 40000, max.poll.records: 5}}"),
-        ["max.poll.records", "session.timeout.ms"]
+        others("{consume: t, group: g, client: {session.timeout.ms: 40000, fetch.min.bytes: 5}}"),
+        ["fetch.min.bytes", "session.timeout.ms"]
     );
-    assert_eq!(others("{consume: t, group: g, client: {group.protocol: consumer}}"), ["group.protocol"]);
 }

@@ -16,7 +16,7 @@ use kdyno_scenario::target::Target;
 fn sides_are_made_of_params_keys_of_the_system_and_paths() {
     let sides = |a: &str, b: &str| {
         let (plan, compare) = compared(BASE, &asking(comparing(&[a], &[b])));
-        assert_eq!(compare.labels, [a, b]);
+        assert_eq!(compare.labels, [a, b].map(|side| side.trim_start_matches("system.")));
         (release(&plan.cases[0].system), release(&compare.b[0].system), compare.changes.join("; "))
     };
     let told = |a: &str, b: &str, change: &str| (a.to_owned(), b.to_owned(), change.to_owned());
@@ -29,6 +29,12 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
         sides("kafka=3.9.1", "source=/k"),
         told("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
     );
+    let label = |b: &[&str]| compared(BASE, &asking(comparing(&[], b))).1.labels[1].clone();
+    let paths = ["load.writers.client.linger.ms=0", "load.readers.client.fetch.min.bytes=9"];
+    assert_eq!(label(&paths), "linger.ms=0, fetch.min.bytes=9");
+    let alike =
+        ["load.writers.client.request.timeout.ms=9000", "load.readers.client.request.timeout.ms=9000"];
+    assert_eq!(label(&alike), alike.join(", "), "both would be called the same");
     let (plan, compare) = compared(BASE, &asking(comparing(&["mode=zookeeper"], &["mode=kraft"])));
     let efficiency = compare.judge[0].of.to_string();
     assert_eq!(efficiency, "system.cpu_us_per_record", "brokers do in one mode what others do in the other");

@@ -116,6 +116,22 @@ fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
 }
 
 #[test]
+fn topics_of_which_one_existing_topic_is_both_are_told() {
+    let text = BASE.replace("topics: {t:", "topics: {other: {partitions: 1}, t:");
+    let told = |topics: &str| {
+        let guard = "guard: {allow: [existing-topics]}\n";
+        let choices = on(target("there", &format!("topics: {topics}\n{guard}")));
+        let plan = planned(&text, &choices).unwrap();
+        let notes = remarks(&Scenario::parse(&text, "s.yaml").unwrap(), &choices, &plan).unwrap();
+        notes.contains(&Note::Warning(
+            "target there has one topic, `team-a.load`, for `other`, `t`: their records mix".to_owned(),
+        ))
+    };
+    assert!(told("{t: team-a.load, other: team-a.load}"));
+    assert!(!told("{t: team-a.load, other: team-b.load}"));
+}
+
+#[test]
 fn an_existing_topic_that_is_written_much_like_one_of_the_scenarios_is_told() {
     let text = BASE.replace("topics: {t:", "topics: {orders:").replace("produce: t,", "produce: orders,");
     let told = |topics: &str| {

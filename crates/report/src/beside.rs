@@ -1,7 +1,8 @@
 //! Runs beside each other: a column per run, a row per figure that their scenarios show.
 
+use crate::answer::words::list;
 use crate::answer::{Answer, TextTable};
-use crate::course::{CourseRun, kafka, place, started};
+use crate::course::{CourseRun, hosts_note, place, started};
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::headings::heading;
@@ -11,15 +12,18 @@ use crate::names::bounded;
 use crate::terminal::answer_text;
 use crate::trials::brief_metrics;
 use crate::{digits, markdown, units};
+use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Quantity};
 use kdyno_model::metric::Address;
+use kdyno_model::plan::{CasePlan, SystemPlan};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs beside each other, ready for any printer.
 #[derive(Debug)]
 pub struct Beside {
     answer: Answer,
-    figures: Vec<serde_json::Value>,
+    document: serde_json::Value,
 }
 
 /// A figure's place: what its case, and of a comparison its side, is called, and what it is of.
@@ -58,8 +62,10 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
     }
     heads.extend(names.iter().map(|name| (name.as_str(), true)));
     let answer = Answer::of_table("Runs".to_owned(), TextTable::new(&heads, cells), notes(runs, &rows));
-    let figures = rows.iter().map(|row| document(row, &columns)).collect();
-    Beside { answer, figures }
+    let figures: Vec<serde_json::Value> = rows.iter().map(|row| document(row, &columns)).collect();
+    let document =
+        serde_json::json!({"runs": runs.iter().map(run_document).collect::<Vec<_>>(), "figures": figures});
+    Beside { answer, document }
 }
 
 impl Beside {
@@ -73,9 +79,9 @@ impl Beside {
         markdown::answer_block(&self.answer)
     }
 
-    /// One object per figure, in the metric's own unit, with a value per run.
+    /// The runs, and one object per figure, in the metric's own unit, with a value per run.
     pub fn json(&self) -> serde_json::Value {
-        serde_json::Value::Array(self.figures.clone())
+        self.document.clone()
     }
 }
 
@@ -124,7 +130,7 @@ fn cell(one: &Finding) -> Cell {
 /// What tells the runs apart, a row each; without those that no run has.
 fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
     type Fact = fn(&CourseRun<'_>) -> String;
-    let all: [(&str, Fact); 8] = [
+    let all: [(&str, Fact); 9] = [
         ("file", |run| run.file.clone()),
         ("started", |run| started(&run.input).map_or_else(String::new, units::instant)),
         ("scenario", |run| run.input.plan().scenario.clone()),
@@ -133,7 +139,11 @@ fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
             let changed = run.input.plan().changed.iter().map(|(name, value)| format!("{name}={value}"));
             changed.collect::<Vec<_>>().join(", ")
         }),
-        ("kafka", |run| kafka(&run.input, (0, 0)).unwrap_or_default()),
+        ("system", |run| system(&run.input)),
+        ("kafka", |run| {
+            let of_trials = run.input.trials.iter().filter_map(|start| start.cluster.get("kafka"));
+            of_trials.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+        }),
         ("trials complete", |run| run.input.complete(&counted(&run.input)).to_string()),
         ("not as planned", |run| run.input.outcome(&counted(&run.input)).unwrap_or_default()),
     ];
@@ -156,6 +166,16 @@ fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
     all.into_iter().filter_map(row).collect()
 }
 
+/// What carried the load.
+fn system(input: &ReportInput<'_>) -> String {
+    let kind = |case: &CasePlan| match &case.system {
+        SystemPlan::Local(_) => "local cluster".to_owned(),
+        SystemPlan::Attached(target) => format!("target {}", target.target),
+        SystemPlan::NullBroker(_) => "null broker: it keeps nothing".to_owned(),
+    };
+    input.plan().every_case().map(kind).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
 fn counted<'a>(input: &ReportInput<'a>) -> Figures<'a> {
     Figures::new(input.findings, input.caveats)
 }
@@ -165,12 +185,36 @@ fn notes(runs: &[CourseRun<'_>], rows: &[Row]) -> Vec<String> {
     if rows.is_empty() {
         notes.push("These runs have no figures.".to_owned());
     }
-    notes.extend(crate::course::hosts_note(runs));
+    let is_warning = |one: &ScopedCaveat| one.severity != Severity::Note;
+    let warned: Vec<String> = (1..)
+        .zip(runs)
+        .filter(|(_, run)| run.input.caveats.iter().any(is_warning))
+        .map(|(number, _)| number.to_string())
+        .collect();
+    if !warned.is_empty() {
+        let word = if warned.len() == 1 { "Run" } else { "Runs" };
+        let has = if warned.len() == 1 { "has" } else { "have" };
+        notes.push(format!("{word} {} {has} warnings: `kdyno show RUN` tells them.", list(&warned)));
+    }
+    notes.extend(hosts_note(runs));
     notes.push(
         "Nothing is judged here: `kdyno compare --before RUN… --after RUN…` says whether runs differ."
             .to_owned(),
     );
     notes
+}
+
+fn run_document(run: &CourseRun<'_>) -> serde_json::Value {
+    let plan = run.input.plan();
+    serde_json::json!({
+        "file": run.file,
+        "run_id": format!("{:016x}", run.input.header.run_id),
+        "started_unix_ns": started(&run.input).map(|at| at.to_string()),
+        "scenario": plan.scenario,
+        "profile": plan.profile,
+        "changed": plan.changed,
+        "system": system(&run.input),
+    })
 }
 
 fn document((case, of): &Row, columns: &[BTreeMap<Row, &Finding>]) -> serde_json::Value {

@@ -151,7 +151,7 @@ pub(crate) fn started(input: &ReportInput<'_>) -> Option<u64> {
 }
 
 /// The version that the trials of the case, and of its side, ran on, as their cluster told it.
-pub(crate) fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
+fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
     let side = input.sides().map(|_| ComparePlan::SIDES[side]);
     let is_of_place =
         |trial: &Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);

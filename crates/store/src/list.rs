@@ -32,7 +32,7 @@ pub struct RunSummary {
     pub command_line: Vec<String>,
     /// Trials of the plan; `None`: not known beforehand.
     pub trials_planned: Option<u32>,
-    /// Trials that were started.
+    /// Trials that were started; those that only condition a cluster are not counted.
     pub trials_started: u32,
     /// Its sessions; more than one: it was resumed.
     pub sessions: u32,

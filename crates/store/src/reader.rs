@@ -244,8 +244,9 @@ impl RunFile {
 
     /// The few columns that a list of runs shows; neither the plan nor a sample is read.
     pub(crate) fn line(&self) -> Result<Line, StoreError> {
+        // What only conditions a cluster is no trial of the plan.
         let sql = "SELECT run_id, scenario, profile, target, changed_json, trials_planned, \
-                   (SELECT count(*) FROM trial) FROM run";
+                   (SELECT count(*) FROM trial WHERE reason_json <> '\"conditioning\"') FROM run";
         let mut found = self.rows("run", sql, [], |row| {
             Ok(Line {
                 run_id: run_id(row, 0)?,

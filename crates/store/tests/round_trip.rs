@@ -13,7 +13,7 @@ use kdyno_model::plan::{AttachedPlan, Caps, Protocol, Sasl, Security, SystemPlan
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::{Phase, Sample};
 use kdyno_model::secret::SecretRef;
-use kdyno_model::trial::TrialId;
+use kdyno_model::trial::{TrialId, TrialReason};
 use kdyno_store::{RunFile, RunWriter, StoreError};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -316,6 +316,10 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
         let writer = RunWriter::create(&path, &header(), &first).unwrap();
         writer.trial_started(&trial_start()).unwrap();
         if name == "a" {
+            let mut conditioning = trial_start();
+            conditioning.trial.id = TrialId(conditioning.trial.id.0 + 1);
+            conditioning.trial.reason = TrialReason::Conditioning;
+            writer.trial_started(&conditioning).unwrap();
             writer.finish(common::interrupted()).unwrap();
             RunWriter::resume(&path, &session(2)).unwrap().finish(common::end()).unwrap();
         }

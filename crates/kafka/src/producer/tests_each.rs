@@ -26,18 +26,29 @@ proptest! {
     /// Equal records one by one make the same batches as equal records together, and as a whole burst at once.
     #[test]
     fn one_by_one_is_as_all_at_once(
-        bursts in prop::collection::vec((1u64..40, 0u64..100), 1..20),
-        value_bytes in 0u32..600,
-        (is_compressed, partitioner) in (any::<bool>(), prop::sample::select(vec![
+        bursts in prop::collection::vec((prop_oneof![1u64..40, 1u64..2_000], 0u64..100), 1..12),
+        value_bytes in prop_oneof![0u32..10, 0u32..600],
+        (batch_bytes, batch_records_max) in (200u32..12_000, prop_oneof![Just(u32::MAX), 1u32..90]),
+        (is_compressed, expected_ratio) in (any::<bool>(), 0.1f32..1.2),
+        partitioner in prop::sample::select(vec![
             Partitioner::Sticky, Partitioner::RoundRobin, Partitioner::One(2),
-        ])),
+        ]),
         (fill_in_flight, adaptive_partitioning) in any::<(bool, bool)>(),
     ) {
         let compression = if is_compressed { Compression::Zstd } else { Compression::None };
-        let config =
-            ProducerConfig { partitioner, compression, fill_in_flight, adaptive_partitioning, ..config() };
+        let buffer_bytes = 40 * u64::from(batch_bytes);
+        let config = ProducerConfig {
+            partitioner, compression, fill_in_flight, adaptive_partitioning, batch_bytes, batch_records_max,
+            buffer_bytes, ..config()
+        };
         let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
-        let new = || Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+        let new = || {
+            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+            for _ in 0..200 {
+                producer.ratio.learn(1_000_000, (1e6 * expected_ratio) as u64);
+            }
+            producer
+        };
         let (mut one, mut all, mut burst) = (new(), new(), new());
         let (mut now_ns, mut next) = (0, 0u64);
         for (records, wait_ms) in bursts {

@@ -128,6 +128,7 @@ fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -
 /// Starts the observers. Each reads the processes of the others too: what these use is no other program's doing.
 fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
     let processes: Vec<Vec<ProcessRef>> = executions.iter().map(Execution::processes).collect();
+    let sides = executions.len() as u64;
     for (at, execution) in executions.iter_mut().enumerate() {
         let others = processes.iter().enumerate().filter(|(other, _)| *other != at);
         let others = others.flat_map(|(_, processes)| processes);
@@ -139,7 +140,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
         let own = processes[at].iter().cloned();
         execution.watch(own.chain(others).collect())?;
         execution.note_unread_settings()?;
-        execution.watch_metrics(progress)?;
+        execution.watch_metrics((at as u64, sides), progress)?;
     }
     Ok(())
 }

@@ -13,7 +13,12 @@ use kdyno_testbed::metrics::Unread;
 
 impl Execution<'_> {
     /// Begins to read them; what cannot be read from the start is told.
-    pub(super) fn watch_metrics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    /// Of trials that run at once this one is `side`, its number and how many there are.
+    pub(super) fn watch_metrics(
+        &mut self,
+        side: (u64, u64),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
         let context = self.context;
         let secrets = context.secrets.of(&context.trial.effective);
         let mut readers: Vec<Box<dyn Reader>> = Vec::new();
@@ -25,13 +30,14 @@ impl Execution<'_> {
         if context.system.is_kafka() {
             readers.push(Box::new(LogsReader::new(context.watched_logs())));
         }
-        self.metrics = MetricsWatch::start(readers, &self.inbox.sender());
+        self.metrics = MetricsWatch::start(readers, side, &self.inbox.sender());
         Ok(())
     }
 
     /// Notes which settings the cluster did not tell, which the terminal has said already.
     pub(super) fn note_unread_settings(&self) -> Result<(), LabError> {
-        for unread in &self.context.in_force.unread {
+        let in_force = self.context.in_force;
+        for unread in in_force.unread.iter().chain(&in_force.unread_topics) {
             self.event(None, EventKind::SettingsNotRead, &unread.subject, &unread.why)?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::options::Progress;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::metric::QUANTILES;
 use kdyno_model::sample::{Phase, ProbeReading, series};
+use kdyno_model::units::count;
 use kdyno_model::worker::PhaseSpan;
 use kdyno_testbed::cluster::Relayed;
 use kdyno_testbed::relay;
@@ -73,11 +74,11 @@ fn refused(relayed: &Relayed, t0_ns: u64) -> Option<(u64, String)> {
     let of_trial = |tally: &&relay::Tally| tally.until_ns >= t0_ns;
     let before = relayed.tallies.iter().rev().find(|tally| !of_trial(tally)).map_or(0, |tally| tally.refused);
     let first = relayed.tallies.iter().filter(of_trial).find(|tally| tally.refused > before)?;
-    let count = relayed.tallies.last()?.refused - before;
+    let refused = relayed.tallies.last()?.refused - before;
     let [one, other] = &relayed.ends;
-    let max = relay::CONNECTIONS_MAX;
+    let max = count(relay::CONNECTIONS_MAX as f64);
     let why = format!(
-        "{} between {one} and {other} refused {count} connections: it carries {max} at once at most",
+        "{} between {one} and {other} refused {refused} connections: it carries {max} at once at most",
         relayed.subject
     );
     Some((first.until_ns, why))
@@ -144,6 +145,6 @@ mod tests {
         assert_eq!(of(&[]), None);
         let (until_ns, why) = of(&[3, 3, 5, 10]).expect("seven");
         assert_eq!(until_ns, 101 * SECOND);
-        assert_eq!(why, "relay-0 between a and b refused 7 connections: it carries 8192 at once at most");
+        assert_eq!(why, "relay-0 between a and b refused 7 connections: it carries 8,192 at once at most");
     }
 }

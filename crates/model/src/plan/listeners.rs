@@ -51,7 +51,10 @@ impl Listeners {
         if self.internal.has_sasl() {
             return Err("the internal listener is PLAINTEXT or SSL: brokers are up before there are users");
         }
-        if protocol.has_sasl() != mechanism.is_some() {
+        if protocol.has_sasl() && mechanism.is_none() {
+            return Err("SASL_PLAINTEXT and SASL_SSL need a login: `sasl` names its mechanism");
+        }
+        if mechanism.is_some() && !protocol.has_sasl() {
             return Err("a login (sasl) goes with SASL_PLAINTEXT and SASL_SSL, and with no other protocol");
         }
         if protocol.has_tls() == tls.is_empty() || (*client_certificates && !protocol.has_tls()) {
@@ -112,7 +115,7 @@ mod tests {
             assert_eq!(is_allowed, Listeners::INTERNAL.contains(name), "{name}");
         }
         assert!(told(&|it| it.internal = Protocol::SaslSsl).contains("before there are users"));
-        assert!(told(&|it| it.clients.mechanism = None).contains("a login (sasl)"));
+        assert!(told(&|it| it.clients.mechanism = None).contains("need a login"));
         assert!(told(&|it| it.clients.protocol = Protocol::Ssl).contains("a login (sasl)"));
         assert!(told(&|it| it.clients.tls.clear()).contains("TLS versions"));
         assert!(told(&|it| it.clients.protocol = Protocol::SaslPlaintext).contains("TLS versions"));

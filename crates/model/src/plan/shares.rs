@@ -49,7 +49,12 @@ impl CasePlan {
         matches!(&self.system, SystemPlan::Attached(target) if target.topics.contains_key(topic))
     }
 
-    /// Whether all of its topics are such, which keep what trials write.
+    /// Whether any of its topics is such a one, which keeps what trials write.
+    pub fn has_existing_topics(&self) -> bool {
+        self.topics.keys().any(|topic| self.is_existing(topic))
+    }
+
+    /// Whether all of its topics are.
     pub fn has_only_existing_topics(&self) -> bool {
         self.topics.keys().all(|topic| self.is_existing(topic))
     }

@@ -100,9 +100,13 @@ fn resources(demand: &Demand) -> String {
         .resources
         .iter()
         .map(|of| format!("{} {}", name(demand, of.kind), words::percent(of.used, OF_TIMES)));
-    let mut each: Vec<String> = each.collect();
-    each.dedup();
-    each.join("; ")
+    let mut told: Vec<String> = Vec::new();
+    for one in each {
+        if !told.contains(&one) {
+            told.push(one);
+        }
+    }
+    told.join("; ")
 }
 
 /// What a resource is called. Where brokers and the load generator share processors, and no process of theirs has a larger

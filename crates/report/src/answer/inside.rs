@@ -22,6 +22,9 @@ const NOTES: [&str; 3] = [
     "Kafka rounds each stage of each request to whole milliseconds: what mostly takes less than 0.5 ms reads as 0.",
 ];
 
+const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: what the brokers tell is part of its service, and the \
+    rest of that its own time, such as linger, and the way there and back.";
+
 /// The table: a row for each stage, a column for each case and side; `None`: no broker told its split.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let figures = Figures::new(input.findings, input.caveats);
@@ -49,6 +52,9 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         for stage in Timing::STAGES {
             row(format!("{item}: {}", words(&stage.to_string())), item, &format!("{stage}.mean"));
         }
+        if is_java(input, item) {
+            row(format!("{item}: service in all"), item, &format!("{}.mean", Timing::Service));
+        }
     }
     for stage in RequestStage::all() {
         let name = format!("{BROKERS}: {}", words(&stage.to_string()));
@@ -57,8 +63,14 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let heads = groups.iter().map(|(name, _)| if name.is_empty() { "mean" } else { name.as_str() });
     let columns: Vec<(&str, bool)> =
         std::iter::once(("stage", false)).chain(heads.map(|head| (head, true))).collect();
-    let notes = NOTES.map(str::to_owned).to_vec();
+    let of_java = items(input).into_iter().any(|item| is_java(input, item)).then_some(OF_JAVA);
+    let notes = NOTES.into_iter().chain(of_java).map(str::to_owned).collect();
     Some(Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), notes))
+}
+
+/// Whether Kafka's own client carries an item in any case.
+fn is_java(input: &ReportInput<'_>, item: &str) -> bool {
+    input.plan().every_case().any(|case| case.load.get(item).is_some_and(|item| !item.driver.is_native()))
 }
 
 fn words(name: &str) -> String {

@@ -20,7 +20,11 @@ pub fn config_text(input: &ReportInput<'_>, options: &TextOptions) -> String {
         out.push('\n');
         out.push_str(&group_text(group, in_force::differences(&groups, index), options));
     }
-    for why in in_force::unread(input) {
+    let unread = in_force::unread(input);
+    if !unread.is_empty() {
+        out.push('\n');
+    }
+    for why in unread {
         out.push_str(&wrap(why, options.columns(), 2));
         out.push('\n');
     }

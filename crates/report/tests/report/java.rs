@@ -88,3 +88,24 @@ fn documents_name_the_driver() {
     assert!(row(",readers,fetched_per_s,").ends_with(",native"));
     assert!(row(",brokers,").ends_with(','));
 }
+
+/// A mean of its own service stands where a native client has stages.
+#[test]
+fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
+    let table = |run: &Run| {
+        let text = run_table(&run.input(), &OPTIONS);
+        text.split("\nWhere the milliseconds went\n").nth(1).unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let with = |mut run: Run| {
+        for (of, ms) in [("writers.service.mean", 4.5), ("brokers.produce_total_mean", 3.0)] {
+            run.findings.push(finding(Scope::Case(0), of, Value::Is(ms * 1e6)));
+        }
+        run
+    };
+    let told = table(&with(by_java()));
+    assert!(told.contains("writers: service in all") && told.contains("4.50 ms"), "{told}");
+    assert!(told.contains("Of a Java client the stages of the service are not seen"), "{told}");
+    let mut native = run();
+    native.only_one_trial();
+    assert!(!table(&with(native)).contains("service in all"));
+}

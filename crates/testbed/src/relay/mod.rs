@@ -13,11 +13,9 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use serve::CONNECTIONS_MAX;
 pub use spec::{Entry, LinkSpec, RelaySpec};
 pub use tally::{Tally, read};
-
-/// Most connections that one relay has at once; one more is reset.
-pub const CONNECTIONS_MAX: usize = serve::CONNECTIONS_MAX;
 
 use crate::error::TestbedError;
 use std::convert::Infallible;

@@ -20,7 +20,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Most connections at once; one more is reset, and counted.
-pub(super) const CONNECTIONS_MAX: usize = 8_192;
+pub const CONNECTIONS_MAX: usize = 8_192;
 /// Most bytes that all connections hold together.
 const HELD_BYTES_MAX: usize = 512 << 20;
 /// Events taken at once.

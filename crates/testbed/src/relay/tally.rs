@@ -23,7 +23,8 @@ pub struct Tally {
     pub until_ns: u64,
     /// Bytes passed on since it started, by direction: from end 0 to end 1 of its links, and back.
     pub bytes: [u64; 2],
-    /// Connections that it did not take since it started, for it has as many as it may.
+    /// Connections that it did not take since it started, for it has as many as it may. Relays of before did not count them.
+    #[serde(default)]
     pub refused: u64,
     /// How late each stretch of bytes was passed on, ns: an HdrHistogram (V2) as base64 text.
     late: String,

@@ -58,7 +58,7 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     assert!(figure(&document, "brokers.follower_fetch_requests") > 0.0);
     assert_eq!(figure(&document, "brokers.under_replicated_partitions"), 0.0);
     assert!(said.stdout.contains("Where the milliseconds went"), "{}", said.stdout);
-    // Ends of phases were read, and no more often than that and every 10 s.
+    // What comes just before the window and ends of phases was read, and no more often than that and every 10 s.
     let of_broker = evidence.probes.iter().filter(|one| one.subject == Subject::Broker(0));
     let instants: BTreeSet<i64> =
         of_broker.filter(|one| one.series == series::BYTES_IN_TOTAL).map(|one| one.at_ns).collect();
