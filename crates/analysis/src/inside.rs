@@ -70,7 +70,7 @@ impl<'a> Inside<'a> {
         let mut readings: BTreeMap<&Subject, BTreeMap<&str, Course>> = BTreeMap::new();
         let is_one = |name: &str| {
             SERIES.contains(&name)
-                || name == series::NETWORK_PROCESSOR_IDLE_SHARE
+                || [series::NETWORK_PROCESSOR_IDLE_SHARE, series::AGENT_ANSWERED_S_TOTAL].contains(&name)
                 || SERIES_OF.iter().any(|begin| name.starts_with(begin))
         };
         for reading in trial.probes() {
@@ -142,14 +142,23 @@ impl<'a> Inside<'a> {
         Some(idle.clamp(0.0, 1.0))
     }
 
-    /// Whether its handlers' idle time grew faster at some time in the trial than that of one pool can.
+    /// Whether its handlers' idle time grew faster at some time in the trial than that of one pool can. A broker that took long
+    /// to answer, since it was stopped for instance, told its values at some instant of that time.
     fn has_two_pools(&self, broker: &Subject) -> bool {
-        let course = self.readings.get(broker).and_then(|of| of.get(series::REQUEST_HANDLER_IDLE_S_TOTAL));
-        let readings: Vec<(&i64, &f64)> = course.into_iter().flatten().collect();
+        let of = |name: &str| self.readings.get(broker).and_then(|of| of.get(name));
+        let readings: Vec<(&i64, &f64)> =
+            of(series::REQUEST_HANDLER_IDLE_S_TOTAL).into_iter().flatten().collect();
+        let answered_s = of(series::AGENT_ANSWERED_S_TOTAL);
+        let answered_until = |at_ns: i64| -> f64 {
+            let before = answered_s.and_then(|course| course.range(..=at_ns).next_back());
+            before.map_or(0.0, |(_, seconds)| *seconds)
+        };
         readings.windows(2).any(|two| {
             let [(from_ns, before), (to_ns, now)] = two else { return false };
             let span_ns = **to_ns - **from_ns;
-            span_ns >= SHARE_NS_MIN && (**now - **before) * NS_PER_S as f64 > ONE_POOL_MAX * span_ns as f64
+            let unsure_s = answered_until(**to_ns) - answered_until(**from_ns - 1);
+            let span_s = span_ns as f64 / NS_PER_S as f64 + unsure_s;
+            span_ns >= SHARE_NS_MIN && **now - **before > ONE_POOL_MAX * span_s
         })
     }
 

@@ -43,17 +43,24 @@ impl Unread {
         Self { subject: Subject::Brokers, why }
     }
 
-    fn topics(why: &AdminError) -> Self {
-        Self {
-            subject: Subject::Brokers,
-            why: format!("the topics' settings are not kept with the run: {why}"),
-        }
+    fn topics(why: &AdminError, names: &BTreeMap<String, String>) -> Self {
+        let why = format!("the topics' settings are not kept with the run: {}", without_names(why, names));
+        Self { subject: Subject::Brokers, why }
     }
 
-    fn topic(address: &str, why: &AdminError) -> Self {
+    fn topic(address: &str, why: &AdminError, names: &BTreeMap<String, String>) -> Self {
+        let why = without_names(why, names);
         let why = format!("settings of topic `{address}` are not kept with the run: {why}");
         Self { subject: Subject::Topic(address.to_owned()), why }
     }
+}
+
+/// What went wrong, with topics under their addresses in the scenario: no run file has the name of somebody else's topic.
+fn without_names(why: &AdminError, names: &BTreeMap<String, String>) -> String {
+    // Of two names of which one begins the other the longer one goes first.
+    let mut names: Vec<(&String, &String)> = names.iter().collect();
+    names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
+    names.into_iter().fold(why.to_string(), |text, (address, name)| text.replace(name.as_str(), address))
 }
 
 /// Longest wait for an answer; a quiet broker takes some 10 ms.
@@ -121,15 +128,15 @@ pub(crate) fn of_topics(
     let answered = admin(access, prefix).and_then(|mut admin| Ok((admin.topics(Some(&asked))?, admin)));
     let (infos, mut admin) = match answered {
         Ok(answered) => answered,
-        Err(why) => return (found, vec![Unread::topics(&why)]),
+        Err(why) => return (found, vec![Unread::topics(&why, names)]),
     };
     for (address, name) in names.iter().take(TOPICS_MAX) {
         let mut settings = match admin.describe_configs(ConfigOf::Topic(name)) {
             Ok(told) => kept(told, private),
             // Who does not answer would be waited for once more for each topic.
-            Err(why) if why.code().is_none() => return (found, vec![Unread::topics(&why)]),
+            Err(why) if why.code().is_none() => return (found, vec![Unread::topics(&why, names)]),
             Err(why) => {
-                unread.push(Unread::topic(address, &why));
+                unread.push(Unread::topic(address, &why, names));
                 SettingsInForce::new()
             }
         };

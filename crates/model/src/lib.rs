@@ -13,6 +13,7 @@ pub mod address;
 pub mod caveat;
 pub mod concern;
 pub mod conclusion;
+pub mod declared;
 pub mod event;
 pub mod evidence;
 pub mod finding;

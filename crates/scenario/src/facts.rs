@@ -3,6 +3,8 @@
 use crate::input::InputError;
 use crate::walk::{entries, scalar};
 use crate::yaml::Node;
+use kdyno_model::declared::{LIMITS, bytes_per_s};
+use kdyno_model::words::quoted;
 use std::collections::BTreeMap;
 
 /// Most facts, nested ones counted singly.
@@ -28,6 +30,12 @@ fn flatten(
         match value {
             Node::Map(..) => flatten((value, &name), of, facts)?,
             Node::Scalar(typed) => {
+                let limit = LIMITS.iter().find(|(limit, _)| *limit == name);
+                if let Some((_, hint)) = limit.filter(|_| bytes_per_s(&typed.text).is_none()) {
+                    let message =
+                        format!("`{name}`: {} is no rate that a resource may have", quoted(&typed.text));
+                    return Err(InputError::at(typed.place, message).hint(*hint));
+                }
                 facts.insert(name, typed.text.clone());
             }
             Node::List(_, items) => {
@@ -63,6 +71,10 @@ mod tests {
         assert_eq!(environment(""), Ok(Vec::new()));
         let wrong = environment("environment: gp3").expect_err("no map");
         assert!(wrong.starts_with("s.yaml:4:"), "{wrong}");
+        for limit in ["{disk: {limit: lots}}", "{network.limit: 25Gbit}", "{disk: {limit: 250}}"] {
+            let wrong = environment(&format!("environment: {limit}")).expect_err(limit);
+            assert!(wrong.contains("is no rate that a resource may have"), "{wrong}");
+        }
         let many: Vec<String> = (0..201).map(|n| format!("f{n}: 1")).collect();
         let wrong = environment(&format!("environment: {{{}}}", many.join(", "))).expect_err("too many");
         assert!(wrong.contains("more than 200 facts"), "{wrong}");

@@ -93,13 +93,16 @@ impl Highest<'_, '_> {
         medians.reduce(|best, one| if one.1 > best.1 { one } else { best }).map(|(of, _)| of)
     }
 
-    /// The first that is not at its limit already, nor is what the trials name. Beside a limit that nobody knows none is
-    /// next.
+    /// The first that is not at its limit already, nor is what the trials name; of what carries all that is offered one that is
+    /// at its limit already. Beside a limit that nobody knows none is next.
     fn next(&self, resources: &[ResourceDemand]) -> Option<LimitKind> {
         if self.names(LimitKind::Unknown) {
             return None;
         }
-        let is_left = |of: &&ResourceDemand| !matches!(of.at_limit, AtLimit::Reached) && !self.names(of.kind);
+        let is_carried = self.names(LimitKind::Schedule);
+        let is_left = |of: &&ResourceDemand| {
+            (is_carried || !matches!(of.at_limit, AtLimit::Reached)) && !self.names(of.kind)
+        };
         resources.iter().find(is_left).map(|of| of.kind)
     }
 }

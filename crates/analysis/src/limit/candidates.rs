@@ -1,6 +1,6 @@
 //! How much of each limit was used.
 
-use super::{declared, pinned};
+use super::pinned;
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
@@ -8,6 +8,7 @@ use crate::evidence::{NS_PER_S, Window};
 use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
+use kdyno_model::declared::bytes_per_s;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::{ProducePlan, SystemPlan};
@@ -354,7 +355,7 @@ impl Asked<'_> {
             SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
         };
         let text = start.cluster.get(&cluster_fact::declared(fact)).or_else(of_target)?;
-        Some((declared::bytes_per_s(text)?, f64::from(self.brokers()?)))
+        Some((bytes_per_s(text)?, f64::from(self.brokers()?)))
     }
 
     /// How many brokers there are, at least 1.

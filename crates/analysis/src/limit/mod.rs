@@ -2,7 +2,6 @@
 //! was the limit).
 
 mod candidates;
-mod declared;
 mod pinned;
 
 use crate::evidence::{Window, is_open_loop};

@@ -132,6 +132,26 @@ fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
     }
 }
 
+/// Stopped for six seconds, it answers with what it counted meanwhile; the instant of that is the middle of them.
+#[test]
+fn a_broker_that_answered_late_has_no_second_pool_for_it() {
+    let mut trial = Trial::clean();
+    let idle = [(0, 0.0), (2_005, 1.9), (12_000, 14.8), (22_005, 21.8)];
+    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, idle);
+    assert!(value(&trial, "broker-0.request_handler_idle").is_some(), "as if the controller's were in it");
+    told(
+        &mut trial,
+        0,
+        series::AGENT_ANSWERED_S_TOTAL,
+        [(0, 0.01), (2_005, 0.02), (12_000, 6.02), (22_005, 6.03)],
+    );
+    assert_eq!(
+        value(&trial, "broker-0.request_handler_idle"),
+        None,
+        "more than one pool can be in this window"
+    );
+}
+
 #[test]
 fn busy_handlers_beside_an_idle_pool_are_not_told_as_idle() {
     let in_window = |at_ms: i64| (at_ms, 1000.0 + 1.1 * at_ms as f64 / 1e3);

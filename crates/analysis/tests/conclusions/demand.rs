@@ -171,6 +171,15 @@ fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
 }
 
 #[test]
+fn what_is_at_its_limit_comes_next_where_all_was_carried() {
+    let mut run = Run::default();
+    let used = [(BROKERS, 0.99), (GENERATOR, 0.4), (LimitKind::RequestsInFlight, 0.1)];
+    trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &used);
+    let found = demand(&run);
+    assert_eq!((found.next, found.resources[0].at_limit), (Some(BROKERS), AtLimit::Reached));
+}
+
+#[test]
 fn beside_a_limit_that_nobody_knows_none_is_next() {
     let mut run = Run::default();
     trial(&mut run, 0, 50_000.0, LimitKind::Unknown, &[(BROKERS, 0.85)]);

@@ -33,8 +33,11 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
     let columns = imported::read(&bytes(&args.file)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
-    let (mut trials, mut findings) = (Vec::new(), Vec::new());
+    let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
     for start in file.trials()? {
+        if start.trial.is_conditioning() {
+            conditioning.insert(start.trial.id);
+        }
         let mut evidence = file.evidence(start.trial.id)?;
         let readings = imported::readings(&evidence, &subject, &columns);
         // What was imported before under this name is replaced; under other names it stays as it is.
@@ -51,8 +54,11 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
     let drawn = Evidence::drawn_from_import(&file, &subject, findings)?;
     drop(file);
     let replaced = kdyno_store::import(&path, &subject, &trials, &drawn)?;
-    told(&subject, &trials, &columns, replaced);
-    let without = trials.iter().filter(|trial| !in_window.contains(&Scope::Trial(trial.trial))).count();
+    // What only conditions a cluster has no window.
+    let is_counted = |trial: &&ImportedTrial| !conditioning.contains(&trial.trial);
+    let counted: Vec<&ImportedTrial> = trials.iter().filter(is_counted).collect();
+    told(&subject, &counted, &columns, replaced);
+    let without = counted.iter().filter(|trial| !in_window.contains(&Scope::Trial(trial.trial))).count();
     if without > 0 {
         out::note(&format!(
             "no value lies in the measured window of {without} of them: values come less often than a window lasts"
@@ -62,11 +68,13 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
 }
 
 /// How much was taken.
-fn told(subject: &Subject, trials: &[ImportedTrial], columns: &[Column], replaced: bool) {
+fn told(subject: &Subject, trials: &[&ImportedTrial], columns: &[Column], replaced: bool) {
     let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
     let all: usize = columns.iter().map(|column| column.points.len()).sum();
     let again = if replaced { "; what was imported under this name before is replaced" } else { "" };
     let count = trials.len();
+    // Trials that run at once, or follow each other closely, have some of them in common.
+    let taken = taken.min(all);
     out::note(&format!("{taken} of {all} values lie within {count} trials and are kept as {subject}{again}"));
 }
 

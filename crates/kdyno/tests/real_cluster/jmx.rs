@@ -99,7 +99,8 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     assert!(figure(&document, "brokers.produce_requests") > 1000.0);
     assert!(figure(&document, "brokers.produce_total_mean") > 0.0);
     let messages = figure(&document, "brokers.messages_in_per_s") / figure(&document, "writers.acked_per_s");
-    assert!((messages - 1.0).abs() < 0.03, "{messages}");
+    // An answer takes the exporter some tenths of a second, of a window of a few: its instant is known to half of that.
+    assert!((messages - 1.0).abs() < 0.06, "{messages}");
     assert!(figure(&document, "broker-0.heap_used_bytes_max") > 1e6);
     assert!(figure(&document, "brokers.cpu_us_per_record") > 0.0, "the process tells its processor time");
 

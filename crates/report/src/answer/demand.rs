@@ -162,7 +162,11 @@ fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
         AtLimit::CannotTell => format!(
             "{whose}: the next limit is {what}; it cannot be told whether it lies within {bound} × {load}, {rate} ({how})."
         ),
-        AtLimit::Reached | AtLimit::NotWithin => {
+        AtLimit::Reached => {
+            let used = words::percent(next.used, OF_TIMES);
+            format!("{whose}: the next limit is {what}, of which {used} is used at {load} already, {rate}.")
+        }
+        AtLimit::NotWithin => {
             format!(
                 "{whose}: no further limit up to {bound} × {load}, {rate}; the nearest is {what} ({how})."
             )

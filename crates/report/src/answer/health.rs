@@ -8,6 +8,7 @@ use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::units;
 use kdyno_model::conclusion::Conclusion;
+use kdyno_model::event::{Event, EventKind};
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
 use kdyno_model::metric::Unit;
@@ -17,6 +18,8 @@ use kdyno_model::trial::TrialId;
 use std::collections::BTreeSet;
 
 const TITLE: &str = "Health";
+/// Reasons at most why something could not be read.
+const UNREAD_TOLD_MAX: usize = 3;
 
 /// Said where brokers stand on hosts that are not probed.
 const ELSEWHERE: &str = "Drives, memory and network are those of the host that kdyno ran on; the hosts of the brokers, which are \
@@ -48,7 +51,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         return None;
     }
     let broken = HealthRule::all().filter_map(|rule| sentence(rule, &checks));
-    let sentences = head(&checks).into_iter().chain(broken).chain(demand::used(input));
+    let sentences = head(&checks).into_iter().chain(unread(input)).chain(broken).chain(demand::used(input));
     Some(Answer {
         sentences: sentences.collect(),
         ..Answer::of_table(TITLE.to_owned(), table(&checks), elsewhere(input))
@@ -72,6 +75,19 @@ fn head(checks: &[Check<'_>]) -> Vec<Sentence> {
     let second = format!("In fewer than half of the trials these do not hold: {}.", in_some.join("; "));
     let second = (!in_some.is_empty()).then(|| Sentence::new(Tone::Warn, second));
     std::iter::once(first).chain(second).collect()
+}
+
+/// What was not judged, since it could not be read.
+fn unread(input: &ReportInput<'_>) -> Option<Sentence> {
+    let is_unread = |event: &Event| matches!(event.kind, EventKind::MetricsNotRead | EventKind::LogsNotRead);
+    let whys = input.events.iter().map(|(_, event)| event).filter(|event| is_unread(event));
+    let whys: BTreeSet<&str> = whys.map(|event| event.detail.as_str()).collect();
+    let told: Vec<&str> = whys.iter().take(UNREAD_TOLD_MAX).copied().collect();
+    let more = whys.len().saturating_sub(UNREAD_TOLD_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let text =
+        format!("Rules that rest on what could not be read were not asked: {}{more}.", told.join("; "));
+    (!whys.is_empty()).then(|| Sentence::new(Tone::Warn, text))
 }
 
 fn elsewhere(input: &ReportInput<'_>) -> Vec<String> {

@@ -98,6 +98,14 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
 }
 
 #[test]
+fn of_what_is_used_up_no_room_is_promised() {
+    let told = text(demand(Scope::Case(0), AtLimit::Reached));
+    let next = "writers: the next limit is the brokers' processors, of which 88 % is used at the highest tested load already, \
+        52,000/s.";
+    assert!(told.contains(next) && !told.contains("no further limit"), "{told}");
+}
+
+#[test]
 fn an_end_at_the_bound_may_be_any_beyond_it() {
     let told = text(demand(Scope::Case(0), between(1.05, Demand::FORETOLD_MAX)));
     assert!(told.contains("(1.05 – 1.3 or more, 95 % confidence;"), "{told}");

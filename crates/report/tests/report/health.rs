@@ -2,6 +2,7 @@
 
 use crate::fixture::{Run, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
@@ -51,6 +52,30 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
     }
     let json = json::run(&run.input()).to_string();
     assert!(json.contains("brokers, processors of the brokers, busy: 92.0 %, above 80.0 %"), "{json}");
+}
+
+/// Who reads that all checks hold also reads which were not asked.
+#[test]
+fn what_could_not_be_read_is_told_beside_what_holds() {
+    let mut run = one_trial(0.3);
+    let event = |kind, detail: &str| {
+        let event = Event {
+            at_unix_ns: 1,
+            at_ns: Some(1),
+            kind,
+            subject: Subject::Broker(0),
+            detail: detail.to_owned(),
+        };
+        (Some(TrialId(1)), event)
+    };
+    let why = "metrics of broker-0 cannot be read: nobody answers";
+    run.events.extend([event(EventKind::MetricsNotRead, why), event(EventKind::MetricsNotRead, why)]);
+    let text = run_table(&run.input(), &OPTIONS);
+    let told = format!("All 2 checks hold. Rules that rest on what could not be read were not asked: {why}.");
+    let found = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(found.contains(&told), "{text}");
+    run.events.extend((0..4).map(|number| event(EventKind::LogsNotRead, &format!("reason {number}"))));
+    assert!(run_table(&run.input(), &OPTIONS).contains("reason 1 and 2 more."));
 }
 
 #[test]

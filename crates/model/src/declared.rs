@@ -1,4 +1,8 @@
-//! Limits that a target's file declares, as people write them.
+//! Limits that a target or a scenario declares, as people write them.
+
+/// The facts that are limits, per broker, and how one is written.
+pub const LIMITS: [(&str, &str); 2] =
+    [("disk.limit", "e.g. `250MiB/s`"), ("network.limit", "e.g. `12.5Gbit/s` or `1GB/s`")];
 
 /// Units of a rate, bytes (or an eighth of bits) in one.
 const UNITS: &[(&str, f64)] = &[
@@ -14,7 +18,8 @@ const UNITS: &[(&str, f64)] = &[
 ];
 
 /// Bytes per second of `250MiB/s`, `1000 MB/s`, `12.5Gbit/s`; `None` of anything else, and of what is not above 0.
-pub(super) fn bytes_per_s(text: &str) -> Option<f64> {
+#[must_use]
+pub fn bytes_per_s(text: &str) -> Option<f64> {
     let amount = text.trim().strip_suffix("/s")?.trim_end();
     let unit_at = amount.find(|one: char| one.is_ascii_alphabetic())?;
     let (number, unit) = amount.split_at(unit_at);
