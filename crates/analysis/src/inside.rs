@@ -1,7 +1,8 @@
 //! What brokers tell of themselves in a trial's window.
 //!
-//! Their metrics are read every 10 s, just before the window and at the ends of phases; in between counters are taken to grow evenly. Where readings
-//! cover less than the window, as those of a Prometheus server do that scrapes seldom, what was seen stands for all of it.
+//! Their metrics are read every 10 s, just before the window and at the ends of phases; in between counters are taken to grow
+//! evenly. Where readings cover less than the window, as those of a Prometheus server do that scrapes seldom, what was seen
+//! stands for all of it.
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};

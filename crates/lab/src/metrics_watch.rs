@@ -2,7 +2,7 @@
 //! that is asked, so that none waits for another, and the probes for none of them.
 //!
 //! What answers works for it, often on the processors that carry the load. So no two are asked at the same instant but at T0
-//! and when the window is over, and none when it begins but just before.
+//! and when the window is over, and of all but the last just before it begins.
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
@@ -51,7 +51,8 @@ pub(crate) struct MetricsWatch {
 }
 
 impl MetricsWatch {
-    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read. Of
+    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read. The last
+    /// one is read as the window begins, so that what it tells of that instant is of it; the others are read before. Of
     /// trials that run at once each is a side, its number and how many there are, so that those of the others are not read at
     /// the same instants.
     pub(crate) fn start(
@@ -67,7 +68,7 @@ impl MetricsWatch {
                 reader,
                 inbox: inbox.clone(),
                 offset_ns: place * EVERY_NS / count,
-                before_window_ns: (place + 1) * BEFORE_WINDOW_NS / count,
+                before_window_ns: (count - 1 - place) * BEFORE_WINDOW_NS / count,
                 t0_ns: None,
                 window_ns: None,
                 read_at: Vec::new(),
@@ -243,12 +244,9 @@ mod tests {
         let _ = [heard(), heard()];
         let start_ns = 2 * SECOND_NS;
         watch.measure_begins(start_ns, &[start_ns + SECOND_NS / 2]);
-        // The second one is asked first. A thread that is woken late is asked later.
+        // The last one is asked as the window begins. A thread that is woken late is asked later.
         let ats = [heard(), heard(), heard(), heard()];
-        assert!(
-            ats[0] >= start_ns - BEFORE_WINDOW_NS && ats[1] >= start_ns - BEFORE_WINDOW_NS / 2,
-            "{ats:?}"
-        );
+        assert!(ats[0] >= start_ns - BEFORE_WINDOW_NS / 2 && ats[1] >= start_ns, "{ats:?}");
         assert!(ats[2] >= start_ns + SECOND_NS / 2, "{ats:?}");
         watch.finish();
     }

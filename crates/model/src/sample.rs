@@ -52,7 +52,7 @@ pub enum Phase {
 pub const LATENCY_NS_MIN: u64 = 1;
 /// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
 pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
-/// Brokers, logs and groups are read in this time before the window begins, ns, one after the other.
+/// Brokers are read in this time before the window begins, ns, one after the other; logs and groups at its end.
 pub const BEFORE_WINDOW_NS: u64 = 500_000_000;
 
 /// Which stretch of time a row's histograms cover.

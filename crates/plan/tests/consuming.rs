@@ -21,6 +21,17 @@ fn scenario(said: &str) -> Scenario {
     Scenario::parse_bytes(text(said).as_bytes(), "base.yaml").unwrap()
 }
 
+/// The warning of this scenario that speaks of this.
+fn warning_of(text: &str, about: &str) -> Option<String> {
+    let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
+    let plan = plan(&scenario, &Choices::default()).unwrap();
+    let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
+    notes.into_iter().find_map(|note| match note {
+        Note::Warning(text) => text.contains(about).then_some(text),
+        Note::Fact(_) => None,
+    })
+}
+
 fn readers(said: &str) -> ConsumePlan {
     let plan = plan(&scenario(said), &Choices::default()).unwrap();
     let Role::Consume(readers) = plan.cases[0].load["readers"].role.clone() else {
@@ -109,13 +120,7 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
     let told = |per_s: &str, readers: &str| {
         let text = text("clients: 1").replace("partitions: 2", "partitions: 4").replace("1k/s", per_s);
         let text = text.replace("  readers: {consume: t, clients: 1}", readers);
-        let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
-        let plan = plan(&scenario, &Choices::default()).unwrap();
-        let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
-        notes.into_iter().find_map(|note| match note {
-            Note::Warning(text) => text.contains("lag grows").then_some(text),
-            Note::Fact(_) => None,
-        })
+        warning_of(&text, "lag grows")
     };
     let three = |group: &str| format!("  readers: {{consume: t, clients: 3, work: 1200us{group}}}");
     let slow = "`readers` keeps up with 1,667 records/s of `t` at most, because one client has 2 of 4 partitions, and \
@@ -143,13 +148,7 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
 fn who_works_longer_than_its_group_waits_is_told() {
     let told = |readers: &str| {
         let text = text("clients: 1").replace("  readers: {consume: t, clients: 1}", readers);
-        let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
-        let plan = plan(&scenario, &Choices::default()).unwrap();
-        let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
-        notes.into_iter().find_map(|note| match note {
-            Note::Warning(text) => text.contains("max.poll.interval.ms").then_some(text),
-            Note::Fact(_) => None,
-        })
+        warning_of(&text, "max.poll.interval.ms")
     };
     let of = |work: &str, client: &str| {
         told(&format!("  readers: {{consume: t, work: {work}, group: g, client: {{{client}}}}}"))

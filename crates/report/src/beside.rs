@@ -2,13 +2,12 @@
 
 use crate::answer::words::list;
 use crate::answer::{Answer, TextTable};
-use crate::course::{CourseRun, hosts_note, place, started};
+use crate::course::{self, CourseRun, figure_document, hosts_note, place, started};
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::headings::heading;
 use crate::input::ReportInput;
 use crate::marks::Cell;
-use crate::names::bounded;
 use crate::terminal::answer_text;
 use crate::trials::brief_metrics;
 use crate::{digits, markdown, units};
@@ -16,14 +15,14 @@ use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Quantity};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{CasePlan, SystemPlan};
-
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs beside each other, ready for any printer.
 #[derive(Debug)]
 pub struct Beside {
     answer: Answer,
-    document: serde_json::Value,
+    document: Value,
 }
 
 /// A figure's place: what its case, and of a comparison its side, is called, and what it is of.
@@ -62,7 +61,7 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
     }
     heads.extend(names.iter().map(|name| (name.as_str(), true)));
     let answer = Answer::of_table("Runs".to_owned(), TextTable::new(&heads, cells), notes(runs, &rows));
-    let figures: Vec<serde_json::Value> = rows.iter().map(|row| document(row, &columns)).collect();
+    let figures: Vec<Value> = rows.iter().map(|row| document(row, &columns)).collect();
     let document =
         serde_json::json!({"runs": runs.iter().map(run_document).collect::<Vec<_>>(), "figures": figures});
     Beside { answer, document }
@@ -80,7 +79,7 @@ impl Beside {
     }
 
     /// The runs, and one object per figure, in the metric's own unit, with a value per run.
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         self.document.clone()
     }
 }
@@ -204,29 +203,16 @@ fn notes(runs: &[CourseRun<'_>], rows: &[Row]) -> Vec<String> {
     notes
 }
 
-fn run_document(run: &CourseRun<'_>) -> serde_json::Value {
-    let plan = run.input.plan();
-    serde_json::json!({
-        "file": run.file,
-        "run_id": format!("{:016x}", run.input.header.run_id),
-        "started_unix_ns": started(&run.input).map(|at| at.to_string()),
-        "scenario": plan.scenario,
-        "profile": plan.profile,
-        "changed": plan.changed,
-        "system": system(&run.input),
-    })
+fn run_document(run: &CourseRun<'_>) -> Map<String, Value> {
+    let mut document = course::run_document(run);
+    document.insert("system".to_owned(), system(&run.input).into());
+    document
 }
 
-fn document((case, of): &Row, columns: &[BTreeMap<Row, &Finding>]) -> serde_json::Value {
+fn document((case, of): &Row, columns: &[BTreeMap<Row, &Finding>]) -> Value {
     let row = (case.clone(), of.clone());
     let one = |column: &BTreeMap<Row, &Finding>| {
-        column.get(&row).map_or(serde_json::Value::Null, |finding| {
-            let (value, at_least) = bounded(finding.estimate);
-            let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
-            serde_json::json!({
-                "value": value, "at_least": at_least, "n": finding.n, "interval": finding.interval, "marks": marks,
-            })
-        })
+        column.get(&row).map_or(Value::Null, |finding| figure_document(finding).into())
     };
     serde_json::json!({
         "case": case,

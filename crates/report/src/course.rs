@@ -11,6 +11,7 @@ use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::ComparePlan;
 use kdyno_model::trial::Trial;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// A run with the name of its file.
@@ -120,30 +121,51 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
     ]
 }
 
-fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> serde_json::Value {
+fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Value {
     let input = &run.input;
     let (case, side) = place;
-    let (value, at_least) = bounded(finding.estimate);
-    let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
-    serde_json::json!({
-        "file": run.file,
-        "run_id": format!("{:016x}", input.header.run_id),
-        "started_unix_ns": started(input).map(|at| at.to_string()),
-        "scenario": input.plan().scenario,
-        "profile": input.plan().profile,
-        "changed": input.plan().changed,
+    let own = object(serde_json::json!({
         "case": case,
         "side": input.sides().map(|_| ComparePlan::SIDES[side]),
         "label": input.side_label(case, side),
         "kafka": kafka(input, place),
         "metric": finding.of.to_string(),
         "unit": finding.unit,
+    }));
+    [run_document(run), own, figure_document(finding)].into_iter().flatten().collect()
+}
+
+/// Which run it is.
+pub(crate) fn run_document(run: &CourseRun<'_>) -> Map<String, Value> {
+    let plan = run.input.plan();
+    object(serde_json::json!({
+        "file": run.file,
+        "run_id": format!("{:016x}", run.input.header.run_id),
+        "started_unix_ns": started(&run.input).map(|at| at.to_string()),
+        "scenario": plan.scenario,
+        "profile": plan.profile,
+        "changed": plan.changed,
+    }))
+}
+
+/// A figure in its metric's own unit, and how sure it is.
+pub(crate) fn figure_document(finding: &Finding) -> Map<String, Value> {
+    let (value, at_least) = bounded(finding.estimate);
+    let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
+    object(serde_json::json!({
         "value": value,
         "at_least": at_least,
         "n": finding.n,
         "interval": finding.interval,
         "marks": marks,
-    })
+    }))
+}
+
+fn object(document: Value) -> Map<String, Value> {
+    match document {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
 }
 
 pub(crate) fn started(input: &ReportInput<'_>) -> Option<u64> {

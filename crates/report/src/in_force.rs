@@ -119,8 +119,7 @@ pub(crate) fn whose(subject: &Subject) -> String {
 
 /// Which settings the clusters did not tell, and why, each once.
 pub(crate) fn unread<'a>(input: &ReportInput<'a>) -> BTreeSet<&'a str> {
-    let unread = input.events.iter().filter(|(_, event)| event.kind == EventKind::SettingsNotRead);
-    unread.map(|(_, event)| event.detail.as_str()).collect()
+    input.details_of(&[EventKind::SettingsNotRead])
 }
 
 /// How many settings are told of one, and how many of these are not the defaults.

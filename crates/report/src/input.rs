@@ -3,7 +3,7 @@
 use crate::figures::{Figures, covers};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::event::Event;
+use kdyno_model::event::{Event, EventKind};
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Finding;
 use kdyno_model::plan::{ComparePlan, Plan};
@@ -11,6 +11,7 @@ use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::{Trial, TrialId};
+use std::collections::BTreeSet;
 
 /// One run's evidence, already turned into findings and series.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +80,12 @@ impl<'a> ReportInput<'a> {
         let Some(labels) = self.sides() else { return case.to_owned() };
         let side = format!("{}: {}", ComparePlan::SIDES[side], labels[side]);
         if case.is_empty() { side } else { format!("{case}, {side}") }
+    }
+
+    /// What events of these kinds tell, each once.
+    pub(crate) fn details_of(&self, kinds: &[EventKind]) -> BTreeSet<&'a str> {
+        let events = self.events.iter().filter(|(_, event)| kinds.contains(&event.kind));
+        events.map(|(_, event)| event.detail.as_str()).collect()
     }
 
     /// A trial by its number and, where there are several, its label: `trial 3 (brokers=6 #2)`.

@@ -2,6 +2,7 @@
 
 use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
+use crate::evidence::file_name;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
 use kdyno_report::status_words;
@@ -53,7 +54,7 @@ fn cells(run: &RunSummary) -> [String; 7] {
             None => run.trials_started.to_string(),
         },
         status(run),
-        run.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file_name(&run.path),
     ]
 }
 

@@ -26,7 +26,7 @@ impl Execution<'_> {
             Ok(sources) => readers.extend(sources.into_iter().map(|one| Box::new(one) as Box<dyn Reader>)),
             Err(unread) => self.unread(None, &unread, progress)?,
         }
-        // A null broker has neither logs nor groups.
+        // A null broker has neither logs nor groups. They come last: sizes and lag are told as of the window's beginning.
         if context.system.is_kafka() {
             readers.push(Box::new(LogsReader::new(context.watched_logs())));
         }

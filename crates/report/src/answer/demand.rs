@@ -96,10 +96,11 @@ pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
 
 fn resources(demand: &Demand) -> String {
     // Per record it is the time of a whole resource, not the processor time of a process, so that stands in the table alone.
-    let each = demand
-        .resources
-        .iter()
-        .map(|of| format!("{} {}", name(demand, of.kind), words::percent(of.used, OF_TIMES)));
+    let each = demand.resources.iter().map(|of| {
+        let what = name(demand, of.kind);
+        let comma = if what == SHARED { "," } else { "" };
+        format!("{what}{comma} {}", words::percent(of.used, OF_TIMES))
+    });
     let mut told: Vec<String> = Vec::new();
     for one in each {
         if !told.contains(&one) {
@@ -109,15 +110,16 @@ fn resources(demand: &Demand) -> String {
     told.join("; ")
 }
 
+/// What processors are called that no process of brokers or load generator has a larger share of than the host.
+const SHARED: &str = "the host's processors, which brokers and load generator share";
+
 /// What a resource is called. Where brokers and the load generator share processors, and no process of theirs has a larger
 /// share, both are that of the host.
 fn name(demand: &Demand, kind: LimitKind) -> &'static str {
     let used = |kind| demand.resources.iter().find(|of| of.kind == kind).map(|of| of.used);
     let is_shared = used(LimitKind::Generator) == used(LimitKind::BrokerProcessors);
     match kind {
-        LimitKind::Generator | LimitKind::BrokerProcessors if is_shared => {
-            "the host's processors, which brokers and load generator share,"
-        }
+        LimitKind::Generator | LimitKind::BrokerProcessors if is_shared => SHARED,
         _ => words::limit(kind),
     }
 }
@@ -148,7 +150,7 @@ pub fn sentence(demand: &Demand) -> String {
 fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
     let kind = demand.next?;
     let next = demand.resources.iter().find(|of| of.kind == kind)?;
-    let (what, rate) = (name(demand, kind).trim_end_matches(','), words::rate(demand.tested_per_s, None));
+    let (what, rate) = (name(demand, kind), words::rate(demand.tested_per_s, None));
     let load = "the highest tested load";
     let how = how(next);
     let bound = bound();

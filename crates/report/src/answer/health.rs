@@ -8,7 +8,7 @@ use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::units;
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::event::{Event, EventKind};
+use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
 use kdyno_model::metric::Unit;
@@ -79,9 +79,7 @@ fn head(checks: &[Check<'_>]) -> Vec<Sentence> {
 
 /// What was not judged, since it could not be read.
 fn unread(input: &ReportInput<'_>) -> Option<Sentence> {
-    let is_unread = |event: &Event| matches!(event.kind, EventKind::MetricsNotRead | EventKind::LogsNotRead);
-    let whys = input.events.iter().map(|(_, event)| event).filter(|event| is_unread(event));
-    let whys: BTreeSet<&str> = whys.map(|event| event.detail.as_str()).collect();
+    let whys = input.details_of(&[EventKind::MetricsNotRead, EventKind::LogsNotRead]);
     let told: Vec<&str> = whys.iter().take(UNREAD_TOLD_MAX).copied().collect();
     let more = whys.len().saturating_sub(UNREAD_TOLD_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
