@@ -1,6 +1,7 @@
 //! Whether the system under test and the host were healthy in a trial's window: the figure for each rule of
 //! [`HealthRule`] that the evidence can tell.
 
+use crate::collections;
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
 use crate::inside::Inside;
@@ -34,7 +35,7 @@ pub(crate) fn of(
         let host = Host { trial, window };
         checks.extend(host.one_processor());
         checks.extend(host.drives());
-        checks.extend(collections(trial, window));
+        checks.extend(held_up(trial, window));
         checks.extend(of_brokers(inside, brokers));
         if checks.iter().all(|one| one.rule != HealthRule::UnderReplicated) {
             checks.extend(replicas.and_then(|count| check(HealthRule::UnderReplicated, "brokers", count)));
@@ -90,7 +91,7 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
 }
 
 /// How garbage collection and safepoints held up the brokers, by that broker which they held up most.
-fn collections(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
+fn held_up(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
     let probes = trial.probes();
     let brokers = trial.brokers();
     let most = |rule: HealthRule, of: &dyn Fn(&Subject) -> Option<f64>| {
@@ -98,14 +99,9 @@ fn collections(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
         let (broker, value) = told.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
         check(rule, broker.to_string(), value)
     };
-    let grown = |broker: &Subject, counter: &str| cpu::counter_s(probes, broker, counter, window);
-    let stopped_s = |broker: &Subject| {
-        grown(broker, series::SAFEPOINT_S_TOTAL).or_else(|| grown(broker, series::GC_PAUSE_S_TOTAL))
-    };
-    let longest_s = |broker: &Subject| cpu::largest_span(probes, broker, series::GC_PAUSE_S_LONGEST, window);
     let checks = [
-        most(HealthRule::GcPause, &|broker| longest_s(broker).map(|pause_s| pause_s * NS_PER_S as f64)),
-        most(HealthRule::Stopped, &|broker| stopped_s(broker).map(|stopped_s| stopped_s / window.seconds())),
+        most(HealthRule::GcPause, &|broker| collections::longest_pause_ns(trial, broker, window)),
+        most(HealthRule::Stopped, &|broker| collections::stopped_share(trial, broker, window)),
         most(HealthRule::HeapAfterGc, &|broker| {
             cpu::smallest(probes, broker, series::HEAP_AFTER_GC_SHARE, window)
         }),

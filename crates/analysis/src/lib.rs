@@ -14,6 +14,7 @@ mod analysed;
 mod cases;
 mod caveats;
 mod claims;
+mod collections;
 pub mod comparison;
 mod cost;
 mod cpu;

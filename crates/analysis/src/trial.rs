@@ -10,6 +10,7 @@
 //!   is declared, and what is told of transactions, where there are none.
 
 use crate::caveats;
+use crate::collections;
 use crate::cost;
 use crate::cpu;
 use crate::end_to_end;
@@ -317,7 +318,8 @@ impl<'a> Trial<'a> {
 
     /// A metric of brokers, from outside or from inside. Brokers elsewhere tell their processor time themselves.
     fn broker_value(&self, inside: &Inside<'_>, brokers: &[Subject], name: &str) -> Value {
-        match inside.value(brokers, name) {
+        let of_themselves = inside.value(brokers, name).or_else(|| collections::value(self, brokers, name));
+        match of_themselves {
             Some(value) => Value::Is(value),
             None => self.value_by(brokers, name, &|broker| {
                 cpu::used_s(self.probes(), broker, self.window?).or_else(|| inside.cpu_s(broker))

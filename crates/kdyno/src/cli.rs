@@ -8,6 +8,7 @@ mod import;
 mod listeners;
 mod perf_test;
 mod question;
+mod stored;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -23,6 +24,9 @@ pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, RunArgs};
 use std::path::PathBuf;
+pub(crate) use stored::{
+    ExportArgs, ExportFormat, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
+};
 use values::{flame_kind, mode, name_and_value, number, number_up_to};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
@@ -82,6 +86,10 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
+    /// Write a document of several runs, such as a published report's, as HTML or Markdown
+    Publish(PublishArgs),
+    /// Serve the runs of a folder as pages, for a browser on this host
+    Serve(ServeArgs),
     /// Add series from elsewhere, such as CloudWatch, to a stored run: a CSV file on its time line
     Import(ImportArgs),
     /// Start the system of a scenario (of its first case), without load, and leave it running
@@ -212,116 +220,6 @@ pub(crate) struct RerunArgs {
 pub(crate) struct ScenariosArgs {
     /// Print this scenario's file
     pub(crate) name: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunsArgs {
-    /// Folder of run files [default: kdyno-runs]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: Option<PathBuf>,
-    /// Print the list as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Which run.
-#[derive(Debug, Args)]
-pub(crate) struct RunChoice {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
-    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
-    pub(crate) run: String,
-    /// Folder in which names are looked up [default: kdyno-runs]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; several stand beside each
-    /// other
-    #[arg(value_name = "RUN", default_value = "latest", value_hint = ValueHint::FilePath)]
-    pub(crate) runs: Vec<String>,
-    /// Folder in which names are looked up [default: kdyno-runs]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: Option<PathBuf>,
-    /// Print the run as one JSON document; of several runs their figures
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// How the result is printed
-    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub(crate) format: Form,
-    /// Print everything: notes, all figures of each trial, groups, logs of the cluster; without it the result in short
-    #[arg(long, conflicts_with_all = ["json", "format"])]
-    pub(crate) details: bool,
-    /// Print what was asked for: systems, security, topics, load and settings of its clients
-    #[arg(long, conflicts_with_all = ["json", "format", "details"])]
-    pub(crate) plan: bool,
-    /// Print what was really in force: settings of brokers, topics and clients against their defaults, versions, Java, and in
-    /// what sides and cases differ; with `--json` every setting
-    #[arg(long, conflicts_with_all = ["format", "plan", "details"])]
-    pub(crate) config: bool,
-    /// Print the ends of the logs that were kept because something went wrong, and what Java clients counted of themselves
-    #[arg(long, conflicts_with_all = ["json", "format", "plan", "config", "details"])]
-    pub(crate) logs: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// Everything that `show` says and more, versioned
-    Json,
-    /// Every figure, one per line
-    Csv,
-    /// The course of each trial, one line per stream and second
-    SeriesCsv,
-    /// A block to paste into a pull request
-    Markdown,
-    /// Claims, verdicts and SLAs as JUnit XML
-    Junit,
-    /// HdrHistogram log of the response times of one trial
-    Hlog,
-    /// SVG of what was sampled with --flame in one trial
-    Flame,
-    /// The same as text that other tools for flame graphs read
-    Collapsed,
-    /// What was recorded with --flame jfr in one trial, for JDK Mission Control
-    Jfr,
-}
-
-const EXPORT_FORMATS: &str = "\
-The columns of csv and series-csv, their units and series: docs/reference/csv.md
-The fields of json: docs/reference/run.schema.json, or `kdyno schema run`
-flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)";
-
-#[derive(Debug, Args)]
-#[command(after_help = EXPORT_FORMATS)]
-pub(crate) struct ExportArgs {
-    #[command(flatten)]
-    pub(crate) run: RunChoice,
-    /// What to write
-    #[arg(long, value_enum)]
-    pub(crate) format: ExportFormat,
-    /// Number of the trial (hlog, flame, collapsed, jfr)
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
-    pub(crate) trial: u32,
-    /// Of which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers
-    /// together, of jfr the only recording]
-    #[arg(long, value_name = "PROCESS")]
-    pub(crate) of: Option<String>,
-    /// Draw how the flame graph of --trial (B) differs from that of this trial (A), by their shares (flame)
-    #[arg(long, value_name = "N", value_parser = number(1, u32::MAX))]
-    pub(crate) against: Option<u32>,
-    /// File to write [default: standard output]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    #[command(flatten)]
-    pub(crate) run: RunChoice,
-    /// File to write [default: beside the run file, with .html]
-    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -10,12 +10,14 @@ mod evidence;
 mod execution;
 mod failure;
 mod given_files;
+mod http;
 mod looks;
 mod metrics_listener;
 mod moment;
 mod out;
 mod progress;
 mod scenario_source;
+mod serve;
 mod signals;
 mod target_source;
 

@@ -4,13 +4,10 @@
 
 use crate::cli::VERSION;
 use crate::failure::Failure;
-use crate::out;
+use crate::{http, out};
 use axum::Router;
 use axum::http::header;
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use kdyno_analysis::live_metrics::LiveItems;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::live_metrics::{LiveValue, metrics};
@@ -20,17 +17,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 
 const NS_PER_S: f64 = 1e9;
 const PHASES: [Phase; 4] = [Phase::Startup, Phase::Warmup, Phase::Measure, Phase::Drain];
 
-/// Most connections at once: a few monitoring systems and a browser.
-const CONNECTIONS_MAX: usize = 16;
 /// How long one may last; who wants to ask again connects again.
 const CONNECTION_TIME_MAX: Duration = Duration::from_secs(10);
-/// Until the next one is taken after none could be.
-const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Listens until it is dropped.
 pub(crate) struct MetricsListener {
@@ -134,29 +126,8 @@ async fn serve(
     let router = Router::new().route("/metrics", get(answer));
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     tokio::select! {
-        () = accept(&listener, &router) => {}
+        () = http::accept(&listener, &router, CONNECTION_TIME_MAX) => {}
         _ = stopped => {}
-    }
-}
-
-/// Takes connections, a few at once and each for some seconds, so that whoever leaves them open takes no descriptors from the
-/// run. One too many is closed at once.
-async fn accept(listener: &tokio::net::TcpListener, router: &Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok((socket, _)) = listener.accept().await else {
-            // Mostly there is no descriptor left; asking again at once would take a processor.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-        tokio::spawn(async move {
-            let _place = place;
-            // Who asks wrongly or goes away has no answer.
-            let _ = tokio::time::timeout(CONNECTION_TIME_MAX, connection).await;
-        });
     }
 }
 

@@ -79,6 +79,11 @@ pub const REQUEST_HANDLER_IDLE: &str = "request_handler_idle";
 /// Share of time in which network processors are idle.
 pub const NETWORK_PROCESSOR_IDLE: &str = "network_processor_idle";
 
+/// Longest pause of a collection.
+pub const GC_PAUSE_MAX: &str = "gc_pause_max";
+/// Share of time in which a JVM stood still.
+pub const STOPPED_SHARE: &str = "stopped_share";
+
 /// What brokers tell of themselves, where they do. The stages of requests come last.
 pub const METRICS: &[Metric] = &[
     metric(
@@ -144,11 +149,25 @@ pub const METRICS: &[Metric] = &[
         "fetch_purgatory_max",
         BROKER,
         Unit::Count,
-        "most fetch requests that were seen in the window to wait for records",
+        "most waits for records that were seen in the window, as Kafka counts them: a fetch request waits once for each partition \
+         that it asks for",
     ),
     metric("log_flushes", BROKER, Unit::Count, "times in the window that a log was flushed to its disk"),
     metric("log_flush_mean", BROKER, Unit::Ns, "mean time of these"),
     metric("heap_used_bytes_max", BROKER, Unit::Bytes, "largest heap in use that was seen in the window"),
+    metric(
+        GC_PAUSE_MAX,
+        BROKER,
+        Unit::Ns,
+        "longest pause for garbage collection in the window, by the JVM's log; of `brokers` that of the broker with the longest",
+    ),
+    metric(
+        STOPPED_SHARE,
+        BROKER,
+        Unit::Ratio,
+        "share of the window in which the JVM stood still, for collections and at other safepoints, by its log; of `brokers` that \
+         of the broker that stood still longest",
+    ),
     metric(
         "produce_total_mean",
         BROKER,

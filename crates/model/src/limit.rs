@@ -83,6 +83,8 @@ pub enum LimitKind {
     Replication,
     /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
     RequestsInFlight,
+    /// `linger.ms` of clients that send one record at a time: each waits for a batch that nobody else fills.
+    Linger,
     /// The client's buffer.
     ClientBuffer,
     /// A quota of the cluster.

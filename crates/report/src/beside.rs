@@ -68,6 +68,10 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
 }
 
 impl Beside {
+    pub(crate) fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
     /// For a terminal.
     pub fn text(&self, options: &TextOptions) -> String {
         answer_text(&self.answer, options)

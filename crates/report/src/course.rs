@@ -7,8 +7,8 @@ use crate::marks::Cell;
 use crate::names::bounded;
 use crate::terminal::answer_text;
 use crate::{digits, markdown, units};
-use kdyno_model::finding::{Finding, Quantity, Scope};
-use kdyno_model::metric::Address;
+use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value as FindingValue};
+use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::ComparePlan;
 use kdyno_model::trial::Trial;
 use serde_json::{Map, Value};
@@ -26,15 +26,39 @@ pub struct CourseRun<'a> {
 /// The course, ready for any printer.
 #[derive(Debug)]
 pub struct Course {
+    title: String,
     answer: Answer,
     rows: Vec<serde_json::Value>,
+    dots: Vec<CourseDot>,
     with_figures: bool,
+}
+
+/// One figure of the course, for a picture.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CourseDot {
+    /// The run's file.
+    pub file: String,
+    /// The case, and of a comparison the side.
+    pub case: String,
+    /// The day on which the run began.
+    pub day: String,
+    /// The version of Kafka that it ran on, or nothing.
+    pub version: String,
+    /// In the metric's own unit.
+    pub value: f64,
+    /// The same unit.
+    pub interval: Option<(f64, f64)>,
+    /// The unit.
+    pub unit: Unit,
+    /// As printed.
+    pub text: String,
 }
 
 /// One row per run and case, of a comparison per side too, in the order of the runs.
 pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
     let mut rows = Vec::new();
     let mut documents = Vec::new();
+    let mut dots = Vec::new();
     for run in runs {
         let input = &run.input;
         let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
@@ -45,6 +69,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         for (place, finding) in found {
             rows.push(row(run, place, finding));
             documents.push(document(run, place, finding));
+            dots.extend(dot(run, place, finding));
         }
     }
     let with_figures = !rows.is_empty();
@@ -60,9 +85,9 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         ("file", false),
     ];
     let title = format!("{of} over {} run{}", runs.len(), if runs.len() == 1 { "" } else { "s" });
-    let answer =
-        Answer::of_table(title, TextTable::new(&columns, rows), hosts_note(runs).into_iter().collect());
-    Course { answer, rows: documents, with_figures }
+    let table = TextTable::new(&columns, rows);
+    let answer = Answer::of_table(title.clone(), table, hosts_note(runs).into_iter().collect());
+    Course { title, answer, rows: documents, dots, with_figures }
 }
 
 /// A case and which side of it: 0 is A, or the case itself, 1 is B.
@@ -80,6 +105,19 @@ impl Course {
     /// Whether any run has the metric.
     pub fn has_figures(&self) -> bool {
         self.with_figures
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(crate) fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    /// Figures that have a place in a picture, in the order of the runs.
+    pub(crate) fn dots(&self) -> &[CourseDot] {
+        &self.dots
     }
 
     /// For a terminal.
@@ -119,6 +157,27 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
         finding.n.to_string().into(),
         run.file.as_str().into(),
     ]
+}
+
+/// What is "at least" or not there has no place.
+fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot> {
+    let (FindingValue::Is(value), input) = (finding.estimate, &run.input) else { return None };
+    let started = started(input).map_or_else(String::new, units::instant);
+    let interval = match finding.interval {
+        Interval::Bounds { low, high, .. } => Some((low, high)),
+        _ => None,
+    };
+    Some(CourseDot {
+        file: run.file.clone(),
+        case: input.side_label(place.0, place.1),
+        day: started.split('T').next().unwrap_or_default().to_owned(),
+        version: kafka(input, place).unwrap_or_default(),
+        value,
+        interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
+        unit: finding.unit,
+        text: digits::with_spread(finding),
+    })
+    .filter(|dot| dot.value.is_finite())
 }
 
 fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Value {

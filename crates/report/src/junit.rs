@@ -2,7 +2,8 @@
 //! to show those.
 //!
 //! Does not hold, worse, no load meets the conditions: a failure. Invalid: an error. No answer: skipped. These are the
-//! parts that the exit code is made of; what makes the run as a whole invalid is a test case of its own.
+//! parts that the exit code is made of. Whether the run may be used at all is a test case of its own, in every suite: tools
+//! take a suite without any for a job that did not run.
 
 use crate::answer::{claims, search, verdict};
 use crate::caveats;
@@ -42,10 +43,10 @@ struct TestCase {
     message: String,
 }
 
-/// One test suite with everything that the run judged; it is empty when the run judges nothing and may be used.
+/// One test suite: whether the run's answer may be used, and everything that it judged.
 pub fn document(input: &ReportInput<'_>) -> String {
     let of_conclusions = input.conclusions.iter().filter_map(|one| test_case(one, input));
-    let cases: Vec<TestCase> = evidence(input).into_iter().chain(of_conclusions).collect();
+    let cases: Vec<TestCase> = std::iter::once(evidence(input)).chain(of_conclusions).collect();
     let count = |ended: Ended| cases.iter().filter(|case| case.ended == ended).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
@@ -81,12 +82,16 @@ fn of_the_client_alone(input: &ReportInput<'_>) -> &'static str {
     if is_null { " (null broker: the figures are of the client alone)" } else { "" }
 }
 
-/// That the run's answer must not be used, where that is so: then no test case that passes is one.
-fn evidence(input: &ReportInput<'_>) -> Option<TestCase> {
+/// Whether the run's answer may be used. Where it must not, no test case that passes is one; where it may, the warnings
+/// stand with it.
+fn evidence(input: &ReportInput<'_>) -> TestCase {
+    let test_case = |ended, message| TestCase { class: "run", name: "evidence".to_owned(), ended, message };
+    let caveats = caveats::worded(input);
     if judged(input) != Judged::Invalid {
-        return None;
+        let warnings: Vec<String> = caveats.iter().map(|one| format!("{}.", one.sentence)).collect();
+        return test_case(Ended::Passed, warnings.join(" "));
     }
-    let loss = caveats::worded(input).into_iter().filter(|one| one.is_loss);
+    let loss = caveats.into_iter().filter(|one| one.is_loss);
     let loss = loss.map(|one| format!("DATA LOSS: {}.", one.sentence));
     let shown = invalid_shown(input).map(|one| format!("{} must not be used.", figure_of(one, input)));
     let why: Vec<String> = loss.chain(shown).collect();
@@ -95,7 +100,7 @@ fn evidence(input: &ReportInput<'_>) -> Option<TestCase> {
     } else {
         why.join(" ")
     };
-    Some(TestCase { class: "run", name: "evidence".to_owned(), ended: Ended::Invalid, message })
+    test_case(Ended::Invalid, message)
 }
 
 /// A metric with its case, where there are several.

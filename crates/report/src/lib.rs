@@ -14,6 +14,7 @@ pub mod course;
 pub mod csv;
 mod declared;
 mod digits;
+pub mod document;
 mod figures;
 pub mod flame;
 mod grid;

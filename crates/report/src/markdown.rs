@@ -90,7 +90,7 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
     TextTable { columns, rows: rows.collect() }
 }
 
-fn grid(table: &TextTable) -> String {
+pub(crate) fn grid(table: &TextTable) -> String {
     let line =
         |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
     let mut out = line(&mut table.columns.iter().map(|(head, _)| escaped(head)));

@@ -1,7 +1,7 @@
 //! Stored runs before and after a change, set against each other.
 
 use crate::answer::{Answer, verdict};
-use crate::caveats;
+use crate::caveats::{self, Worded};
 use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
 use crate::markdown;
@@ -36,7 +36,7 @@ impl StoredComparison<'_> {
     /// To paste.
     pub fn markdown(&self) -> String {
         let mut out = format!("### {}\n\n", markdown::escaped(&self.title()));
-        for one in caveats::worded(&self.input()) {
+        for one in self.caveats() {
             out.push_str(&format!("- **{}**: {}\n", one.label(), markdown::escaped(&one.sentence)));
         }
         out.push('\n');
@@ -55,6 +55,10 @@ impl StoredComparison<'_> {
         })
     }
 
+    pub(crate) fn caveats(&self) -> Vec<Worded> {
+        caveats::worded(&self.input())
+    }
+
     fn side_label(&self, case: u32, side: usize) -> String {
         let case = self.first.case_label(case).to_owned();
         let side = self
@@ -65,7 +69,7 @@ impl StoredComparison<'_> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         format!("{} (A) against {} (B)", self.labels[0], self.labels[1])
     }
 
@@ -85,7 +89,8 @@ impl StoredComparison<'_> {
         }
     }
 
-    fn answers(&self) -> Vec<Answer> {
+    /// The verdicts, an answer for each case.
+    pub(crate) fn answers(&self) -> Vec<Answer> {
         let labels = ["A", "B"].map(str::to_owned);
         let conclusions = &self.judgement.conclusions;
         let answer = |scope| {

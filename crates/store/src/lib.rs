@@ -29,6 +29,6 @@ mod writing;
 
 pub use error::StoreError;
 pub use import::{ImportedTrial, import};
-pub use list::{RunList, RunSummary, list};
+pub use list::{RunList, RunSummary, list, list_by, summary};
 pub use reader::RunFile;
 pub use writer::RunWriter;

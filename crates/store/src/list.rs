@@ -54,6 +54,14 @@ pub struct RunList {
 /// Every `*.kdyno` file directly in a folder. Reads heads and ends, never samples. A folder that does not
 /// exist has no runs.
 pub fn list(folder: &Path) -> Result<RunList, StoreError> {
+    list_by(folder, &mut summary)
+}
+
+/// The same, each file read by `read`: for who has read some of them before.
+pub fn list_by(
+    folder: &Path,
+    read: &mut dyn FnMut(&Path) -> Result<RunSummary, StoreError>,
+) -> Result<RunList, StoreError> {
     let unreadable =
         |error: std::io::Error| StoreError::Read { path: folder.to_path_buf(), reason: error.to_string() };
     let entries = match std::fs::read_dir(folder) {
@@ -65,7 +73,7 @@ pub fn list(folder: &Path) -> Result<RunList, StoreError> {
     for entry in entries {
         let path = entry.map_err(unreadable)?.path();
         if path.extension().is_some_and(|extension| extension == EXTENSION) {
-            match summary(&path) {
+            match read(&path) {
                 Ok(run) => found.runs.push(run),
                 Err(error) => found.unreadable.push((path, error)),
             }
@@ -76,7 +84,11 @@ pub fn list(folder: &Path) -> Result<RunList, StoreError> {
     Ok(found)
 }
 
-fn summary(path: &Path) -> Result<RunSummary, StoreError> {
+/// One run file's line of the list.
+///
+/// # Errors
+/// It cannot be read, is no run file, or has no session.
+pub fn summary(path: &Path) -> Result<RunSummary, StoreError> {
     let file = RunFile::open(path)?;
     let line = file.line()?;
     let mut sessions = file.sessions()?;

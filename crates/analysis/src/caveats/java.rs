@@ -42,13 +42,26 @@ pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
     event.map(|event| Caveat::StacksSampled { of: event.detail.clone() }.into()).into_iter().collect()
 }
 
+/// An answer of an agent that lasts longer than this waited: what it has to do takes a tenth of it, also in a broker that has
+/// just started.
+const ANSWER_S_MAX: f64 = 1.0;
+
 /// The agents of the brokers are in their processes: what they use is in the brokers' processor time.
 pub(super) fn agent_busy(trial: &Trial<'_>) -> Vec<Found> {
     let Some(window) = trial.window else { return Vec::new() };
     let (probes, brokers) = (trial.probes(), trial.brokers());
     let answered = |broker| cpu::counter_s(probes, broker, series::AGENT_ANSWERED_S_TOTAL, window);
-    // An answer takes its broker's processor for as long as it lasts, at most.
-    let answered_s: f64 = brokers.iter().filter_map(answered).sum();
+    // An answer takes its broker's processor for as long as it lasts, at most; one that lasts very long waited for something
+    // else, such as a broker that stood still.
+    let waited = |broker: &&Subject| {
+        let counted = probes
+            .iter()
+            .filter(|one| one.subject == **broker && one.series == series::AGENT_ANSWERED_S_TOTAL);
+        let mut counted: Vec<(i64, f64)> = counted.map(|one| (one.at_ns, one.value)).collect();
+        counted.sort_by_key(|(at_ns, _)| *at_ns);
+        counted.windows(2).any(|two| two[1].1 - two[0].1 > ANSWER_S_MAX)
+    };
+    let answered_s: f64 = brokers.iter().filter(|broker| !waited(broker)).filter_map(answered).sum();
     let used_s = cpu::used_by_all_s(probes, &brokers, window);
     let share = used_s.filter(|used_s| *used_s > 0.0).map(|used_s| answered_s / used_s);
     let share = share.filter(|share| *share > AGENT_SHARE_MAX);

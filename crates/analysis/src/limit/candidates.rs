@@ -30,7 +30,7 @@ pub(super) const IDLE_SHARE: f64 = 0.5;
 pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {
     let Some(plan) = item.plan.role.as_produce() else { return Vec::new() };
     let asked = Asked { trial, item, plan, window };
-    vec![
+    let mut all = vec![
         asked.generator(),
         asked.broker_processors(),
         asked.disk(),
@@ -39,7 +39,9 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Limi
         asked.replication(),
         asked.client_buffer(),
         asked.quota(),
-    ]
+    ];
+    all.extend(asked.linger());
+    all
 }
 
 /// Processor time that the programs on the host used in the window, seconds.
@@ -398,6 +400,20 @@ impl Asked<'_> {
         };
         let (in_flight, limit) = (units::significant(share * limit), units::count(limit));
         evidence(kind, Some(share), format!("{in_flight} requests were in flight, of {limit} at most"))
+    }
+
+    /// Which share of their time synchronous clients wait for `linger.ms`, by Little's law; `None`: they are not, or wait for
+    /// nothing.
+    fn linger(&self) -> Option<LimitEvidence> {
+        if !self.plan.synchronous || self.plan.client.linger_ns == 0 || java::is_java(self.item) {
+            return None;
+        }
+        let per_s = self.item.tally.windowed.acknowledged as f64 / self.window.seconds();
+        let share = per_s * self.mean_s(Timing::Linger)? / f64::from(self.item.plan.clients);
+        let linger = units::exact_duration(self.plan.client.linger_ns as f64);
+        let detail =
+            format!("each client waited {} of the time for `linger.ms` ({linger}) to pass", percent(share));
+        Some(evidence(LimitKind::Linger, Some(share), detail))
     }
 
     fn replication(&self) -> LimitEvidence {

@@ -89,6 +89,13 @@ fn named(evidence: &[LimitEvidence]) -> LimitKind {
     if let Some((kind, _)) = fullest(evidence, RESOURCES).filter(|(_, used)| *used >= SATURATED_SHARE) {
         return kind;
     }
+    // A client that sends one record at a time lingers, then waits for its answer: together they are its time.
+    let waits = used(evidence, LimitKind::RequestsInFlight).unwrap_or(0.0);
+    if used(evidence, LimitKind::Linger)
+        .is_some_and(|lingers| lingers >= waits && lingers + waits >= FULL_SHARE)
+    {
+        return LimitKind::Linger;
+    }
     let is_full = |kind| used(evidence, kind).is_some_and(|used| used >= FULL_SHARE);
     if is_full(LimitKind::RequestsInFlight) {
         let is_idle = used(evidence, LimitKind::BrokerProcessors)

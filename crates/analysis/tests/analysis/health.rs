@@ -4,6 +4,7 @@ use crate::fixture::{S, Trial};
 use crate::limit::elsewhere;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
+use kdyno_model::finding::Value;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
 use kdyno_model::sample::{ProbeReading, series};
 
@@ -200,6 +201,21 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         let check = checks.iter().find(|check| check.rule == rule).unwrap_or_else(|| panic!("no {rule}"));
         assert!((check.value / expected - 1.0).abs() < 1e-9 && check.is_broken, "{check:?}");
         assert_eq!(check.of, "broker-1");
+    }
+    let findings = trial.judged().findings;
+    let figure = |of: &str| {
+        let found = findings.iter().find(|one| one.of.to_string() == of).map(|one| one.estimate);
+        if let Some(Value::Is(value)) = found { value } else { panic!("{of}: {found:?}") }
+    };
+    // The same are figures of each broker, and of all the one that is held up most.
+    for (of, expected) in [
+        ("broker-0.gc_pause_max", 0.02e9),
+        ("broker-1.gc_pause_max", 0.15e9),
+        ("brokers.gc_pause_max", 0.15e9),
+        ("broker-0.stopped_share", 0.01),
+        ("brokers.stopped_share", 0.06),
+    ] {
+        assert!((figure(of) / expected - 1.0).abs() < 1e-9, "{of}: {}", figure(of));
     }
 }
 

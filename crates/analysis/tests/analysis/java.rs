@@ -380,3 +380,23 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
     assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a processor");
     assert_eq!(share(0.004), [(Severity::Warning, 0.04)]);
 }
+
+#[test]
+fn an_agent_is_not_blamed_for_a_broker_that_stood_still() {
+    let told = |answer_s: f64| {
+        let mut trial = Trial::clean();
+        let (broker, counted) = (Subject::Broker(0), series::AGENT_ANSWERED_S_TOTAL);
+        for (at_s, value) in [(1, 0.0), (6, answer_s), (13, answer_s + 0.02)] {
+            let at_ns = at_s * S.cast_signed();
+            trial.probes.push(ProbeReading {
+                at_ns,
+                subject: broker.clone(),
+                series: counted.to_owned(),
+                value,
+            });
+        }
+        trial.told(|caveat| matches!(caveat, Caveat::AgentBusy { .. })).len()
+    };
+    assert_eq!(told(0.9), 1, "an answer that takes long is an agent's");
+    assert_eq!(told(8.0), 0, "one of 8 s waited for a broker that was stopped");
+}

@@ -1,6 +1,6 @@
 //! What the limit was, on made-up trials that are at one.
 
-use crate::fixture::{MS, S, Trial, closed_loop};
+use crate::fixture::{MS, PER_SECOND, S, Trial, closed_loop};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
@@ -194,6 +194,33 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     alone.stages([0, 0, MS, 0, 0, 1_700 * MS, 0]);
     alone.start.trial.effective.topics.get_mut("perf").unwrap().replicas = 1;
     assert_eq!(limit(&alone).named, LimitKind::RequestsInFlight, "there is no follower");
+}
+
+#[test]
+fn a_synchronous_client_that_lingers_is_told_so() {
+    // Shares of the time of two clients, each of which has one record under way.
+    let with = |linger: f64, request: f64| {
+        let mut trial = at_maximum();
+        let ns = |share: f64| (share * 2.0 * S as f64 / PER_SECOND as f64) as u64;
+        trial.stages([0, 0, ns(linger), 0, 0, ns(request), 0]);
+        trial.writers().synchronous = true;
+        trial.writers().client.linger_ns = 5 * MS;
+        // A request for each record.
+        trial.samples.iter_mut().for_each(|row| row.counts.requests = row.counts.acknowledged);
+        trial
+    };
+    let found = limit(&with(0.7, 0.2));
+    assert_eq!(found.named, LimitKind::Linger, "{found:?}");
+    close(of(&found, LimitKind::Linger).used, 0.7);
+    assert_ne!(limit(&with(0.5, 0.2)).named, LimitKind::Linger, "they do nothing for a third of the time");
+    assert_ne!(limit(&with(0.3, 0.6)).named, LimitKind::Linger, "their answers take longer");
+    let is_candidate = |trial: &Trial| limit(trial).evidence.iter().any(|one| one.kind == LimitKind::Linger);
+    let mut asynchronous = with(0.7, 0.2);
+    asynchronous.writers().synchronous = false;
+    assert!(!is_candidate(&asynchronous), "batches fill meanwhile");
+    let mut at_once = with(0.7, 0.2);
+    at_once.writers().client.linger_ns = 0;
+    assert!(!is_candidate(&at_once));
 }
 
 #[test]

@@ -32,7 +32,8 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
+/// A run as one text.
+pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
     let input = evidence.input();
     match format {
         ExportFormat::Csv => kdyno_report::csv::findings(&input),

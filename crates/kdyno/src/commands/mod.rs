@@ -18,7 +18,7 @@ mod doctor;
 mod doctor_network;
 mod doctor_observed;
 mod drop_in_driver;
-mod export;
+pub(crate) mod export;
 mod export_stacks;
 mod fake_broker;
 mod find;
@@ -27,16 +27,18 @@ mod inner;
 mod manual;
 mod null_broker;
 mod producer_perf_test;
+mod publish;
 mod quick;
 mod report;
 mod rerun;
 mod resume;
 mod run;
-mod runs;
+pub(crate) mod runs;
 mod scenarios;
 mod schema;
+mod serve;
 pub(crate) mod show;
-mod stored_runs;
+pub(crate) mod stored_runs;
 mod typed_cluster;
 mod typed_secrets;
 mod up;
@@ -64,6 +66,8 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Import(args) => import::import(&args),
         Command::Export(args) => export::export(&args),
         Command::Report(args) => report::report(&args),
+        Command::Publish(args) => publish::publish(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Up(args) => up::up(&args),
         Command::Down(args) => up::down(&args),
         Command::Cluster(ClusterCommand::Up(args)) => cluster::up(&args),

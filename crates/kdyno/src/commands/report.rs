@@ -1,13 +1,25 @@
-//! `kdyno report`: a stored run as one HTML file.
+//! `kdyno report`: a stored run as one HTML file, or several as a document.
 
+use super::publish;
 use crate::cli::ReportArgs;
 use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 
 /// Writes the report and says where.
 pub(crate) fn report(args: &ReportArgs) -> Outcome {
-    let path = find_run(&args.run.run, args.run.dir.as_deref())?;
+    if let Some(front) = &args.document {
+        return publish::report(front, args);
+    }
+    let run = match args.runs.as_slice() {
+        [] => "latest",
+        [run] => run,
+        several => {
+            return Err(Failure::usage(format!("{} runs are no page", several.len()))
+                .hint("`--document front.md` makes a document of several; `kdyno publish ibm-2022` has its front bundled"));
+        }
+    };
+    let path = find_run(run, args.dir.as_deref())?;
     let evidence = Evidence::read_with_stacks(&path)?;
     let target = args.out.clone().unwrap_or_else(|| path.with_extension("html"));
     out::file(&target, kdyno_report::html::page(&evidence.input()))?;

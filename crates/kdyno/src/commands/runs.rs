@@ -49,18 +49,23 @@ fn cells(run: &RunSummary) -> [String; 7] {
         run.scenario.clone(),
         run.profile.clone(),
         differs(run),
-        match run.trials_planned {
-            Some(planned) => format!("{}/{planned}", run.trials_started),
-            None => run.trials_started.to_string(),
-        },
+        trials(run),
         status(run),
         file_name(&run.path),
     ]
 }
 
+/// Trials begun, of those planned where that is known.
+pub(crate) fn trials(run: &RunSummary) -> String {
+    match run.trials_planned {
+        Some(planned) => format!("{}/{planned}", run.trials_started),
+        None => run.trials_started.to_string(),
+    }
+}
+
 /// What tells it from other runs of its scenario: the target it was on, the params that `--set` changed; of a drop-in command,
 /// whose scenario has no params and whose target nobody named, what it was asked for.
-fn differs(run: &RunSummary) -> String {
+pub(crate) fn differs(run: &RunSummary) -> String {
     if let Some(asked) = asked(&run.command_line) {
         return asked;
     }
@@ -97,7 +102,8 @@ fn asked(command_line: &[String]) -> Option<String> {
     Some(told.join(", ")).filter(|told| !told.is_empty())
 }
 
-fn status(run: &RunSummary) -> String {
+/// How it ended, in words.
+pub(crate) fn status(run: &RunSummary) -> String {
     match &run.end {
         Some(end) => status_words(end.status).to_owned(),
         None if run.live => "running".to_owned(),

@@ -7,10 +7,12 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;
 use kdyno_analysis::comparison::StoredRun;
+use kdyno_model::finding::{Quantity, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::run::Session;
 use kdyno_report::ReportInput;
 use kdyno_report::course::{self, CourseRun};
+use kdyno_report::judged::Judged;
 use kdyno_report::stored::StoredComparison;
 use kdyno_scenario::input::nearest;
 use std::collections::BTreeSet;
@@ -83,10 +85,18 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
     Ok(Exit::Done)
 }
 
+/// Metrics of which runs have a figure of a case.
+pub(crate) fn metrics(runs: &[CourseRun<'_>]) -> BTreeSet<String> {
+    let findings = runs.iter().flat_map(|run| run.input.findings);
+    let of_case = findings.filter(|one| {
+        one.quantity == Quantity::Value && matches!(one.scope, Scope::Case(_) | Scope::SideB { .. })
+    });
+    of_case.map(|finding| finding.of.to_string()).collect()
+}
+
 /// The metric that was meant instead of one that no run has: the response where its name was left out, else the nearest.
 fn meant(of: &Address, runs: &[CourseRun<'_>]) -> Option<String> {
-    let findings = runs.iter().flat_map(|run| run.input.findings);
-    let known: BTreeSet<String> = findings.map(|finding| finding.of.to_string()).collect();
+    let known = metrics(runs);
     let response = format!("{}.response.{}", of.subject, of.metric);
     if known.contains(&response) {
         return Some(response);
@@ -119,6 +129,39 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
 pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
     refuse_options_of_runs(args)?;
     let groups = [read(before, args)?, read(after, args)?];
+    let (printed, judged) = against(&groups, |document| {
+        if args.execution.json {
+            return Printed::Json(document.json());
+        }
+        Printed::Text(match args.execution.format {
+            Form::Text => document.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Markdown => document.markdown(),
+        })
+    })?;
+    match printed {
+        Printed::Json(document) => out::json(&document)?,
+        Printed::Text(text) => out::data(&text)?,
+    }
+    Ok(gated(judged, args.execution.gate))
+}
+
+/// A comparison as it is printed.
+enum Printed {
+    Json(serde_json::Value),
+    Text(String),
+}
+
+/// Runs before and after with their files.
+pub(crate) type Groups = [Vec<(PathBuf, Evidence)>; 2];
+
+/// Two groups of runs, the run as the unit, handed to a printer; with what it comes to.
+///
+/// # Errors
+/// There is no run before, or one stands on both sides.
+pub(crate) fn against<T>(
+    groups: &Groups,
+    print: impl FnOnce(&StoredComparison<'_>) -> T,
+) -> Result<(T, Judged), Failure> {
     let is_before = |run: &Evidence| groups[0].iter().any(|(_, other)| other.run_id() == run.run_id());
     if let Some((path, _)) = groups[1].iter().find(|(_, run)| is_before(run)) {
         return Err(Failure::usage(format!("{} is the same run on both sides", file_name(path)))
@@ -133,15 +176,7 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
     };
     let document =
         StoredComparison { judgement: &judgement, first: &first.input(), labels: named.map(label) };
-    if args.execution.json {
-        out::json(&document.json())?;
-    } else {
-        out::data(&match args.execution.format {
-            Form::Text => document.text(&text_options(std::io::stdout().is_terminal())),
-            Form::Markdown => document.markdown(),
-        })?;
-    }
-    Ok(gated(kdyno_report::judged::of_stored_runs(&judgement), args.execution.gate))
+    Ok((print(&document), kdyno_report::judged::of_stored_runs(&judgement)))
 }
 
 /// A stored run with what a comparison asks of it.

@@ -36,10 +36,22 @@ fn plan(args: &ScenarioSystemArgs) -> Result<Plan, Failure> {
     Ok(run::plan_scenario(scenario, choices)?.plan)
 }
 
+/// What was named is no scenario, but may be a cluster that `kdyno cluster up` started.
+fn meant_a_cluster(failure: Failure, named: &str, environment: &kdyno_testbed::Environment) -> Failure {
+    let is_running = |running: Vec<registry::RunningCluster>| running.iter().any(|one| one.name == named);
+    match registry::list(environment).is_ok_and(is_running) {
+        true => failure.hint(format!("`kdyno cluster down {named}` ends the cluster of that name")),
+        false => failure,
+    }
+}
+
 /// Ends it.
 pub(crate) fn down(args: &ScenarioSystemArgs) -> Outcome {
-    let name = plan(args)?.scenario;
-    registry::down(&Environment::read()?.testbed, &name)?;
+    let environment = Environment::read()?.testbed;
+    let name = plan(args)
+        .map_err(|failure| meant_a_cluster(failure, &args.scenario.scenario, &environment))?
+        .scenario;
+    registry::down(&environment, &name)?;
     out::note(&format!("{name} is down, its data removed"));
     Ok(Exit::Done)
 }

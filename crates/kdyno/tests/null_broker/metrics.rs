@@ -59,10 +59,27 @@ fn a_run_tells_how_it_stands_until_it_ends() {
         }
     }
     assert_eq!(counted.len(), 2, "{answers} answers, counted {counted:?}");
+    seen_while_it_runs(&place);
     assert!(asked(port, "/").is_some_and(|(head, _)| head.starts_with("HTTP/1.1 404")));
     ran(&running.wait(RUN_DEADLINE));
     assert!(asked(port, "/metrics").is_none(), "it ends with the run");
     broker.stop();
+}
+
+/// `kdyno serve` shows a run that goes on as one, with figures of its trial, and has browsers ask again.
+fn seen_while_it_runs(place: &Place) {
+    let mut serving = place.start(place.command(&["serve", "--port", "0"]));
+    let address = serving.wait_for_line();
+    let port = address.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+    let port = port.expect("a port");
+    let (_, list) = asked(port, "/").expect("the list");
+    assert!(list.contains("words live\">running"), "{list}");
+    let file = list.split("href=\"/run/").nth(1).and_then(|rest| rest.split('"').next()).expect("a run");
+    let (head, page) = asked(port, &format!("/run/{file}")).expect("its page");
+    assert!(head.starts_with("HTTP/1.1 200") && head.to_lowercase().contains("\r\nrefresh: "), "{head}");
+    assert!(page.contains("<svg"), "its course so far");
+    serving.signal(rustix::process::Signal::INT);
+    ran(&serving.wait(RUN_DEADLINE));
 }
 
 #[test]

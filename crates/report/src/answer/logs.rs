@@ -33,8 +33,7 @@ const OF_GROUPS: [(&str, &str); 4] = [
 
 /// A table of logs and one of groups, each where anything was told.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
-    let brokers = |subject: &str| subject == BROKERS || subject.starts_with("broker-");
-    let of_logs = table(input, ("broker", &brokers), &OF_LOGS);
+    let of_logs = table(input, ("broker", &is_of_brokers), &OF_LOGS);
     let of_groups = table(input, ("group", &|subject| subject.starts_with(GROUP)), &OF_GROUPS);
     let of_logs = of_logs.map(|table| {
         let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Partitions and replicas are those \
@@ -49,8 +48,13 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     of_logs.into_iter().chain(of_groups).collect()
 }
 
+/// Whether a figure is of a broker, or of all.
+pub(super) fn is_of_brokers(subject: &str) -> bool {
+    subject == BROKERS || subject.starts_with("broker-")
+}
+
 /// A row for each subject and case; columns of which nothing is known are left out.
-fn table(
+pub(super) fn table(
     input: &ReportInput<'_>,
     (head, is_one): (&str, &dyn Fn(&str) -> bool),
     columns: &[(&str, &str)],

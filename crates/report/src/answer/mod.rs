@@ -3,6 +3,7 @@
 //!
 //! One wording for all forms: terminal, page, Markdown and JSON take it from here.
 
+pub mod brokers;
 pub mod claims;
 pub mod curve;
 pub mod demand;

@@ -8,7 +8,7 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::EvidenceUnit;
 
 /// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
     if !first.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'') {
         return text.to_owned();
@@ -104,6 +104,7 @@ pub(super) fn limit(kind: LimitKind) -> &'static str {
         LimitKind::Network => "the network",
         LimitKind::Replication => "replication",
         LimitKind::RequestsInFlight => "acknowledgement time × requests in flight",
+        LimitKind::Linger => "`linger.ms`, for which each record waits by itself",
         LimitKind::ClientBuffer => "the client's buffer",
         LimitKind::Quota => "a quota of the cluster",
         LimitKind::Unknown => "not to be named",

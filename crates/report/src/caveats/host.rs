@@ -50,8 +50,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             "",
             &[*share],
             format!(
-                "a limit on processor time (cgroup) stopped processes of the run for {} of the window: rates may be too low \
-                 and latencies too high",
+                "a limit on processor time (cgroup) stopped processes of the run, added up over processors for {} of the \
+                 window: rates may be too low and latencies too high",
                 numbers.percent(0)
             ),
             "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",

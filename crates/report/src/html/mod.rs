@@ -6,10 +6,11 @@ mod chart;
 mod curve;
 mod flame;
 mod scale;
-mod tables;
+pub mod served;
+pub(crate) mod tables;
 mod trial;
 
-use crate::answer::{answers, demand, health, inside, logs, processes};
+use crate::answer::{answers, brokers, demand, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
@@ -45,26 +46,36 @@ pub fn page(input: &ReportInput<'_>) -> String {
             }
             body {
                 (head(input, &figures))
-                main {
-                    (tables::caveats(&caveats::worded(input)))
-                    @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
-                    (tables::cases(input, &case_table(input, &figures)))
-                    @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
-                    @for (number, answer) in logs::answers(input).iter().enumerate() { (tables::answer(&format!("logs-{number}"), answer)) }
-                    @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
-                    @if let Some(demand) = demand::answer(input) { (tables::answer("demand", &demand)) }
-                    @if let Some(processes) = processes::answer(input) { (tables::answer("processes", &processes)) }
-                    (tables::trials(input, &figures))
-                    (over_time(input))
-                    (flame::graphs(input))
-                    (tables::events(input))
-                    (environment(input))
-                    (reading())
-                }
+                main { (sections(input, &figures)) }
             }
         }
     }
     .into_string()
+}
+
+/// What a run's page says below its head, as a part of a document of several runs.
+pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
+    sections(input, &Figures::new(input.findings, input.caveats))
+}
+
+fn sections(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
+    html! {
+        (tables::caveats(&caveats::worded(input)))
+        @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
+        (tables::cases(input, &case_table(input, figures)))
+        @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
+        @if let Some(brokers) = brokers::answer(input) { (tables::answer("brokers", &brokers)) }
+        @for (number, answer) in logs::answers(input).iter().enumerate() { (tables::answer(&format!("logs-{number}"), answer)) }
+        @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
+        @if let Some(demand) = demand::answer(input) { (tables::answer("demand", &demand)) }
+        @if let Some(processes) = processes::answer(input) { (tables::answer("processes", &processes)) }
+        (tables::trials(input, figures))
+        (over_time(input))
+        (flame::graphs(input))
+        (tables::events(input))
+        (environment(input))
+        (reading())
+    }
 }
 
 fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {

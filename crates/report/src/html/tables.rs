@@ -24,7 +24,7 @@ fn scroll(name: &str, table: &Markup) -> Markup {
 }
 
 /// A text in which what stands between backticks is something to type.
-fn coded(text: &str) -> Markup {
+pub fn coded(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
@@ -119,6 +119,11 @@ fn tone(tone: Tone) -> &'static str {
         Tone::Warn => "open",
         Tone::Bad => "bad",
     }
+}
+
+/// A table that stands for itself.
+pub fn plain(name: &str, table: &TextTable) -> Markup {
+    scroll(name, &texts(table, None))
 }
 
 fn texts(table: &TextTable, caption: Option<&str>) -> Markup {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod demand;
+mod document;
 mod duet;
 mod elsewhere;
 mod exports;

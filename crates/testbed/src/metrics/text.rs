@@ -65,7 +65,8 @@ pub(super) fn read(
                 text.chars().take(QUOTED_CHARACTERS_MAX).flat_map(char::escape_debug).collect();
             format!("line {number} of the answer is no line of Prometheus's text format ({what}): {start}")
         };
-        let text = std::str::from_utf8(&line).map_err(|_| wrong("it is no UTF-8", ""))?.trim();
+        let no_utf8 = |_| wrong("it is no UTF-8", &String::from_utf8_lossy(&line));
+        let text = std::str::from_utf8(&line).map_err(no_utf8)?.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }

@@ -1,6 +1,9 @@
 //! Which stored run is meant, and what lies beside it in the folder of runs.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod publish;
+mod serve;
 
 use common::{Place, Said};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
@@ -446,7 +449,7 @@ fn stored_answers_are_exported_for_pull_requests_and_ci() {
     let said = place.kdyno(&["export", "latest", "--format", "markdown"]);
     assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");
     let said = place.kdyno(&["export", "latest", "--format", "junit"]);
-    assert!(said.stdout.contains("<testsuite name=\"kdyno rate\" tests=\"0\""), "{said:?}");
+    assert!(said.stdout.contains("<testsuite name=\"kdyno rate\" tests=\"1\""), "{said:?}");
     let said = place.kdyno(&["show", "latest", "--format", "markdown"]);
     assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");
 }

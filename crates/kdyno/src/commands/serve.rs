@@ -1,0 +1,27 @@
+//! `kdyno serve`: the runs of a folder in a browser.
+
+use crate::cli::ServeArgs;
+use crate::environment::runs_dir;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::serve::{Served, until};
+use crate::{out, signals};
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
+pub(crate) fn serve(args: &ServeArgs) -> Outcome {
+    let folder = runs_dir(args.dir.as_deref())?;
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("there is no folder {}", folder.display()))
+            .hint("`kdyno run first-light` makes kdyno-runs with a run; DIR names another folder"));
+    }
+    let stop = signals::stop_flag()?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {
+        Failure::tool(format!("could not listen on 127.0.0.1:{}: {e}", args.port))
+            .hint("--port 0 takes a free port")
+    })?;
+    let address = listener.local_addr().map_err(Failure::tool)?;
+    out::line(&format!("http://{address}/"))?;
+    out::note(&format!("serving the runs of {}; Ctrl-C ends", folder.display()));
+    until(listener, Served { folder, hosts: args.host.clone() }, &stop)?;
+    Ok(Exit::Done)
+}

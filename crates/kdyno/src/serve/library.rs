@@ -1,0 +1,52 @@
+//! The runs of a folder, read once: a file is read again when its size or its time of change differ, or while its run goes on.
+
+use kdyno_store::{RunList, RunSummary, StoreError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// What tells whether a file changed.
+type Stamp = (u64, Option<SystemTime>);
+
+/// The folder with what is known of it.
+#[derive(Debug)]
+pub(super) struct Library {
+    folder: PathBuf,
+    known: Mutex<BTreeMap<PathBuf, (Stamp, RunSummary)>>,
+}
+
+impl Library {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, known: Mutex::default() }
+    }
+
+    /// All runs that are there now, oldest first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(super) fn list(&self) -> Result<RunList, StoreError> {
+        // Who comes while somebody reads waits for the same.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *known);
+        kdyno_store::list_by(&self.folder, &mut |path| {
+            let stamp = stamp(path);
+            let run = match before.remove(path) {
+                Some((then, run)) if then == stamp && !run.live => run,
+                _ => kdyno_store::summary(path)?,
+            };
+            known.insert(path.to_owned(), (stamp, run.clone()));
+            Ok(run)
+        })
+    }
+
+    /// The file of that name, which is one of the list: a name from outside never becomes a path.
+    pub(super) fn file(&self, name: &str) -> Result<Option<RunSummary>, StoreError> {
+        let runs = self.list()?.runs;
+        Ok(runs.into_iter().find(|run| crate::evidence::file_name(&run.path) == name))
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    std::fs::metadata(path).map_or((0, None), |found| (found.len(), found.modified().ok()))
+}

@@ -1,0 +1,72 @@
+//! Several stored runs as one document.
+
+use crate::common::Place;
+use crate::{measured, store};
+
+#[test]
+fn runs_become_a_document_with_the_author_s_front() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 60_000.0, &[]);
+    let front =
+        place.file("our.md", "---\ntitle: Two days\ndate: 2026-11-27\nscenarios: rate\n---\nWe measured.\n");
+    let front = front.display().to_string();
+    let said = place.kdyno(&[
+        "report",
+        "20261122-100001-rate",
+        "20261122-100002-rate",
+        "--document",
+        &front,
+        "-o",
+        "two.html",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page = std::fs::read_to_string(place.path().join("two.html")).expect("the document");
+    let files = ["20261122-100001-rate.kdyno", "20261122-100002-rate.kdyno"];
+    let has = ["Two days", "We measured.", files[0], files[1], "Test register"].map(|words| page.contains(words));
+    assert_eq!(has, [true; 5], "{page}");
+    // Without runs it is of the newest of each scenario; the ending says how it is written.
+    let said = place.kdyno(&["publish", &front, "-o", "newest.md"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = std::fs::read_to_string(place.path().join("newest.md")).expect("the document");
+    assert!(
+        text.starts_with("# Two days\n") && text.contains("60,000/s") && !text.contains("50,000/s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_published_report_names_the_runs_that_it_lacks() {
+    let place = Place::new();
+    store(&place, "20261122-100000-ibm-resilient.kdyno", "ibm-resilient", 1_000_000_000);
+    let said = place.kdyno(&["publish", "ibm-2022"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.stderr.contains("there is no run of ibm-fast") && said.stderr.contains("`kdyno run ibm-fast`"),
+        "{said:?}"
+    );
+    let said = place.kdyno(&["publish", "reports/ibm-2022", "ibm-resilient"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page = std::fs::read_to_string(place.path().join("ibm-2022.html")).expect("the document");
+    assert!(page.contains("IBM Event Streams performance report"), "{page}");
+}
+
+#[test]
+fn what_makes_no_document_is_told() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let none = place.file("none.md", "---\ntitle: None\n---\n").display().to_string();
+    let broken = place.file("broken.md", "# Title\n").display().to_string();
+    let cases: [(&[&str], &str); 6] = [
+        (&["publish", "ibm-2023"], "did you mean `ibm-2022`?"),
+        (&["publish", "nowhere.md"], "nowhere.md"),
+        (&["publish", &broken, "latest"], "it does not begin with a line of three dashes"),
+        (&["publish", &none], "no run was named, and the front names no `scenarios`"),
+        (&["publish", &none, "latest", "latest"], "is named twice"),
+        (&["report", "latest", "rate"], "2 runs are no page"),
+    ];
+    for (args, words) in cases {
+        let said = place.kdyno(args);
+        assert!(said.code == Some(2) && said.stderr.contains(words), "{args:?}: {said:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! What lets others repeat a run, told from what really ran.
+
+use crate::grid::{TextOptions, clean};
+use crate::input::ReportInput;
+use crate::terminal::{config_text, settings_text};
+use crate::units;
+use kdyno_model::run::TrialStart;
+use std::collections::BTreeMap;
+
+/// Columns of texts that are printed as they are.
+const PRINTED: TextOptions = TextOptions { width: 120, colour: false };
+
+/// A part of the appendix: a heading, and a text that is printed as it is.
+pub(super) struct Part {
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+/// The parts of one run: what was typed, on what host, the systems with their command lines, the settings in force, what was
+/// asked for, the scenario.
+pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
+    let part = |title: &str, text: String| Part { title: title.to_owned(), text: text.trim_end().to_owned() };
+    let mut parts = Vec::new();
+    for (session, _) in input.sessions {
+        let title = format!("Command line and host, {}", units::instant(session.started_unix_ns));
+        let command = session.command_line.join(" ");
+        parts.push(part(
+            &title,
+            format!("{command}\n\nkdyno {}\n{}", session.kdyno_version, facts(&session.host_facts)),
+        ));
+    }
+    if let Some(start) = input.trials.iter().find(|start| !start.command_lines.is_empty()) {
+        parts.push(part(&format!("Processes of {}", input.name(start.trial.id)), command_lines(start)));
+    }
+    parts.push(part("Settings in force that are not the defaults", config_text(input, &PRINTED)));
+    parts.push(part("Asked for", settings_text(input.plan(), &PRINTED)));
+    parts.push(part(
+        &format!("Scenario ({})", input.header.scenario_path),
+        input.header.scenario_text.clone(),
+    ));
+    parts.retain(|part| !part.text.is_empty());
+    for part in &mut parts {
+        part.text = part.text.lines().map(clean).collect::<Vec<_>>().join("\n");
+    }
+    parts
+}
+
+fn facts(facts: &BTreeMap<String, String>) -> String {
+    facts.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+}
+
+fn command_lines(start: &TrialStart) -> String {
+    start.command_lines.iter().map(|(subject, line)| format!("{subject}:\n  {}\n", line.join(" "))).collect()
+}
