@@ -133,7 +133,7 @@ pub(crate) fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
     streams.iter().map(of_stream).try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)))
 }
 
-/// Seconds in a row without an acknowledgement from which that is told, beyond those in which a batch lingers.
+/// Seconds in a row without an acknowledgement from which that is told, beyond the whole ones for which a batch lingers.
 const STALLED_S_MIN: u32 = 2;
 
 /// Records per second below which a second without an acknowledgement says nothing.
@@ -148,7 +148,7 @@ pub(crate) fn stalled(
     window: Window,
 ) -> Option<(u32, u32)> {
     let linger_ns = plan.role.as_produce()?.client.linger_ns;
-    let least = STALLED_S_MIN + u32::try_from(linger_ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX / 2);
+    let least = STALLED_S_MIN + u32::try_from(linger_ns / NS_PER_S).unwrap_or(u32::MAX / 2);
     let streams = streams_of(evidence, item);
     let rows = evidence.samples.iter().filter(|row| row.grain == Grain::Second && streams.contains(&row.id));
     let mut seconds: BTreeMap<u32, (u64, u64)> =

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::event::{Event, Subject};
 use kdyno_model::evidence::TrialStacks;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Evidence {
     header: RunHeader,
     sessions: Vec<(Session, Option<SessionEnd>)>,
+    is_live: bool,
     trials: Vec<TrialStart>,
     events: Vec<(Option<TrialId>, Event)>,
     noise: Vec<(TrialId, NoiseReading)>,
@@ -56,6 +58,7 @@ impl Evidence {
             let is_out_of_time = run.is_out_of_time();
             let (plan, starts) = (&run.header.plan, &run.trials);
             run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
+            run.goes_on();
         }
         run.state_side_b();
         Ok(run)
@@ -129,6 +132,15 @@ impl Evidence {
         end.is_some_and(|end| end.status == RunStatus::OutOfTime)
     }
 
+    /// A trial that goes on has no totals yet, as one that was cut off: it is not told as that.
+    fn goes_on(&mut self) {
+        let has_ended = self.sessions.last().is_some_and(|(_, end)| end.is_some());
+        let Some(last) = self.trials.last().filter(|_| self.is_live && !has_ended) else { return };
+        let of_last = Scope::Trial(last.trial.id);
+        let is_cut = |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::CutShort { .. });
+        self.judgement.caveats.retain(|one| !is_cut(one));
+    }
+
     /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials
     /// state.
     fn state_side_b(&mut self) {
@@ -146,6 +158,7 @@ impl Evidence {
         Ok(Self {
             header: file.header()?,
             sessions: file.sessions()?,
+            is_live: file.is_live(),
             trials: file.trials()?,
             events: file.events()?,
             noise: Vec::new(),
@@ -190,6 +203,7 @@ impl Evidence {
         ReportInput {
             header: &self.header,
             sessions: &self.sessions,
+            is_live: self.is_live,
             trials: &self.trials,
             events: &self.events,
             noise: &self.noise,
@@ -364,6 +378,7 @@ mod tests {
                 scenario_path: String::new(),
                 plan: plan.clone(),
             },
+            is_live: false,
             sessions: Vec::new(),
             events: Vec::new(),
             noise: Vec::new(),

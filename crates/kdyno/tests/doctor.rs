@@ -155,6 +155,7 @@ fn what_makes_no_sense_is_refused() {
     let place = Place::new();
     for (args, word) in [
         (&["doctor", "--data", "/no/such/folder"][..], "is no folder"),
+        (&["doctor", "--data", "/proc"], "is no folder for data"),
         (&["doctor", "first-light", "--target", "x.yaml"][..], "cannot be used with"),
         (&["doctor", "no-such-scenario"][..], "no-such-scenario"),
         (&["doctor", "--profile", "big"][..], "required"),

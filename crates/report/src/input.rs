@@ -20,6 +20,8 @@ pub struct ReportInput<'a> {
     pub header: &'a RunHeader,
     /// The run's sessions in order, each with how it ended; `None` while it goes on, and when it was cut off.
     pub sessions: &'a [(Session, Option<SessionEnd>)],
+    /// Somebody is writing it: the run goes on.
+    pub is_live: bool,
     /// The trials that were started, in the order in which they ran.
     pub trials: &'a [TrialStart],
     /// Events of the run, each with its trial.
@@ -113,7 +115,8 @@ impl<'a> ReportInput<'a> {
             |planned| format!("{complete} of {planned} trials complete"),
         );
         match self.end() {
-            None => Some(format!("no end is stored: the run goes on or was cut off; {trials}")),
+            None if self.is_live => Some(format!("the run goes on, these are its figures so far; {trials}")),
+            None => Some(format!("no end is stored: the run was cut off; {trials}")),
             Some(SessionEnd { status, detail, .. }) => match status {
                 RunStatus::Failed | RunStatus::OutOfTime => {
                     Some(format!("{}; {trials}: {detail}", status_words(*status)))

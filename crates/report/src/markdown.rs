@@ -69,17 +69,27 @@ pub fn answer_block(answer: &Answer) -> String {
     out
 }
 
-/// The table of cases, each figure with its interval or range.
+/// The table of cases, each figure with its interval or range, and beside it what was published.
 fn cases(table: &CaseTable<'_>) -> TextTable {
     let params = table.params.iter().map(|name| (name.clone(), false));
     let figures = table.columns.iter().flat_map(|column| {
-        let ratio = column.ratios.then(|| ("ratio to the first row".to_owned(), true));
-        std::iter::once((column.of.to_string(), true)).chain(ratio)
+        let head = |wanted: bool, text: &str| wanted.then(|| (text.to_owned(), true));
+        let beside = [
+            head(column.published, "published"),
+            head(column.ratios, "ratio to the first row"),
+            head(column.ratios && column.published, "the same, published"),
+        ];
+        std::iter::once((column.of.to_string(), true)).chain(beside.into_iter().flatten())
     });
     let columns = params.chain(figures).collect();
     let rows = table.rows.iter().map(|row| {
         let cells = row.cells.iter().zip(&table.columns).flat_map(|(cell, column)| {
-            std::iter::once(ours_text(cell)).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
+            let beside = [
+                column.published.then(|| cell.published.text(column.unit)),
+                column.ratios.then(|| ratio_text(cell.ratio_ours)),
+                (column.ratios && column.published).then(|| ratio_text(cell.ratio_published)),
+            ];
+            std::iter::once(ours_text(cell)).chain(beside.into_iter().flatten())
         });
         let mut row_cells: Vec<String> = row.params.iter().cloned().chain(cells).collect();
         if let Some(first) = row_cells.first_mut().filter(|_| row.cut_short) {

@@ -198,14 +198,15 @@ fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
     };
     let io = Reason {
         severity: Medium,
-        why: "request handlers work on processors; of 16 processors 8, and never more of them than processors",
+        why: "request handlers work on processors, and wait for disks: 8 are Kafka's default also on few processors, and of more \
+              processors no more than these",
         source: source::INTEL,
     };
     let network_range = broker.processors.map(|all| {
         let most = u64::from(all / 2).max(1);
         ((u64::from(all) * 6 + 8) / 16).clamp(1, most)..=most
     });
-    let io_range = broker.processors.map(|all| u64::from(all).min(8)..=u64::from(all).max(1));
+    let io_range = broker.processors.map(|all| u64::from(all).clamp(1, 8)..=u64::from(all).max(8));
     [("num.network.threads", "3", network, network_range), ("num.io.threads", "8", io, io_range)].map(
         |(name, default, reason, range)| {
             let setting = in_force(broker, name, default);
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn threads_follow_the_processors() {
         for (processors, network, io) in
-            [(16, "6 to 8", "8 to 16"), (8, "3 to 4", "8"), (2, "1", "2"), (1, "1", "1")]
+            [(16, "6 to 8", "8 to 16"), (8, "3 to 4", "8"), (2, "1", "2 to 8"), (1, "1", "1 to 8")]
         {
             let all = examine(&[planned(0, Some(processors))], None);
             assert_eq!(of(&all, "num.network.threads").recommended, network, "of {processors}");
@@ -354,13 +355,13 @@ mod tests {
 
     #[test]
     fn threads_go_by_half_or_double_both_ways() {
-        let broker = Broker { processors: Some(1), ..running(0, &[("num.io.threads", "8", Level::Start)]) };
+        let broker = Broker { processors: Some(1), ..running(0, &[("num.io.threads", "64", Level::Start)]) };
         let add = |value: u32| format!("--entity-name 0 --add-config num.io.threads={value}");
         assert_eq!(
             commands(&[broker], "broker 0", "num.io.threads"),
             (
-                [add(4), add(2), add(1)].join(" && "),
-                [add(2), add(4), "--entity-name 0 --delete-config num.io.threads".to_owned()].join(" && ")
+                [add(32), add(16), add(8)].join(" && "),
+                [add(16), add(32), "--entity-name 0 --delete-config num.io.threads".to_owned()].join(" && ")
             )
         );
     }

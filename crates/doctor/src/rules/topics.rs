@@ -3,6 +3,7 @@
 use super::{Reason, advice, source};
 use crate::advice::Severity::{High, Low, Medium};
 use crate::advice::{Advice, Change, Severity};
+use crate::expect::Expect;
 use crate::kafka_tool::{self, Entity};
 use crate::observed::{Cluster, Placement, Setting, Topic};
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ fn of_topic(topic: &Topic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Adv
     // Of its own topics Kafka chooses settings and partitions.
     if !topic.is_internal {
         all.extend(in_sync(&of, topic, cluster));
+        all.extend(SETTINGS.iter().filter_map(|rule| setting(&of, topic, rule, cluster)));
         if brokers > 1 {
             all.push(spread(&of, topic, brokers));
         }
@@ -33,6 +35,42 @@ fn of_topic(topic: &Topic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Adv
         }
     }
     all
+}
+
+/// Settings of topics that are good as they are by default, and harm where somebody set them.
+const SETTINGS: [(&str, Expect, Reason); 3] = [
+    (
+        "unclean.leader.election.enable",
+        Expect::Is("false"),
+        Reason {
+            severity: High,
+            why: "a replica that lacks acknowledged records must not become the leader: they would be lost",
+            source: source::KAFKA_TOPIC,
+        },
+    ),
+    ("flush.messages", Expect::AtLeast(FLUSH_MESSAGES_MIN), FLUSH),
+    ("flush.ms", Expect::AtLeast(FLUSH_MS_MIN), FLUSH),
+];
+const FLUSH: Reason = Reason {
+    severity: Medium,
+    why: "each flush waits for the disk; replicas keep records safe without, and the kernel writes them in the background",
+    source: source::KAFKA_TOPIC,
+};
+/// What is written to the disk this seldom costs nothing to speak of.
+const FLUSH_MESSAGES_MIN: u64 = 100_000;
+const FLUSH_MS_MIN: u64 = 10_000;
+
+/// One of these, where it is set.
+fn setting(
+    of: &str,
+    topic: &Topic,
+    (name, expect, reason): &(&'static str, Expect, Reason),
+    cluster: Option<&Cluster>,
+) -> Option<Advice> {
+    let setting = topic.settings.get(*name)?;
+    let is_followed = expect.is_followed(&setting.value);
+    let change = |_: &str| Some(topic_change(name, &expect.value(), topic, Some(setting), cluster));
+    Some(advice(of, name, (Some(setting.value.clone()), is_followed), expect.words(), *reason, change))
 }
 
 fn replicas(of: &str, topic: &Topic, brokers: usize) -> Advice {
@@ -72,13 +110,13 @@ fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice>
         source: source::KAFKA_TOPIC,
     };
     let least = wanted.start().to_string();
-    let change = |_: &str| Some(in_sync_change(NAME, &least, topic, setting, cluster));
+    let change = |_: &str| Some(topic_change(NAME, &least, topic, setting, cluster));
     let is_followed = number.map(|number| wanted.contains(&number));
     let words = if wanted.start() == wanted.end() { least.clone() } else { format!("{least} to {most}") };
     Some(advice(of, NAME, (value, is_followed), words, reason, change))
 }
 
-fn in_sync_change(
+fn topic_change(
     name: &str,
     value: &str,
     topic: &Topic,
@@ -236,6 +274,24 @@ mod tests {
             "{change:?}"
         );
         assert!(change.undo.as_ref().is_some_and(|undo| undo.ends_with("min.insync.replicas=3")));
+    }
+
+    #[test]
+    fn settings_that_lose_records_or_flush_often_are_told_where_they_are_set() {
+        let with = |name: &str, value: &str| {
+            let set = Setting { value: value.to_owned(), level: Level::Topic };
+            let settings = [(name.to_owned(), set)].into();
+            let all = examine(&[Topic { settings, ..topic(None) }], 3, Some(&cluster()));
+            all.into_iter().find(|advice| advice.setting == name).map(|advice| (advice.verdict, advice.severity))
+        };
+        let unclean = "unclean.leader.election.enable";
+        assert_eq!(with(unclean, "true"), Some((Verdict::NotFollowed, High)));
+        assert_eq!(with(unclean, "false"), Some((Verdict::Followed, High)));
+        assert_eq!(with("flush.messages", "1"), Some((Verdict::NotFollowed, Medium)));
+        assert_eq!(with("flush.messages", "9223372036854775807"), Some((Verdict::Followed, Medium)));
+        assert_eq!(with("flush.ms", "1000"), Some((Verdict::NotFollowed, Medium)));
+        let all = examine(&[topic(None)], 3, None);
+        assert!(all.iter().all(|advice| advice.setting != unclean), "nobody set it");
     }
 
     #[test]

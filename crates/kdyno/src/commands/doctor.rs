@@ -17,6 +17,7 @@ use kdyno_model::plan::CasePlan;
 use kdyno_model::units;
 use kdyno_plan::Choices;
 use kdyno_testbed::disk_speed;
+use kdyno_testbed::host_settings::mount_of;
 use kdyno_testbed::inspect::inspect;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -88,12 +89,24 @@ fn interrupted(what: &str) -> Failure {
     Failure { exit: Exit::Interrupted, message: format!("interrupted: {what}"), hint: None }
 }
 
+/// File systems that keep nothing.
+const OF_THE_KERNEL: [&str; 9] =
+    ["proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs"];
+
 /// Looks at all that was named, at this host always, and holds it against the rules.
 fn look(args: &DoctorArgs) -> Result<Vec<Advice>, Failure> {
     let mut here = Observed { host: Some(on_this_host::host()), ..Observed::default() };
     for folder in &args.data {
         if !folder.is_dir() {
             return Err(Failure::usage(format!("--data: {} is no folder", folder.display())));
+        }
+        let filesystem = mount_of(folder).map(|mount| mount.filesystem);
+        if let Some(kind) = filesystem.filter(|kind| OF_THE_KERNEL.contains(&kind.as_str())) {
+            return Err(Failure::usage(format!(
+                "--data: {} is no folder for data: {kind} shows what the kernel knows",
+                folder.display()
+            ))
+            .hint("name a folder of the disk that brokers keep their logs on"));
         }
         on_this_host::add_disk(&mut here.disks, folder, 0);
     }

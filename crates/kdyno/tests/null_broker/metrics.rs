@@ -77,7 +77,9 @@ fn seen_while_it_runs(place: &Place) {
     let file = list.split("href=\"/run/").nth(1).and_then(|rest| rest.split('"').next()).expect("a run");
     let (head, page) = asked(port, &format!("/run/{file}")).expect("its page");
     assert!(head.starts_with("HTTP/1.1 200") && head.to_lowercase().contains("\r\nrefresh: "), "{head}");
-    assert!(page.contains("<svg"), "its course so far");
+    assert!(page.contains("<svg") && page.contains("the run goes on"), "its course so far");
+    let shown = place.kdyno(&["show", "latest"]);
+    assert!(shown.stdout.contains("the run goes on") && !shown.stdout.contains("ended before its plan"), "{shown:?}");
     serving.signal(rustix::process::Signal::INT);
     ran(&serving.wait(RUN_DEADLINE));
 }

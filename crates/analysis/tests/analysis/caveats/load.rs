@@ -323,6 +323,11 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
     assert!(!limits(&trial).contains(&LimitKind::Schedule), "{:?}", limits(&trial));
     assert_eq!(limits(&Trial::clean()), [LimitKind::Schedule]);
     assert_eq!(told(&silent(5..6)), [], "a second by itself says little");
+    // Batches linger for 5 ms, which explains no second; for a second they explain one.
+    let mut two = silent(5..7);
+    assert_eq!(told(&two)[0].caveat, Caveat::Stalled { item: item(), seconds: 2, at_s: 5 });
+    two.writers().client.linger_ns = 1_000 * MS;
+    assert_eq!(told(&two), []);
     let mut few = silent(5..8);
     for row in few.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
         row.counts.offered = 3;
