@@ -69,6 +69,12 @@ impl Distribution {
         }
     }
 
+    /// Latencies with how many records have them, ns, the quickest first; those below zero are left out.
+    pub(crate) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+        let steps = self.histogram.iter().flat_map(|histogram| histogram.iter_recorded());
+        steps.map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
     /// Records that were acknowledged, or handed over.
     pub fn finished(&self) -> u64 {
         let count = |histogram: &Option<Histogram<u64>>| histogram.as_ref().map_or(0, Histogram::len);

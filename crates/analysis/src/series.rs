@@ -4,17 +4,19 @@ use crate::cpu;
 use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
+use crate::heat::Heat;
 use crate::histogram::Distribution;
 use crate::imported;
 use crate::lag::{Lag, Written};
 use crate::latencies::measured_latencies;
+use crate::resources;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
-use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, Outcomes, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use kdyno_model::worker::PhaseSpan;
 use std::collections::BTreeMap;
 
@@ -30,15 +32,7 @@ const HALVINGS_MAX: i32 = 40;
 /// When a stored histogram is damaged.
 pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
     let streams = items(evidence)
-        .map(|(name, item)| {
-            Ok(StreamSeries {
-                name: name.to_owned(),
-                role: item.role.kind(),
-                seconds: seconds(evidence, name, item)?,
-                percentiles: percentiles(evidence, name, Timing::Response)?,
-                end_to_end_percentiles: percentiles(evidence, name, Timing::EndToEnd)?,
-            })
-        })
+        .map(|(name, item)| stream(evidence, name, item))
         .collect::<Result<_, AnalysisError>>()?;
     Ok(TrialSeries {
         trial: evidence.start.trial.id,
@@ -46,8 +40,43 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
         phases: evidence.phases.clone(),
         streams,
         cpu: processors(evidence),
+        resources: resources::courses(evidence),
         imported: imported::all(evidence),
     })
+}
+
+fn stream(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Result<StreamSeries, AnalysisError> {
+    let courses = courses(evidence, name, item)?;
+    let response = measured_latencies(evidence, name, Timing::Response)?;
+    let service = measured_latencies(evidence, name, Timing::Service)?;
+    let end_to_end = measured_latencies(evidence, name, Timing::EndToEnd)?;
+    let failed = failed_in_measure(evidence, name);
+    let outcomes = |times: &Distribution, failed: u64| Outcomes {
+        kept: times.finished(),
+        failed,
+        unseen: times.unfinished().saturating_sub(failed),
+    };
+    Ok(StreamSeries {
+        name: name.to_owned(),
+        role: item.role.kind(),
+        seconds: courses.points,
+        percentiles: percentiles(&response),
+        service_percentiles: percentiles(&service),
+        end_to_end_percentiles: percentiles(&end_to_end),
+        outcomes: outcomes(&response, failed),
+        end_to_end_outcomes: outcomes(&end_to_end, 0),
+        heat: courses.heat.map(),
+        end_to_end_heat: courses.end_to_end_heat.map(),
+    })
+}
+
+/// Records of the measure phase that failed.
+fn failed_in_measure(evidence: &TrialEvidence, item: &str) -> u64 {
+    let streams = streams_of(evidence, item);
+    let is_one = |row: &&Sample| {
+        row.grain == Grain::Second && row.phase == Phase::Measure && streams.contains(&row.id)
+    };
+    evidence.samples.iter().filter(is_one).fold(0, |sum, row| sum.saturating_add(failed(&row.counts)))
 }
 
 /// What one second of an item holds.
@@ -61,7 +90,15 @@ struct Second<'a> {
     rows: Vec<&'a Sample>,
 }
 
-fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<SecondPoint>, AnalysisError> {
+/// An item's course: second by second, and its latencies over time.
+#[derive(Default)]
+struct Courses {
+    points: Vec<SecondPoint>,
+    heat: Heat,
+    end_to_end_heat: Heat,
+}
+
+fn courses(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Courses, AnalysisError> {
     let streams = streams_of(evidence, item);
     let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
     let rows = evidence.samples.iter();
@@ -74,37 +111,59 @@ fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<
     let is_told = end_to_end::is_told(evidence, item);
     let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
     let last = end_to_end::last_written(evidence, item);
-    let written = plan.role.as_consume().is_some().then(|| Written::of(evidence, item, plan));
-    let points = seconds.iter().map(|(second, held)| {
-        let missing = (censored.remove(second).unwrap_or(0), waited_ns(*second, last));
-        point(&evidence.phases, *second, held, (written.as_ref(), missing))
-    });
-    points.collect()
+    let is_consumer = plan.role.as_consume().is_some();
+    let written = is_consumer.then(|| Written::of(evidence, item, plan));
+    let mut out = Courses::default();
+    let mut open = 0u64;
+    for (second, held) in &seconds {
+        let mut latencies = Latencies::of(held)?;
+        let missing = censored.remove(second).unwrap_or(0);
+        latencies.end_to_end.add_unfinished(missing, waited_ns(*second, last));
+        out.heat.add(*second, &latencies.response);
+        out.end_to_end_heat.add(*second, &latencies.end_to_end);
+        let settled = held.written.acknowledged.saturating_add(unfinished(&held.written));
+        open = open.saturating_add(held.intended.offered).saturating_sub(settled);
+        let mut point = point(&evidence.phases, *second, held, written.as_ref(), &latencies);
+        point.open_records = (!is_consumer).then_some(open);
+        out.points.push(point);
+    }
+    Ok(out)
 }
 
-/// `missing`: records that were never handed over, and what they have waited at least, ns.
+/// Latencies of the records intended in one second.
+struct Latencies {
+    response: Distribution,
+    end_to_end: Distribution,
+}
+
+impl Latencies {
+    fn of(held: &Second<'_>) -> Result<Self, AnalysisError> {
+        let (mut response, mut end_to_end) = (Distribution::new(), Distribution::new());
+        for histograms in held.rows.iter().map(|row| &row.histograms) {
+            histograms.get(&Timing::Response).map_or(Ok(()), |bytes| response.add_histogram(bytes))?;
+            histograms.get(&Timing::EndToEnd).map_or(Ok(()), |bytes| end_to_end.add_histogram(bytes))?;
+            let below_zero = histograms.get(&Timing::EndToEndBelowZero);
+            below_zero.map_or(Ok(()), |bytes| end_to_end.add_below_zero(bytes))?;
+        }
+        for row in &held.rows {
+            response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
+        }
+        Ok(Self { response, end_to_end })
+    }
+}
+
 fn point(
     phases: &[PhaseSpan],
     second: u32,
     held: &Second<'_>,
-    (written, missing): (Option<&Written>, (u64, u64)),
-) -> Result<SecondPoint, AnalysisError> {
-    let (mut response, mut end_to_end) = (Distribution::new(), Distribution::new());
-    end_to_end.add_unfinished(missing.0, missing.1);
-    for histograms in held.rows.iter().map(|row| &row.histograms) {
-        histograms.get(&Timing::Response).map_or(Ok(()), |bytes| response.add_histogram(bytes))?;
-        histograms.get(&Timing::EndToEnd).map_or(Ok(()), |bytes| end_to_end.add_histogram(bytes))?;
-        let below_zero = histograms.get(&Timing::EndToEndBelowZero);
-        below_zero.map_or(Ok(()), |bytes| end_to_end.add_below_zero(bytes))?;
-    }
-    for row in &held.rows {
-        response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
-    }
+    written: Option<&Written>,
+    Latencies { response, end_to_end }: &Latencies,
+) -> SecondPoint {
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
     let lag = held.written.lag_records.zip(written);
     let lag = lag.map(|(records, written)| written.behind(records, second + 1));
-    Ok(SecondPoint {
+    SecondPoint {
         second,
         phase,
         offered: held.intended.offered,
@@ -112,6 +171,7 @@ fn point(
         acknowledged: held.written.acknowledged,
         fetched: held.written.fetched,
         failed: failed(&held.written),
+        open_records: None,
         lag_records: lag.map_or(Value::None, |lag| Value::Is(lag.records as f64)),
         lag_ns: lag.map_or(Value::None, Lag::ns),
         response_ns_p50: response.quantile(0.5),
@@ -120,20 +180,15 @@ fn point(
         end_to_end_ns_p50: end_to_end.quantile(0.5),
         end_to_end_ns_p99: end_to_end.quantile(0.99),
         end_to_end_ns_max: end_to_end.max(),
-    })
+    }
 }
 
 /// The curve goes on towards 1 until less than one record is left above.
-fn percentiles(
-    evidence: &TrialEvidence,
-    item: &str,
-    timing: Timing,
-) -> Result<Vec<QuantilePoint>, AnalysisError> {
-    let times = measured_latencies(evidence, item, timing)?;
+fn percentiles(times: &Distribution) -> Vec<QuantilePoint> {
     let total = times.total() as f64;
     let mut points = Vec::new();
     if total == 0.0 {
-        return Ok(points);
+        return points;
     }
     let mut add = |quantile| points.push(QuantilePoint { quantile, ns: times.quantile(quantile) });
     'curve: for halving in 0..HALVINGS_MAX {
@@ -147,7 +202,7 @@ fn percentiles(
         }
     }
     add(1.0);
-    Ok(points)
+    points
 }
 
 /// In order of the printed name.

@@ -137,7 +137,8 @@ impl Evidence {
         let has_ended = self.sessions.last().is_some_and(|(_, end)| end.is_some());
         let Some(last) = self.trials.last().filter(|_| self.is_live && !has_ended) else { return };
         let of_last = Scope::Trial(last.trial.id);
-        let is_cut = |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::CutShort { .. });
+        let is_cut =
+            |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::CutShort { .. });
         self.judgement.caveats.retain(|one| !is_cut(one));
     }
 

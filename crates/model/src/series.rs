@@ -11,6 +11,7 @@ use crate::sample::Phase;
 use crate::trial::TrialId;
 use crate::worker::PhaseSpan;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumIter, IntoEnumIterator, IntoStaticStr};
 
 /// One trial's course.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,9 +26,109 @@ pub struct TrialSeries {
     pub streams: Vec<StreamSeries>,
     /// Processor time of every process that was probed, and of the host.
     pub cpu: Vec<CpuSeries>,
+    /// What else was read of processes and the host, for the panels of resources.
+    #[serde(default)]
+    pub resources: Vec<ResourceSeries>,
     /// What somebody else measured meanwhile and was imported.
     #[serde(default)]
     pub imported: Vec<ImportedSeries>,
+}
+
+/// One resource of one process, or of the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResourceSeries {
+    /// The process, or the host.
+    pub subject: Subject,
+    /// Which resource.
+    pub resource: Resource,
+    /// In order of time; where nothing was read there is no point.
+    pub points: Vec<ResourcePoint>,
+}
+
+/// What was read of a resource, or how it grew until then.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResourcePoint {
+    /// When, seconds from T0 (negative: before it); of what grows, where the stretch ends.
+    pub at_s: f64,
+    /// In the unit of the resource.
+    pub value: f64,
+}
+
+/// A resource whose course is drawn.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumIter,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Resource {
+    /// User time, percent of one core.
+    CpuUser,
+    /// System time, percent of one core.
+    CpuSystem,
+    /// Resident memory, bytes.
+    Memory,
+    /// Heap in use as the process tells it, bytes.
+    Heap,
+    /// Read from drives, MiB/s.
+    DiskRead,
+    /// Written to drives, MiB/s; of a process when it makes pages dirty.
+    DiskWrite,
+    /// Received over network interfaces, MiB/s; of the host.
+    NetworkReceive,
+    /// Sent over network interfaces, MiB/s; of the host.
+    NetworkTransmit,
+    /// Record batches that clients produced, MiB/s, as the broker tells.
+    BytesIn,
+    /// Record batches that consumers fetched, MiB/s, as the broker tells.
+    BytesOut,
+}
+
+impl Resource {
+    /// Every resource.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// What it is, for the reference.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::CpuUser => "user time of a process, or of the host",
+            Self::CpuSystem => "system time of the same",
+            Self::Memory => "resident memory of a process",
+            Self::Heap => "heap in use, as a broker or a Java client tells it",
+            Self::DiskRead => "read from drives by a process, or by the host",
+            Self::DiskWrite => "written to drives by the same; by a process when it makes pages dirty",
+            Self::NetworkReceive => "received over the host's network interfaces",
+            Self::NetworkTransmit => "sent over the same",
+            Self::BytesIn => "record batches that clients produced, as a broker tells",
+            Self::BytesOut => "record batches that consumers fetched, as a broker tells",
+        }
+    }
+
+    /// Unit of its values.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::CpuUser | Self::CpuSystem => Unit::PercentOfCore,
+            Self::Memory | Self::Heap => Unit::Bytes,
+            Self::DiskRead
+            | Self::DiskWrite
+            | Self::NetworkReceive
+            | Self::NetworkTransmit
+            | Self::BytesIn
+            | Self::BytesOut => Unit::MibPerS,
+        }
+    }
 }
 
 /// A series that was imported.
@@ -63,8 +164,56 @@ pub struct StreamSeries {
     pub seconds: Vec<SecondPoint>,
     /// Response time by quantile over the measure phase, in order of the quantile.
     pub percentiles: Vec<QuantilePoint>,
+    /// Service time by quantile, likewise.
+    #[serde(default)]
+    pub service_percentiles: Vec<QuantilePoint>,
     /// End-to-end latency by quantile, likewise.
     pub end_to_end_percentiles: Vec<QuantilePoint>,
+    /// What became of the records whose response and service times these are.
+    #[serde(default)]
+    pub outcomes: Outcomes,
+    /// What became of those that the end-to-end latency is of.
+    #[serde(default)]
+    pub end_to_end_outcomes: Outcomes,
+    /// Response times over time, of every phase.
+    #[serde(default)]
+    pub heat: HeatMap,
+    /// End-to-end latencies over time, likewise.
+    #[serde(default)]
+    pub end_to_end_heat: HeatMap,
+}
+
+/// How many records a curve of latencies is of; those without a latency lie above every quantile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// Records with a latency: acknowledged, or handed over.
+    pub kept: u64,
+    /// Records that failed.
+    pub failed: u64,
+    /// Records of which the end was never seen: unresolved ones, or of end-to-end latencies those that are censored.
+    pub unseen: u64,
+}
+
+/// How often which latency was seen when: rows of latency, columns of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeatMap {
+    /// Seconds that a column covers.
+    pub seconds: u32,
+    /// Lower ends of the rows, ns, ascending; after them the upper end of the last one. Empty: nothing was timed.
+    pub edges_ns: Vec<f64>,
+    /// In order of time; where nothing was intended there is none.
+    pub columns: Vec<HeatColumn>,
+}
+
+/// One column of a heat map.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeatColumn {
+    /// Its first second, from T0, in which the records were intended.
+    pub second: u32,
+    /// Records of each row, the quickest first.
+    pub records: Vec<u64>,
+    /// Records without a latency.
+    pub unfinished: u64,
 }
 
 /// One second of a load item. Rates count what happened in the second; latencies are of the records
@@ -85,6 +234,9 @@ pub struct SecondPoint {
     pub fetched: u64,
     /// Records that failed in the second.
     pub failed: u64,
+    /// Produce: records that were due and had no outcome at the second's end; none of an item that only consumes.
+    #[serde(default)]
+    pub open_records: Option<u64>,
     /// Consume: records between the consumers and the end of the log at the second's end.
     pub lag_records: Value,
     /// Consume: the same in time, ns: how long before that the next record to be fetched was acknowledged.

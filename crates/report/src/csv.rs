@@ -5,7 +5,7 @@ use crate::names::{ScopeParts, bounded, name_of};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Unit};
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Strategy};
-use kdyno_model::series::{SecondPoint, TrialSeries};
+use kdyno_model::series::{Resource, SecondPoint, TrialSeries};
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +115,8 @@ const SERIES_AFTER: [Column; 6] = [
     (
         "at_s",
         "seconds from the start of the load, T0: of a load item the whole second that begins there, of processor \
-         time the end of its stretch of about a second, negative before T0, of an imported series the instant of its reading",
+         time and other resources the end of its stretch of about a second, negative before T0, of an imported series the instant \
+         of its reading",
     ),
     VALUE,
     AT_LEAST,
@@ -135,7 +136,12 @@ const COUNTS: [Count; 5] = [
 /// What else is told of a second of a load item, if it has it.
 type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
+    (
+        "open_records",
+        "records that were due and had no outcome at the second's end; of an item that produces",
+        |point| point.open_records.map_or(Value::None, |open| Value::Is(open as f64)),
+    ),
     ("lag_records", "records between the consumers and the end of the log at the second's end", |point| {
         point.lag_records
     }),
@@ -160,6 +166,11 @@ const CPU: Column = (
     "cpu_percent_of_core",
     "processor time of a process, user and system; of the host everything but idle and iowait; percent of one core",
 );
+
+/// The name of a resource's series, with its unit.
+fn name_of_resource(resource: Resource) -> String {
+    format!("{resource} ({})", name_of(&resource.unit()))
+}
 
 /// Every finding, one per row. What a row has no value for is empty.
 pub fn findings(input: &ReportInput<'_>) -> String {
@@ -210,6 +221,12 @@ fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Val
     for cpu in &series.cpu {
         for point in &cpu.points {
             push(&cpu.subject.to_string(), CPU.0, "", &point.at_s.to_string(), Value::Is(point.percent));
+        }
+    }
+    for of in &series.resources {
+        let name = name_of_resource(of.resource);
+        for point in &of.points {
+            push(&of.subject.to_string(), &name, "", &point.at_s.to_string(), Value::Is(point.value));
         }
     }
     for series in &series.imported {
@@ -346,6 +363,10 @@ fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
 pub fn reference() -> String {
     let counts = COUNTS.map(|(name, meaning, _)| (name, meaning));
     let times = FIGURES.map(|(name, meaning, _)| (name, meaning));
+    let fixed =
+        [&counts[..], &times, &[CPU]].concat().into_iter().map(|(name, meaning)| (name.to_owned(), meaning));
+    let resources = Resource::all().map(|resource| (name_of_resource(resource), resource.meaning()));
+    let series: Vec<(String, &str)> = fixed.chain(resources).collect();
     let mut units: Vec<(String, &str)> = Vec::new();
     for unit in metric::all().map(|known| known.unit).chain([Unit::Ns]) {
         let line = (name_of(&unit), unit.described());
@@ -360,9 +381,10 @@ pub fn reference() -> String {
         &table("column", [&FINDINGS_BEFORE[..], &[PARAMS], &FINDINGS_AFTER].concat()),
         &table("unit", units),
         "## series-csv\n\n`kdyno export RUN --format series-csv`: each trial over time, one figure of one second per \
-         row.\nFirst every load item, then processor time.\n\n",
+         row.\nFirst every load item, then processor time and other resources, then imported series, whose names end with the \
+         unit in brackets too.\n\n",
         &table("column", [&SERIES_BEFORE[..], &[PARAMS], &SERIES_AFTER].concat()),
-        &table("series", [&counts[..], &times, &[CPU]].concat()),
+        &table("series", series),
     ]
     .concat()
     .trim_end()

@@ -60,7 +60,7 @@ impl<'a> Figures<'a> {
 
     /// One value of one trial as it is told. Where it must not be used for nothing but that the load queued, it is at least
     /// so much, as in the figure of its case: it grows for as long as the load lasts.
-    fn told(&self, trial: TrialId, subject: &str, metric: &str) -> Option<Finding> {
+    pub fn told(&self, trial: TrialId, subject: &str, metric: &str) -> Option<Finding> {
         let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric)?;
         let mut told = found.clone();
         if let Value::Is(number) = found.estimate

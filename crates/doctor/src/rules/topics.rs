@@ -282,7 +282,9 @@ mod tests {
             let set = Setting { value: value.to_owned(), level: Level::Topic };
             let settings = [(name.to_owned(), set)].into();
             let all = examine(&[Topic { settings, ..topic(None) }], 3, Some(&cluster()));
-            all.into_iter().find(|advice| advice.setting == name).map(|advice| (advice.verdict, advice.severity))
+            all.into_iter()
+                .find(|advice| advice.setting == name)
+                .map(|advice| (advice.verdict, advice.severity))
         };
         let unclean = "unclean.leader.election.enable";
         assert_eq!(with(unclean, "true"), Some((Verdict::NotFollowed, High)));

@@ -154,7 +154,7 @@ pub(super) async fn run(State(site): State<Arc<Site>>, Path(file): Path<String>)
         let run = stored(site, &file)?;
         let began = Instant::now();
         let evidence = Evidence::read_with_stacks(&run.path)?;
-        let page = kdyno_report::html::page(&evidence.input());
+        let page = served::run(&evidence.input());
         if run.end.is_none() && run.live {
             return Ok(Found::Live(page, RELOAD_MIN.max(began.elapsed() * RELOAD_SHARE)));
         }

@@ -79,7 +79,10 @@ fn seen_while_it_runs(place: &Place) {
     assert!(head.starts_with("HTTP/1.1 200") && head.to_lowercase().contains("\r\nrefresh: "), "{head}");
     assert!(page.contains("<svg") && page.contains("the run goes on"), "its course so far");
     let shown = place.kdyno(&["show", "latest"]);
-    assert!(shown.stdout.contains("the run goes on") && !shown.stdout.contains("ended before its plan"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("the run goes on") && !shown.stdout.contains("ended before its plan"),
+        "{shown:?}"
+    );
     serving.signal(rustix::process::Signal::INT);
     ran(&serving.wait(RUN_DEADLINE));
 }

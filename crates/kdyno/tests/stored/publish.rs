@@ -23,7 +23,8 @@ fn runs_become_a_document_with_the_author_s_front() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let page = std::fs::read_to_string(place.path().join("two.html")).expect("the document");
     let files = ["20261122-100001-rate.kdyno", "20261122-100002-rate.kdyno"];
-    let has = ["Two days", "We measured.", files[0], files[1], "Test register"].map(|words| page.contains(words));
+    let has =
+        ["Two days", "We measured.", files[0], files[1], "Test register"].map(|words| page.contains(words));
     assert_eq!(has, [true; 5], "{page}");
     // Without runs it is of the newest of each scenario; the ending says how it is written.
     let said = place.kdyno(&["publish", &front, "-o", "newest.md"]);

@@ -2,10 +2,11 @@
 //! the page.
 
 use super::table::TextTable;
+use super::words;
 use crate::grid::{GridColumn, TextOptions, grid};
 use crate::marks::Cell;
 use crate::units;
-use kdyno_model::conclusion::SearchResult;
+use kdyno_model::conclusion::{SearchOutcome, SearchResult};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{FindPlan, Threshold};
@@ -27,6 +28,10 @@ pub struct Curve {
     pub must_be: Threshold,
     /// One point per trial, the lowest load first.
     pub points: Vec<CurvePoint>,
+    /// The load that the search ended with, records/s, and what it is.
+    pub answer: Option<(f64, &'static str)>,
+    /// Interval of the load at which the conditions just hold by the fitted line, records/s.
+    pub estimate: Option<(f64, f64)>,
 }
 
 /// One trial.
@@ -67,6 +72,8 @@ impl Curve {
             limit: condition.limit,
             must_be: condition.must_be,
             points,
+            answer: answer(result.outcome),
+            estimate: result.estimate.as_ref().and_then(words::bounds).map(|(low, high, _)| (low, high)),
         })
     }
 
@@ -109,6 +116,21 @@ impl Curve {
             GridColumn::words(&["stage"], column(&|point| point.stage.to_owned())),
         ];
         grid(&columns, &[], options)
+    }
+}
+
+/// The load of an outcome that is drawn.
+fn answer(outcome: SearchOutcome) -> Option<(f64, &'static str)> {
+    match outcome {
+        SearchOutcome::Confirmed { load_per_s } => Some((load_per_s, "confirmed")),
+        SearchOutcome::NotConfirmed { highest_passed_per_s } => {
+            Some((highest_passed_per_s, "held, not confirmed"))
+        }
+        SearchOutcome::EveryLoadPasses { highest_per_s } => Some((highest_per_s, "highest allowed")),
+        SearchOutcome::GeneratorLimit { .. }
+        | SearchOutcome::NoFigures { .. }
+        | SearchOutcome::EveryLoadFails { .. }
+        | SearchOutcome::Unfinished => None,
     }
 }
 

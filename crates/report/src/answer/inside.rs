@@ -12,7 +12,8 @@ use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
 use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 
-const TITLE: &str = "Where the milliseconds went";
+/// What stands over it.
+pub const TITLE: &str = "Where the milliseconds went";
 const BROKERS: &str = "brokers";
 
 const NOTES: [&str; 3] = [

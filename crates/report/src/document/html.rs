@@ -16,7 +16,8 @@ pub(super) fn page(of: &Document<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (of.front.title) }
-                style { (PreEscaped(include_str!("../html/style.css"))) (PreEscaped(crate::flame::STYLE)) (PreEscaped(include_str!("document.css"))) }
+                (crate::html::style())
+                style { (PreEscaped(include_str!("document.css"))) }
             }
             body class="document" {
                 (head(of))

@@ -1,7 +1,9 @@
 //! What a document is made of.
 
 use super::front::Front;
-use crate::answer::answers;
+use crate::answer::headline::headline;
+use crate::answer::words::capital;
+use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
 
@@ -26,16 +28,15 @@ pub struct Document<'a> {
 }
 
 impl DocumentRun<'_> {
-    /// What the run says, a sentence each: verdicts, searches and claims; of one that answers nothing how far it came.
+    /// What the run says, a sentence each: how far it came where not to its end, then its answer as on its page.
     pub(super) fn summary(&self) -> Vec<String> {
-        let sentences = answers(&self.input).into_iter().flat_map(|answer| answer.sentences);
-        let mut all: Vec<String> = sentences.map(|sentence| sentence.text).collect();
         let figures = Figures::new(self.input.findings, self.input.caveats);
-        if let Some(outcome) = self.input.outcome(&figures) {
-            all.insert(0, format!("{}.", crate::answer::words::capital(&outcome)));
-        }
+        let outcome = self.input.outcome(&figures).map(|outcome| format!("{}.", capital(&outcome)));
+        let answer = headline(&self.input, &case_table(&self.input, &figures)).sentences;
+        let mut all: Vec<String> =
+            outcome.into_iter().chain(answer.into_iter().map(|one| one.text)).collect();
         if all.is_empty() {
-            all.push("It measures and judges nothing: see its table.".to_owned());
+            all.push("It has no figures.".to_owned());
         }
         all
     }

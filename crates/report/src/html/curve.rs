@@ -1,56 +1,58 @@
-//! The latency–rate curve of a search as a picture, with the limit as a line.
+//! The latency–rate curve of a search as a picture, with the limit, where it is kept, and the load that was found.
 
-use super::chart::{self, Chart, Drawn, Horizontal, Line, Point, Vertical};
+use super::chart::{Band, Chart, Detail, Drawn, Flag, Horizontal, Line, Panel, Point, Vertical};
+use super::courses::{known, panel};
 use crate::answer::curve::{Curve, CurvePoint};
 use crate::units;
-use kdyno_model::finding::Value;
 use kdyno_model::metric::Unit;
-use maud::Markup;
+use kdyno_model::plan::Threshold;
+use maud::{Markup, html};
 
 /// The picture; nothing when no trial has a figure.
 pub fn figure(curve: &Curve, id: &str) -> Markup {
     let is_time = curve.unit == Unit::Ns;
-    let limit = format!("limit {}", units::number(curve.limit, curve.unit));
-    let ends = [curve.points.first(), curve.points.last()].into_iter().flatten();
-    let at_limit = |point: &CurvePoint| Point { x: point.load_per_s, y: Some(curve.limit), at_least: false };
-    let line = |name: &str, points: Vec<Point>| Line {
-        name: name.to_owned(),
-        drawn: Drawn::Joined,
-        points,
-        gap: None,
-    };
     let of = |passed: &[Option<bool>]| -> Vec<Point> {
-        curve
-            .points
-            .iter()
-            .filter(|one| passed.contains(&one.passed))
-            // What is "at least" is shown on the line.
-            .map(|one| Point { at_least: false, ..place(one, is_time) })
-            .collect()
+        let points = curve.points.iter().filter(|one| passed.contains(&one.passed));
+        // What is "at least" is shown on the line.
+        points.map(|one| Point { at_least: false, ..place(one, is_time) }).collect()
     };
-    chart::figure(&Chart {
+    let line =
+        |name: &str, look, drawn, points| Line { name: name.to_owned(), look, drawn, points, gap: None };
+    let all = curve.points.iter().map(|one| place(one, is_time)).collect();
+    let lines = vec![
+        line("all trials", 7, Drawn::Joined, all),
+        line("conditions held", 2, Drawn::Dots, of(&[Some(true)])),
+        line("failed, or cannot be told", 1, Drawn::Crosses, of(&[Some(false), None])),
+    ];
+    let (unit, y) = if is_time { ("time (log)", Vertical::LogNs) } else { ("value", Vertical::FromZero) };
+    let limit = Some((curve.limit, curve.must_be == Threshold::AtMost));
+    let estimate =
+        curve.estimate.map(|(from, to)| Band { name: "estimate".to_owned(), from, to, shaded: true });
+    let answer = curve.answer.map(|(at, what)| Flag { name: what.to_owned(), at });
+    let chart = Chart {
         id: id.to_owned(),
         title: format!("{} by load", curve.of),
-        x_label: "load, records per second",
-        y_label: if is_time { "time (log)" } else { "value" },
         x: Horizontal::Rate,
-        y: if is_time { Vertical::LogNs } else { Vertical::FromZero },
-        lines: vec![
-            line("all trials", curve.points.iter().map(|one| place(one, is_time)).collect()),
-            line(&limit, ends.map(at_limit).collect()),
-            Line { drawn: Drawn::Dots, ..line("conditions held", of(&[Some(true)])) },
-            Line { drawn: Drawn::Crosses, ..line("failed, or cannot be told", of(&[Some(false), None])) },
-        ],
-        bands: Vec::new(),
-    })
+        x_label: "load, records per second",
+        panels: vec![Panel { limit, ..panel(String::new(), unit, y, 220.0, lines) }],
+        bands: estimate.into_iter().collect(),
+        flags: answer.into_iter().collect(),
+        detail: Detail { points: 450, rows: 0 },
+    };
+    let told = html! {
+        p class="note" {
+            "The stroke across is the limit, " (units::number(curve.limit, curve.unit)) ", shaded where it is kept."
+            @if let Some((load, what)) = curve.answer { " The stroke down is the load " (units::number(load, Unit::RecordsPerS)) ", " (what) "." }
+            @if let Some((low, high)) = curve.estimate {
+                " The shaded stretch is the interval of the estimate, " (units::number(low, Unit::RecordsPerS)) " to " (units::number(high, Unit::RecordsPerS)) "."
+            }
+        }
+    };
+    super::figure::figure_with(&chart, &told)
 }
 
 fn place(point: &CurvePoint, is_time: bool) -> Point {
-    let (y, at_least) = match point.value {
-        Value::Is(number) => (Some(number), false),
-        Value::AtLeast(number) => (Some(number), true),
-        Value::None => (None, false),
-    };
+    let (y, at_least) = known(point.value);
     // A logarithmic axis has no place for zero.
     Point { x: point.load_per_s, y: y.filter(|number| !is_time || *number > 0.0), at_least }
 }

@@ -3,37 +3,92 @@
 //! Every text from outside is escaped by the template; the page's own policy forbids loading anything.
 
 mod chart;
+mod courses;
 mod curve;
+mod figure;
 mod flame;
+mod forest;
+mod groups;
+mod heat;
+mod lanes;
+mod overlay;
+mod pen;
+mod plot;
+mod resources;
 mod scale;
 pub mod served;
+mod stages;
+mod strips;
 pub(crate) mod tables;
+mod top;
 mod trial;
 
-use crate::answer::{answers, brokers, demand, health, inside, logs, processes};
-use crate::case_table::case_table;
+use crate::answer::headline::{Headline, headline};
+use crate::answer::verdict::compared_scopes;
+use crate::answer::{Answer, answers, brokers, demand, health, inside, logs, processes};
+use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
 use crate::declared;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words, trial_name};
 use crate::marks;
-use crate::terminal::{first_line, settings_text};
+use crate::terminal::settings_text;
 use crate::units;
+use chart::Detail;
+use kdyno_model::finding::Scope;
 use kdyno_model::run::TrialStart;
 use kdyno_model::series::TrialSeries;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
-const UNFOLDED_MAX: usize = 6;
+const UNFOLDED_MAX: usize = 3;
+/// Trials that have charts of their own at most.
+const DRAWN_MAX: usize = 24;
 
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 
+/// A part of the page: the id and the text of its heading, and all of it.
+struct Part {
+    id: String,
+    title: String,
+    markup: Markup,
+}
+
+impl Part {
+    fn new(id: &str, title: &str, markup: Markup) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), markup }
+    }
+
+    fn answer(name: &str, answer: &Answer, told: &Headline, pictures: &Markup) -> Self {
+        let markup = tables::answer(name, answer, &told.sentences, pictures);
+        Self { id: tables::answer_id(name), title: answer.title.clone(), markup }
+    }
+}
+
+/// What the pages of runs and documents of them look like.
+pub(crate) fn style() -> Markup {
+    html! {
+        style {
+            (PreEscaped(include_str!("style.css"))) (PreEscaped(include_str!("charts.css"))) (PreEscaped(crate::flame::STYLE))
+        }
+    }
+}
+
 /// The whole page as text, ready to be written to a file.
 pub fn page(input: &ReportInput<'_>) -> String {
+    page_below(input, &html! {})
+}
+
+/// The same below something that leads elsewhere.
+fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = Figures::new(input.findings, input.caveats);
+    let table = case_table(input, &figures);
+    let headline = headline(input, &table);
+    let worded = caveats::worded(input);
+    let parts = parts(input, &figures, &table, &headline);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -42,11 +97,13 @@ pub fn page(input: &ReportInput<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (plan.scenario) ": kdyno run " (format!("{:016x}", input.header.run_id)) }
-                style { (PreEscaped(include_str!("style.css"))) (PreEscaped(crate::flame::STYLE)) }
+                (style())
             }
             body {
-                (head(input, &figures))
-                main { (sections(input, &figures)) }
+                (navigation)
+                (top::head(input, &figures, &headline, &worded))
+                (contents(&parts))
+                main { @for part in &parts { (part.markup) } }
             }
         }
     }
@@ -55,45 +112,112 @@ pub fn page(input: &ReportInput<'_>) -> String {
 
 /// What a run's page says below its head, as a part of a document of several runs.
 pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
-    sections(input, &Figures::new(input.findings, input.caveats))
+    let figures = Figures::new(input.findings, input.caveats);
+    let table = case_table(input, &figures);
+    // The summary of a document has the answers by themselves, so that all of them stand here.
+    let parts = parts(input, &figures, &table, &Headline::default());
+    html! { @for part in &parts { (part.markup) } }
 }
 
-fn sections(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
+/// The parts of the page that have something in them, in their order.
+fn parts(
+    input: &ReportInput<'_>,
+    figures: &Figures<'_>,
+    table: &CaseTable<'_>,
+    headline: &Headline,
+) -> Vec<Part> {
+    let worded = caveats::worded(input);
+    let mut parts = vec![Part::new("read-first", "Read first", tables::caveats(&worded))];
+    parts.extend(answered(input, figures, headline));
+    parts.push(Part::new("result", "Result", tables::cases(input, table)));
+    parts.push(Part::new(
+        "dots",
+        "Every trial, in the order they ran",
+        strips::strips(input, figures, table),
+    ));
+    parts.push(Part::new("overlay", "All cases over one another", overlay::overlays(input)));
+    parts.push(Part::new("sides", "Resources, A beside B", sides(input)));
+    parts.extend(explained(input, figures, headline));
+    parts.push(Part::new("trials", "Every trial in figures", tables::trials(input, figures)));
+    parts.push(Part::new("over-time", "Each trial over time", over_time(input)));
+    parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
+    parts.push(Part::new("events", "Events", tables::events(input)));
+    parts.push(Part::new("environment", "Environment", environment(input)));
+    parts.push(Part::new("reading", "How to read it", reading()));
+    parts.retain(|part| !part.markup.0.is_empty());
+    parts
+}
+
+/// Where everything is.
+fn contents(parts: &[Part]) -> Markup {
     html! {
-        (tables::caveats(&caveats::worded(input)))
-        @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
-        (tables::cases(input, &case_table(input, figures)))
-        @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
-        @if let Some(brokers) = brokers::answer(input) { (tables::answer("brokers", &brokers)) }
-        @for (number, answer) in logs::answers(input).iter().enumerate() { (tables::answer(&format!("logs-{number}"), answer)) }
-        @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }
-        @if let Some(demand) = demand::answer(input) { (tables::answer("demand", &demand)) }
-        @if let Some(processes) = processes::answer(input) { (tables::answer("processes", &processes)) }
-        (tables::trials(input, figures))
-        (over_time(input))
-        (flame::graphs(input))
-        (tables::events(input))
-        (environment(input))
-        (reading())
+        nav aria-label="Contents" {
+            ul { @for part in parts { li { a href=(format!("#{}", part.id)) { (part.title) } } } }
+        }
     }
 }
 
-fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
-    let plan = input.plan();
-    let trials = input.reported().count();
+/// Verdicts with their pictures, searches, claims, contrasts.
+fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
+    let compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
+        Scope::Comparison { case } => Some(case),
+        _ => None,
+    });
+    // The answers of compared cases come first, in this order.
+    let pictures =
+        compared.map(|case| html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) });
+    let pictures = pictures.map(Some).chain(std::iter::repeat(None));
+    let part = |((number, answer), pictures): ((usize, &Answer), Option<Markup>)| {
+        Part::answer(&number.to_string(), answer, told, &pictures.unwrap_or_default())
+    };
+    answers(input).iter().enumerate().zip(pictures).map(part).collect()
+}
+
+/// What lies behind the figures: stages, logs, health, demand, processes.
+fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
+    let nothing = html! {};
+    let bars = stages::figure(input, figures);
+    let mut parts = Vec::new();
+    match inside::answer(input) {
+        Some(inside) => parts.push(Part::answer("inside", &inside, told, &bars)),
+        None if !bars.0.is_empty() => {
+            let markup =
+                html! { section aria-labelledby="stages" { h2 id="stages" { (inside::TITLE) } (bars) } };
+            parts.push(Part::new("stages", inside::TITLE, markup));
+        }
+        None => {}
+    }
+    parts.extend(brokers::answer(input).map(|answer| Part::answer("brokers", &answer, told, &nothing)));
+    for (number, answer) in logs::answers(input).iter().enumerate() {
+        parts.push(Part::answer(&format!("logs-{number}"), answer, told, &nothing));
+    }
+    let rest = [
+        ("health", health::answer(input)),
+        ("demand", demand::answer(input)),
+        ("processes", processes::answer(input)),
+    ];
+    for (name, answer) in rest {
+        parts.extend(answer.map(|answer| Part::answer(name, &answer, told, &nothing)));
+    }
+    parts
+}
+
+/// Of a comparison what the processes of either side used, beside each other.
+fn sides(input: &ReportInput<'_>) -> Markup {
+    let groups = groups::groups(input);
+    let cases = input.plan().case_numbers().filter_map(|case| {
+        let of = |scope: Scope| groups.iter().find(|group| group.scope == scope);
+        Some((case, [of(Scope::Case(case))?, of(Scope::SideB { case })?]))
+    });
+    let drawn: Vec<Markup> = cases
+        .map(|(case, sides)| resources::of_sides(sides, input.series, &format!("sides-{case}")))
+        .collect();
+    let is_compared = input.sides().is_some() && drawn.iter().any(|one| !one.0.is_empty());
     html! {
-        header {
-            p class="over" { (first_line(plan)) }
-            h1 { (plan.question) }
-            p class="meta" {
-                @if let Some((first, _)) = input.sessions.first() {
-                    "Measured " (units::instant(first.started_unix_ns)) " with kdyno " (first.kdyno_version) ", "
-                }
-                "run " (format!("{:016x}", input.header.run_id)) ", seed " (plan.seed) ", "
-                (trials) @if trials == 1 { " trial" } @else { " trials" }
-                @if input.sessions.len() > 1 { " in " (input.sessions.len()) " sessions" }
-                "."
-                @if let Some(outcome) = input.outcome(figures) { " " strong { (outcome) "." } }
+        @if is_compared {
+            section aria-labelledby="sides" {
+                h2 id="sides" { "Resources, A beside B" }
+                @for one in drawn { (one) }
             }
         }
     }
@@ -102,16 +226,24 @@ fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
 /// The charts, trial by trial.
 fn over_time(input: &ReportInput<'_>) -> Markup {
     let is_reported = |series: &&TrialSeries| input.reported().any(|trial| trial.id == series.trial);
-    let shown: Vec<&TrialSeries> = input.series.iter().filter(is_reported).collect();
+    let all: Vec<&TrialSeries> = input.series.iter().filter(is_reported).collect();
+    let shown = &all[..all.len().min(DRAWN_MAX)];
     let unfold_all = shown.len() <= UNFOLDED_MAX;
+    let detail = Detail::among(shown.len());
     html! {
         @if !shown.is_empty() {
             section aria-labelledby="over-time" {
                 h2 id="over-time" { "Each trial over time" }
-                @for (index, series) in shown.into_iter().enumerate() {
-                    details open[unfold_all || index == 0] {
+                @for (index, series) in shown.iter().enumerate() {
+                    details class="trial" open[unfold_all || index == 0] {
                         summary { h3 { (input.name(series.trial)) } }
-                        (trial::charts(series))
+                        (trial::charts(input, series, detail))
+                    }
+                }
+                @if shown.len() < all.len() {
+                    p class="note" {
+                        "The first " (shown.len()) " of " (all.len()) " trials; "
+                        code { "kdyno export RUN --format series-csv" } " has the courses of all."
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
-use crate::answer::{Answer, TextTable, members, notes};
+use crate::answer::{Answer, Sentence, TextTable, members, notes};
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
@@ -17,6 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of the table of events at most; the run file has them all.
 const EVENTS_MAX: usize = 200;
+/// Rows of the table of an answer that is not folded up.
+const ANSWER_ROWS_MAX: usize = 16;
+/// Rows of a table of trials at most; the exports have them all.
+const ROWS_MAX: usize = 400;
 
 /// A table that scrolls by itself when the page is narrow.
 fn scroll(name: &str, table: &Markup) -> Markup {
@@ -66,17 +70,16 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
     (!marks.is_empty()).then_some("marked")
 }
 
-/// One answer: its sentences, the figures under them, the curve.
-pub fn answer(name: &str, answer: &Answer) -> Markup {
-    let id = format!("answer-{name}");
+/// One answer: its sentences but those that are `told` already, pictures of it, the figures under them, the curve.
+pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup) -> Markup {
+    let id = answer_id(name);
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (answer.title) }
-            @for sentence in &answer.sentences {
-                p class=(format!("answer {}", tone(sentence.tone))) { (coded(&sentence.text)) }
-            }
+            @for sentence in answer.sentences.iter().filter(|one| !told.contains(one)) { (self::sentence(sentence)) }
+            (pictures)
             @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
-                (scroll(&answer.title, &texts(table, None)))
+                (answer_table(&answer.title, table))
             }
             @if let Some(curve) = &answer.curve {
                 (super::curve::figure(curve, &format!("{id}-curve")))
@@ -88,6 +91,26 @@ pub fn answer(name: &str, answer: &Answer) -> Markup {
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
         }
     }
+}
+
+/// A long one is folded up.
+fn answer_table(title: &str, table: &TextTable) -> Markup {
+    let whole = scroll(title, &texts(table, None));
+    html! {
+        @if table.rows.len() > ANSWER_ROWS_MAX {
+            details class="rows" { summary { "All " (table.rows.len()) " rows" } (whole) }
+        } @else { (whole) }
+    }
+}
+
+/// The id of the heading of an answer.
+pub fn answer_id(name: &str) -> String {
+    format!("answer-{name}")
+}
+
+/// A sentence of an answer.
+pub fn sentence(sentence: &Sentence) -> Markup {
+    html! { p class=(format!("answer {}", tone(sentence.tone))) { (coded(&sentence.text)) } }
 }
 
 /// What was really in force, each once: settings that are not the defaults.
@@ -286,7 +309,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                     @for one in shown { th scope="col" { (one.head.join(" ").trim()) } }
                     @if is_said { th class="words" scope="col" { (words.head()) } }
                 } }
-                tbody { @for (row, said) in rows.iter().zip(&said) {
+                tbody { @for (row, said) in rows.iter().zip(&said).take(ROWS_MAX) {
                     tr {
                         th scope="row" { (row_mark(row.cut_short)) (row.trial.id) }
                         @if labelled { td class="words" { (row.trial.label) } }
@@ -299,7 +322,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                 } }
             }
         };
-        html! { @if !rows.is_empty() { (scroll(title, &markup)) } }
+        html! { @if !rows.is_empty() { (scroll(title, &markup)) (left_out(rows.len())) } }
     };
     let mut tables = Vec::new();
     for (title, streams, shown, words) in TABLES {
@@ -311,7 +334,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     members.iter().for_each(|members| signs.add_all(&members.table.signs()));
     html! {
         section aria-labelledby="trials" {
-            h2 id="trials" { "Every trial" }
+            h2 id="trials" { "Every trial in figures" }
             @for table in tables { (table) }
             @if let Some(members) = &members {
                 (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))
@@ -343,7 +366,7 @@ pub fn noise(input: &ReportInput<'_>) -> Markup {
                 @for head in ["spin, iterations/µs", "slowest ÷ median slice", "sleep late p50", "sleep late p99",
                     "loopback p50", "loopback p99", "stolen"] { th scope="col" { (head) } }
             } }
-            tbody { @for (trial, noise) in input.noise { tr {
+            tbody { @for (trial, noise) in input.noise.iter().take(ROWS_MAX) { tr {
                 th scope="row" { (input.name(*trial)) }
                 td { (units::significant(noise.spin_per_us)) }
                 td { (units::ratio(noise.spin_worst_ratio)) }
@@ -355,7 +378,12 @@ pub fn noise(input: &ReportInput<'_>) -> Markup {
             } } }
         }
     };
-    html! { @if !input.noise.is_empty() { (scroll("Noise of the host", &markup)) } }
+    html! { @if !input.noise.is_empty() { (scroll("Noise of the host", &markup)) (left_out(input.noise.len())) } }
+}
+
+/// Under a table of so many rows.
+fn left_out(rows: usize) -> Markup {
+    html! { @if rows > ROWS_MAX { p class="note" { "The first " (ROWS_MAX) " of " (rows) " rows; the exports have them all." } } }
 }
 
 /// What happened in the run, and when.

@@ -1,281 +1,231 @@
-//! The charts of one trial: rate, latency, lag and processor time over time, latency by percentile.
+//! One trial over time: everything on one axis of time, latencies by percentile, heat maps, resources of its processes.
 
-use super::chart::{Band, Chart, Drawn, Horizontal, Line, Point, Vertical, figure, nines};
-use kdyno_model::finding::Value;
-use kdyno_model::plan::RoleKind;
-use kdyno_model::sample::Phase;
-use kdyno_model::series::{CpuSeries, ImportedSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
+use super::chart::{Chart, Detail, Flag, Horizontal, Line, Panel, Vertical, nines};
+use super::courses::{self, LOW, Latency, RESPONSE, TALL, TIME_LABEL};
+use super::figure::{figure, figure_with};
+use super::{heat, resources};
+use crate::input::ReportInput;
+use crate::units;
+use kdyno_model::event::{Event, Subject};
+use kdyno_model::series::{ImportedSeries, Outcomes, QuantilePoint, Resource, StreamSeries, TrialSeries};
 use maud::{Markup, html};
 
-/// Seconds without a row break a line: rows come once a second.
-const SECOND_GAP: f64 = 1.5;
-/// Imported readings further apart than so many of their usual steps are not joined: one is missing.
-const STEPS_GAP: f64 = 1.5;
-/// Readings further apart than this are not joined; they come about once a second.
-const CPU_GAP: f64 = 5.0;
+/// Load items that are drawn at most.
+const STREAMS_MAX: usize = 12;
+/// Events that are marked at most, those of one kind and second together.
+const FLAGS_MAX: usize = 24;
+/// Letters of the detail of an event beside its mark.
+const DETAIL_MAX: usize = 200;
 
-/// All charts of a trial.
-pub fn charts(series: &TrialSeries) -> Markup {
+/// All pictures of a trial.
+pub fn charts(input: &ReportInput<'_>, series: &TrialSeries, detail: Detail) -> Markup {
     let id = |what: &str| format!("trial-{}-{what}", series.trial);
+    let shown = &series.streams[..series.streams.len().min(STREAMS_MAX)];
+    let marked = marked(input, series);
     html! {
-        div class="charts" {
-            @for (index, stream) in series.streams.iter().enumerate() {
-                (figure(&rate(series, stream, id(&format!("rate-{index}")))))
-                @if stream.role != RoleKind::Consume {
-                    (figure(&latency(series, stream, &RESPONSE, id(&format!("latency-{index}")))))
-                }
-                @if !stream.end_to_end_percentiles.is_empty() {
-                    (figure(&latency(series, stream, &END_TO_END, id(&format!("end-to-end-{index}")))))
-                }
-                @for chart in lag(series, stream, |what| id(&format!("{what}-{index}"))) {
-                    (figure(&chart))
-                }
-            }
-            (figure(&percentiles(series, &RESPONSE, id("percentiles"))))
-            @if series.streams.iter().any(|stream| !stream.end_to_end_percentiles.is_empty()) {
-                (figure(&percentiles(series, &END_TO_END, id("end-to-end-percentiles"))))
-            }
-            (figure(&cpu(series, id("cpu"))))
-            @for (index, one) in series.imported.iter().enumerate() {
-                (figure(&imported(series, one, id(&format!("imported-{index}")))))
-            }
+        (figure_with(&linked(series, shown, &marked, detail, id("time")), &flag_list(&marked)))
+        @if shown.len() < series.streams.len() {
+            p class="note" { "The first " (shown.len()) " of " (series.streams.len()) " load items are drawn; the exports have all." }
+        }
+        (figure_with(&percentiles(shown, detail, id("percentiles")), &outcomes(shown)))
+        @for (index, stream) in shown.iter().enumerate() {
+            (heat::figure(series, stream, &stream.heat, RESPONSE.name, &id(&format!("heat-{index}")), detail))
+            (heat::figure(series, stream, &stream.end_to_end_heat, courses::END_TO_END.name, &id(&format!("heat-e2e-{index}")), detail))
+        }
+        (resources::of_trial(series, detail, &id("resources")))
+        @for (index, one) in series.imported.iter().enumerate() {
+            (figure(&imported(series, one, id(&format!("imported-{index}")), detail)))
         }
     }
 }
 
-/// What is drawn of latencies.
-struct Latency {
-    /// In words.
-    name: &'static str,
-    /// Above the chart of percentiles.
-    title: &'static str,
-    y_label: &'static str,
-    /// p50, p99 and the largest of a second.
-    of_second: [fn(&SecondPoint) -> Value; 3],
-    percentiles: fn(&StreamSeries) -> &[QuantilePoint],
-}
-
-const RESPONSE: Latency = Latency {
-    name: "response time",
-    title: "Response time by percentile, measure phase",
-    y_label: "response time (log)",
-    of_second: [
-        |second| second.response_ns_p50,
-        |second| second.response_ns_p99,
-        |second| second.response_ns_max,
-    ],
-    percentiles: |stream| &stream.percentiles,
-};
-
-const END_TO_END: Latency = Latency {
-    name: "end-to-end latency",
-    title: "End-to-end latency by percentile, measure phase",
-    y_label: "end-to-end latency (log)",
-    of_second: [
-        |second| second.end_to_end_ns_p50,
-        |second| second.end_to_end_ns_p99,
-        |second| second.end_to_end_ns_max,
-    ],
-    percentiles: |stream| &stream.end_to_end_percentiles,
-};
-
-fn bands(series: &TrialSeries) -> Vec<Band> {
-    let band = |span: &kdyno_model::worker::PhaseSpan| Band {
-        name: span.phase.into(),
-        from: span.start_ns as f64 / 1e9,
-        to: span.end_ns as f64 / 1e9,
-        shaded: span.phase != Phase::Measure,
-    };
-    // The drain is a limit, not a length: it is drawn as far as there are points.
-    let last = series.streams.iter().filter_map(|s| s.seconds.last()).map(|p| f64::from(p.second) + 1.0);
-    let end = last.fold(0.0, f64::max);
-    let mut bands: Vec<Band> = series.phases.iter().map(band).collect();
-    for band in &mut bands {
-        band.to = band.to.min(end.max(band.from));
+/// Rate, latencies, what waits, and resources, one above the other.
+fn linked(
+    series: &TrialSeries,
+    shown: &[StreamSeries],
+    marked: &[Marked<'_>],
+    detail: Detail,
+    id: String,
+) -> Chart {
+    let mut panels: Vec<Panel> = Vec::new();
+    for stream in shown {
+        panels.push(courses::rate(stream));
+        panels.extend(courses::latencies(stream).into_iter().map(|of| courses::latency_panel(stream, of)));
+        panels.extend(courses::waiting(stream));
     }
-    bands.retain(|band| band.to > band.from);
-    bands
-}
-
-fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> Line {
-    // A count belongs to the whole second; its point stands in the middle.
-    let point = |second: &SecondPoint| Point {
-        x: f64::from(second.second) + 0.5,
-        y: Some(count(second) as f64),
-        at_least: false,
-    };
-    let points = stream.seconds.iter().map(point).collect();
-    Line { name: name.to_owned(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
-}
-
-fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
-    let lines = match stream.role {
-        RoleKind::Produce | RoleKind::EndToEnd => {
-            let mut lines = vec![
-                counts(stream, "acknowledged", |second| second.acknowledged),
-                counts(stream, "offered", |second| second.offered),
-            ];
-            if stream.seconds.iter().any(|second| second.achieved != second.offered) {
-                lines.push(counts(stream, "achieved (accepted by the client)", |second| second.achieved));
-            }
-            if stream.seconds.iter().any(|second| second.failed > 0) {
-                lines.push(counts(stream, "failed", |second| second.failed));
-            }
-            lines
-        }
-        RoleKind::Consume => vec![counts(stream, "handed over", |second| second.fetched)],
-    };
+    panels.extend(used(series));
+    let flag = |(number, one): (usize, &Marked<'_>)| Flag { name: (number + 1).to_string(), at: one.at_s };
     Chart {
         id,
-        title: format!("{}: rate over time", stream.name),
-        x_label: "seconds from the start of the load",
-        y_label: "records per second",
+        title: "Rate, latency, what waits, and processors, on one axis of time".to_owned(),
         x: Horizontal::Seconds,
-        y: Vertical::FromZero,
-        lines,
-        bands: bands(series),
+        x_label: TIME_LABEL,
+        panels,
+        bands: courses::bands(series),
+        flags: marked.iter().enumerate().map(flag).collect(),
+        detail,
     }
 }
 
-/// A value, if there is one, and whether it is at least that.
-fn known(value: Value) -> (Option<f64>, bool) {
-    match value {
-        Value::Is(value) => (Some(value), false),
-        Value::AtLeast(value) => (Some(value), true),
-        Value::None => (None, false),
-    }
-}
-
-fn bounded(x: f64, value: Value) -> Point {
-    let (y, at_least) = known(value);
-    // A logarithmic axis has no place for zero.
-    Point { x, y: y.filter(|ns| *ns > 0.0), at_least }
-}
-
-/// A consumer's lag in time and in records, where it is known.
-fn lag(series: &TrialSeries, stream: &StreamSeries, id: impl Fn(&str) -> String) -> Vec<Chart> {
-    let line = |value: fn(&SecondPoint) -> Value, unit: f64| {
-        let point = |second: &SecondPoint| {
-            let (y, at_least) = known(value(second));
-            // A state at the second's end.
-            Point { x: f64::from(second.second) + 1.0, y: y.map(|y| y / unit), at_least }
-        };
-        let points: Vec<Point> = stream.seconds.iter().map(point).collect();
-        Line { name: stream.name.clone(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
+/// What brokers, workers and the host used.
+fn used(series: &TrialSeries) -> Vec<Panel> {
+    let cpu = series.cpu.iter().enumerate();
+    let cpu = cpu.map(|(look, cpu)| courses::cpu(cpu, &cpu.subject.to_string(), look)).collect();
+    let of = |wanted: Resource| -> Vec<Line> {
+        let is_shown = |subject: &Subject| subject.is_broker() || *subject == Subject::Host;
+        let all = series.resources.iter().filter(|one| one.resource == wanted && is_shown(&one.subject));
+        let lines = all.enumerate().map(|(look, one)| courses::resource(one, &one.subject.to_string(), look));
+        let lines: Vec<Line> = lines.collect();
+        if lines.iter().any(courses::is_above_zero) { lines } else { Vec::new() }
     };
-    let chart = |what: &str, in_what: &str, y_label: &'static str, line: Line| Chart {
-        id: id(what),
-        title: format!("{}: lag in {in_what} over time", stream.name),
-        x_label: "seconds from the start of the load",
-        y_label,
-        x: Horizontal::Seconds,
-        y: Vertical::FromZero,
-        lines: vec![line],
-        bands: bands(series),
-    };
-    let charts = [
-        chart("lag", "time", "lag in seconds", line(|second| second.lag_ns, 1e9)),
-        chart(
-            "lag-records",
-            "records",
-            "records to the end of the log",
-            line(|second| second.lag_records, 1.0),
+    let low =
+        |title: &str, wanted| courses::panel(title.to_owned(), "MiB/s", Vertical::FromZero, LOW, of(wanted));
+    vec![
+        courses::panel(
+            "Processor time, user and system".to_owned(),
+            "% of one core",
+            Vertical::FromZero,
+            TALL,
+            cpu,
         ),
-    ];
-    let is_known =
-        |chart: &Chart| chart.lines.iter().any(|line| line.points.iter().any(|point| point.y.is_some()));
-    charts.into_iter().filter(is_known).collect()
+        low("Written to drives", Resource::DiskWrite),
+        low("Record batches produced to brokers, as they tell", Resource::BytesIn),
+        low("Record batches fetched from brokers, as they tell", Resource::BytesOut),
+    ]
 }
 
-fn latency(series: &TrialSeries, stream: &StreamSeries, of: &Latency, id: String) -> Chart {
-    let line = |(name, value): (&str, fn(&SecondPoint) -> Value)| {
-        let point = |second: &SecondPoint| bounded(f64::from(second.second) + 0.5, value(second));
-        let points = stream.seconds.iter().map(point).collect();
-        Line { name: name.to_owned(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
-    };
-    Chart {
-        id,
-        title: format!("{}: {} over time", stream.name, of.name),
-        x_label: "second in which the record was due",
-        y_label: of.y_label,
-        x: Horizontal::Seconds,
-        y: Vertical::LogNs,
-        lines: ["p50", "p99", "max"].into_iter().zip(of.of_second).map(line).collect(),
-        bands: bands(series),
+/// Events of one kind and second.
+struct Marked<'a> {
+    at_s: f64,
+    first: &'a Event,
+    more: usize,
+}
+
+fn marked<'a>(input: &ReportInput<'a>, series: &TrialSeries) -> Vec<Marked<'a>> {
+    let end = courses::bands(series).iter().map(|band| band.to).fold(0.0, f64::max);
+    let mut found: Vec<Marked<'a>> = Vec::new();
+    for (trial, event) in input.events {
+        let Some(at_ns) = event.at_ns.filter(|_| *trial == Some(series.trial)) else { continue };
+        let at_s = at_ns as f64 / 1e9;
+        if !(0.0..=end).contains(&at_s) {
+            continue;
+        }
+        let alike = |one: &&mut Marked<'_>| one.first.kind == event.kind && one.at_s.floor() == at_s.floor();
+        match found.iter_mut().find(alike) {
+            Some(one) => one.more += 1,
+            None => found.push(Marked { at_s, first: event, more: 0 }),
+        }
+    }
+    found.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    found.truncate(FLAGS_MAX);
+    found
+}
+
+fn flag_list(marked: &[Marked<'_>]) -> Markup {
+    html! {
+        @if !marked.is_empty() {
+            ol class="flags" aria-label="Events marked in the figure" {
+                @for one in marked {
+                    li {
+                        (format!("{:.1} s: ", one.at_s)) b { (one.first.kind) } " " (one.first.subject) ": " (shortened(&one.first.detail))
+                        @if one.more > 0 { " (and " (one.more) " more of this kind in that second)" }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn percentiles(series: &TrialSeries, of: &Latency, id: String) -> Chart {
-    let line = |stream: &StreamSeries| Line {
-        name: stream.name.clone(),
-        drawn: Drawn::Joined,
-        points: (of.percentiles)(stream)
-            .iter()
-            .filter_map(|point| Some(bounded(nines(point.quantile)?, point.ns)))
-            .collect(),
-        gap: None,
+fn shortened(detail: &str) -> String {
+    if detail.chars().count() <= DETAIL_MAX {
+        return detail.to_owned();
+    }
+    detail.chars().take(DETAIL_MAX).chain(['…']).collect()
+}
+
+/// Latency by percentile: response and service of each item that produces, end to end of each that consumes.
+fn percentiles(shown: &[StreamSeries], detail: Detail, id: String) -> Chart {
+    let of_latency = |stream: &StreamSeries, of: &Latency| {
+        (format!("{}: {}", stream.name, of.name), (of.percentiles)(stream).to_vec())
     };
+    let mut curves: Vec<(String, Vec<QuantilePoint>)> = Vec::new();
+    for stream in shown {
+        curves.push(of_latency(stream, &RESPONSE));
+        curves.push((format!("{}: service time", stream.name), stream.service_percentiles.clone()));
+        curves.push(of_latency(stream, &courses::END_TO_END));
+    }
+    curves.retain(|(_, points)| !points.is_empty());
+    let lines = curves.iter().enumerate().map(|(look, (name, points))| curve(name, look, points)).collect();
     Chart {
         id,
-        title: of.title.to_owned(),
-        x_label: "percentile of the records",
-        y_label: of.y_label,
+        title: "Latency by percentile, measure phase".to_owned(),
         x: Horizontal::Nines,
-        y: Vertical::LogNs,
-        lines: series
-            .streams
-            .iter()
-            .filter(|stream| !(of.percentiles)(stream).is_empty())
-            .map(line)
-            .collect(),
+        x_label: "percentile of the records, %",
+        panels: vec![courses::panel(String::new(), "time (log)", Vertical::LogNs, 200.0, lines)],
         bands: Vec::new(),
+        flags: Vec::new(),
+        detail,
+    }
+}
+
+/// A curve by percentile.
+pub fn curve(name: &str, look: usize, points: &[QuantilePoint]) -> Line {
+    let points =
+        points.iter().filter_map(|point| Some(courses::above_zero(nines(point.quantile)?, point.ns)));
+    courses::joined(name, look, points.collect(), None)
+}
+
+/// How many records the curves are of.
+fn outcomes(shown: &[StreamSeries]) -> Markup {
+    let mut rows: Vec<(String, Outcomes)> = Vec::new();
+    for stream in shown {
+        if !stream.percentiles.is_empty() {
+            rows.push((format!("{}: response and service", stream.name), stream.outcomes));
+        }
+        if !stream.end_to_end_percentiles.is_empty() {
+            rows.push((format!("{}: end to end", stream.name), stream.end_to_end_outcomes));
+        }
+    }
+    let count = |number: u64| units::count(number as f64);
+    html! {
+        @if !rows.is_empty() {
+            div class="scroll" role="region" aria-label="Records that the curves are of" tabindex="0" {
+                table {
+                    caption { "Records that the curves are of; those without a latency lie above every percentile" }
+                    thead { tr {
+                        th class="words" scope="col" { "curve" }
+                        @for head in ["with a latency", "failed", "unresolved or censored"] { th scope="col" { (head) } }
+                    } }
+                    tbody { @for (name, of) in &rows { tr {
+                        th class="words" scope="row" { (name) }
+                        td { (count(of.kept)) } td { (count(of.failed)) } td { (count(of.unseen)) }
+                    } } }
+                }
+            }
+        }
     }
 }
 
 /// What somebody else measured. A line is broken where readings are missing.
-fn imported(series: &TrialSeries, one: &ImportedSeries, id: String) -> Chart {
-    let points =
-        one.points.iter().map(|point| Point { x: point.at_s, y: Some(point.value), at_least: false });
-    let mut steps: Vec<f64> = one.points.windows(2).map(|pair| pair[1].at_s - pair[0].at_s).collect();
-    steps.sort_by(f64::total_cmp);
-    let step = steps.get(steps.len() / 2).copied();
-    let line = Line {
-        name: one.name.clone(),
-        drawn: Drawn::Joined,
-        points: points.collect(),
-        gap: step.map(|step| step * STEPS_GAP),
-    };
+fn imported(series: &TrialSeries, one: &ImportedSeries, id: String, detail: Detail) -> Chart {
+    let point = |at_s, value| super::chart::Point { x: at_s, y: Some(value), at_least: false };
+    let points = one.points.iter().map(|read| point(read.at_s, read.value)).collect();
+    let gap = courses::usual_step(one.points.iter().map(|read| read.at_s)).map(|step| step * 1.5);
+    let line = courses::joined(&one.name, 0, points, gap);
     Chart {
         id,
         title: format!("{} of {}, not measured by kdyno", one.name, one.subject),
-        x_label: "seconds from the start of the load",
-        y_label: one.unit.described(),
         x: Horizontal::Seconds,
-        y: Vertical::FromZero,
-        lines: vec![line],
-        bands: bands(series),
-    }
-}
-
-fn cpu(series: &TrialSeries, id: String) -> Chart {
-    let line = |cpu: &CpuSeries| Line {
-        name: cpu.subject.to_string(),
-        drawn: Drawn::Joined,
-        points: cpu
-            .points
-            .iter()
-            .map(|point| Point { x: point.at_s, y: Some(point.percent), at_least: false })
-            .collect(),
-        gap: Some(CPU_GAP),
-    };
-    Chart {
-        id,
-        title: "Processor time".to_owned(),
-        x_label: "seconds from the start of the load",
-        y_label: "% of one core",
-        x: Horizontal::Seconds,
-        y: Vertical::FromZero,
-        lines: series.cpu.iter().map(line).collect(),
-        bands: bands(series),
+        x_label: TIME_LABEL,
+        panels: vec![courses::panel(
+            String::new(),
+            one.unit.described(),
+            Vertical::FromZero,
+            TALL,
+            vec![line],
+        )],
+        bands: courses::bands(series),
+        flags: Vec::new(),
+        detail,
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::names::{bounded, finite, name_of};
 use kdyno_model::finding::Value;
-use kdyno_model::series::{CpuSeries, ImportedSeries, SecondPoint, StreamSeries, TrialSeries};
+use kdyno_model::series::{
+    CpuSeries, HeatMap, ImportedSeries, Outcomes, ResourceSeries, SecondPoint, StreamSeries, TrialSeries,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,8 +19,26 @@ pub(super) struct SeriesDocument {
     items: Vec<ItemDocument>,
     /// Processor time of every process that was probed, and of the host.
     cpu: Vec<CpuDocument>,
+    /// What else was read of processes and the host.
+    resources: Vec<ResourceDocument>,
     /// What somebody else measured meanwhile and was imported (`kdyno import`).
     imported: Vec<ImportedDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ResourceDocument {
+    /// The process, e.g. `broker-0`, or `host`.
+    subject: String,
+    /// Which resource: `cpu_user`, `cpu_system`, `memory`, `heap`, `disk_read`, `disk_write`, `network_receive`,
+    /// `network_transmit`, `bytes_in`, `bytes_out`.
+    resource: String,
+    /// Unit of the values, as of findings.
+    unit: String,
+    /// When, seconds from T0 (negative: before it); of what grows where the stretch ends.
+    at_s: Vec<Option<f64>>,
+    /// What was read, or how it grew until then.
+    value: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -67,6 +87,8 @@ struct ItemDocument {
     fetched: Vec<u64>,
     /// Records that failed in the second.
     failed: Vec<u64>,
+    /// Of an item that produces: records that were due and had no outcome at the second's end; else null.
+    open_records: Vec<Option<u64>>,
     /// Records between the consumers and the end of the log at the second's end; null where that is not known.
     lag_records: Vec<Option<f64>>,
     /// The same in time: how long before that the next record to be fetched was acknowledged.
@@ -79,6 +101,12 @@ struct ItemDocument {
     response_max: TimesDocument,
     /// Response time by quantile over the measure phase.
     percentiles: PercentilesDocument,
+    /// Service time by quantile, likewise.
+    service_percentiles: ServicePercentilesDocument,
+    /// What became of the records whose response and service times these are.
+    outcomes: OutcomesDocument,
+    /// How often which response time was seen when.
+    heat: HeatDocument,
     /// Of an item that consumes: median end-to-end latency of the records due in the second.
     end_to_end_p50: TimesDocument,
     /// 99th percentile of the same.
@@ -87,6 +115,36 @@ struct ItemDocument {
     end_to_end_max: TimesDocument,
     /// End-to-end latency by quantile over the measure phase.
     end_to_end_percentiles: EndToEndPercentilesDocument,
+    /// What became of the records that these are of.
+    end_to_end_outcomes: OutcomesDocument,
+    /// How often which end-to-end latency was seen when.
+    end_to_end_heat: HeatDocument,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct OutcomesDocument {
+    /// Records with a latency: acknowledged, or handed over.
+    kept: u64,
+    /// Records that failed: they lie above every quantile.
+    failed: u64,
+    /// Records of which the end was never seen, unresolved or censored: likewise.
+    unseen: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct HeatDocument {
+    /// Seconds that a column covers.
+    seconds: u32,
+    /// Lower ends of the rows, ns, ascending, and after them the upper end of the last one; empty: nothing was timed.
+    edges_ns: Vec<Option<f64>>,
+    /// First second of each column, from T0, in which its records were due.
+    second: Vec<u32>,
+    /// Of each column the records of each row, the quickest first.
+    records: Vec<Vec<u64>>,
+    /// Of each column the records without a latency.
+    unfinished: Vec<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -119,6 +177,15 @@ struct PercentilesDocument {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+struct ServicePercentilesDocument {
+    /// 0 to 1, in order.
+    quantile: Vec<Option<f64>>,
+    /// Service time at it.
+    service: TimesDocument,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 struct CpuDocument {
     /// The process, e.g. `broker-0`, or `host`.
     subject: String,
@@ -139,6 +206,7 @@ pub(super) fn trial(series: &TrialSeries) -> SeriesDocument {
         phases: phases.collect(),
         items: series.streams.iter().map(item).collect(),
         cpu: series.cpu.iter().map(cpu).collect(),
+        resources: series.resources.iter().map(resource).collect(),
         imported: series.imported.iter().map(imported).collect(),
     }
 }
@@ -165,6 +233,7 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         acknowledged: counts(|point| point.acknowledged),
         fetched: counts(|point| point.fetched),
         failed: counts(|point| point.failed),
+        open_records: stream.seconds.iter().map(|point| point.open_records).collect(),
         lag_records: times(|point| point.lag_records).ns,
         lag: times(|point| point.lag_ns),
         response_p50: times(|point| point.response_ns_p50),
@@ -174,6 +243,12 @@ fn item(stream: &StreamSeries) -> ItemDocument {
             quantile: stream.percentiles.iter().map(|point| finite(point.quantile)).collect(),
             response: times_of(stream.percentiles.iter().map(|point| point.ns)),
         },
+        service_percentiles: ServicePercentilesDocument {
+            quantile: stream.service_percentiles.iter().map(|point| finite(point.quantile)).collect(),
+            service: times_of(stream.service_percentiles.iter().map(|point| point.ns)),
+        },
+        outcomes: outcomes(stream.outcomes),
+        heat: heat(&stream.heat),
         end_to_end_p50: times(|point| point.end_to_end_ns_p50),
         end_to_end_p99: times(|point| point.end_to_end_ns_p99),
         end_to_end_max: times(|point| point.end_to_end_ns_max),
@@ -181,6 +256,32 @@ fn item(stream: &StreamSeries) -> ItemDocument {
             quantile: stream.end_to_end_percentiles.iter().map(|point| finite(point.quantile)).collect(),
             end_to_end: times_of(stream.end_to_end_percentiles.iter().map(|point| point.ns)),
         },
+        end_to_end_outcomes: outcomes(stream.end_to_end_outcomes),
+        end_to_end_heat: heat(&stream.end_to_end_heat),
+    }
+}
+
+fn outcomes(Outcomes { kept, failed, unseen }: Outcomes) -> OutcomesDocument {
+    OutcomesDocument { kept, failed, unseen }
+}
+
+fn heat(map: &HeatMap) -> HeatDocument {
+    HeatDocument {
+        seconds: map.seconds,
+        edges_ns: map.edges_ns.iter().map(|edge| finite(*edge)).collect(),
+        second: map.columns.iter().map(|column| column.second).collect(),
+        records: map.columns.iter().map(|column| column.records.clone()).collect(),
+        unfinished: map.columns.iter().map(|column| column.unfinished).collect(),
+    }
+}
+
+fn resource(series: &ResourceSeries) -> ResourceDocument {
+    ResourceDocument {
+        subject: series.subject.to_string(),
+        resource: series.resource.to_string(),
+        unit: name_of(&series.resource.unit()),
+        at_s: series.points.iter().map(|point| finite(point.at_s)).collect(),
+        value: series.points.iter().map(|point| finite(point.value)).collect(),
     }
 }
 

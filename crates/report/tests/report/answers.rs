@@ -186,7 +186,7 @@ fn trials_of_several_sessions_are_told_with_what_differs_between_them() {
 #[test]
 fn the_curve_of_a_search_stands_in_the_page_with_its_limit() {
     let page = html::page(&search(CONFIRMED).input());
-    assert!(page.contains("writers.response.p99 by load") && page.contains("limit 20.0 ms"), "{page}");
+    assert!(page.contains("writers.response.p99 by load") && page.contains("the limit, 20.0 ms"), "{page}");
     assert!(page.contains("load, records per second"), "{page}");
 }
 
@@ -443,8 +443,9 @@ fn the_page_tells_the_answer_before_the_trials() {
     let page = html::page(&comparison(Ends::Worse, Depth::Verdict).input());
     let sentence =
         page.find("<p class=\"answer bad\">kafka=4.3.1 is worse than kafka=3.7.2").expect("the verdict");
-    assert!(page.find("Read first") < Some(sentence), "caveats first");
-    assert!(Some(sentence) < page.find("Every trial"), "{page}");
+    let part = |id: &str| page.find(&format!("<h2 id=\"{id}\""));
+    assert!(Some(sentence) < part("read-first"), "under the question");
+    assert!(part("read-first") < part("answer-0") && part("answer-0") < part("trials"), "{page}");
     assert!(page.contains("<td class=\"words\">worse</td>"), "the figures under it: {page}");
 }
 

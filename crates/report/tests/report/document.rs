@@ -40,7 +40,7 @@ fn the_page_has_every_part_and_leads_to_it() {
         "authors",
         "Test register",
         "Appendix",
-        "Interrupted; 1 of",
+        "interrupted; 1 of",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }

@@ -145,8 +145,8 @@ fn every_row_of_the_series_has_the_columns_of_the_head() {
         assert_eq!(columns(line), columns(head), "{line}");
         count += 1;
     }
-    // Two trials of two streams of 40 seconds with 13 series, and of 4 processes with 42 readings.
-    assert_eq!(count, 2 * (2 * 40 * 13 + 4 * 42));
+    // Two trials of two streams of 40 seconds with 14 series, and of 4 processes and 12 resources with 42 readings.
+    assert_eq!(count, 2 * (2 * 40 * 14 + (4 + 12) * 42));
     assert!(text.contains(
         "0123456789abcdef,1,0,,1,brokers=3 #1,3,none,writers,response_ns_p99,measure,20,1400000000,true"
     ));

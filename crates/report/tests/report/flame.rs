@@ -53,7 +53,7 @@ fn a_comparison_shows_first_where_its_sides_differ() {
     run.stacks = vec![sampled(a, 0, "t;x 9\nt;y 1\n"), sampled(900, 0, "t;x 10\nt;y 30\n")];
     let (count, page) = graphs(&run);
     assert_eq!(count, 3);
-    let (_, after) = page.split_once("Flame graphs").expect("the section");
+    let (_, after) = page.split_once("<h2 id=\"flame-graphs\">").expect("the section");
     let difference = after.find("B (kafka=4.3.1) against A (kafka=3.7.2)").expect("the difference");
     assert!(difference < after.find("trial").expect("a trial's"), "{after}");
     assert!(after.contains("<title>y: A 10.00 %, B 75.00 % (+65.00 points)</title>"), "{after}");

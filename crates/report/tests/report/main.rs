@@ -20,6 +20,7 @@ mod logs;
 mod marks;
 mod members;
 mod open_metrics;
+mod page;
 mod processes;
 mod sides;
 mod summary;

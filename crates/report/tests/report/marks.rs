@@ -100,7 +100,19 @@ fn places(text: &str, figure: &str) -> Vec<usize> {
     text.match_indices(figure).map(|(at, _)| at).filter(is_alone).collect()
 }
 
+/// What is read of a page: without what stands in its tags and its style, and without the numbers of axes.
+fn read_of(text: &str) -> String {
+    if !text.starts_with("<!DOCTYPE") {
+        return text.to_owned();
+    }
+    let body = text.split_once("</style>").expect("a style").1;
+    let parts = body.split('<').filter(|part| !part.starts_with("text "));
+    let parts = parts.map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    parts.collect::<Vec<_>>().join("\n")
+}
+
 fn assert_signed(form: &str, text: &str, figures: &[&str]) {
+    let text = &read_of(text);
     for figure in figures {
         let places = places(text, figure);
         assert!(!places.is_empty(), "{form} does not tell {figure}: {text}");
@@ -177,7 +189,8 @@ fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
                 assert!(text.contains(CLAUSE), "{name}: {text}");
             }
             if tells == Tells::Sentences {
-                let cases = text.matches("<testcase ").count();
+                // One says only whether the run may be used.
+                let cases = text.matches("<testcase ").count() - 1;
                 assert_eq!(text.matches(CLAUSE).count(), cases, "{name}: {text}");
             }
         }

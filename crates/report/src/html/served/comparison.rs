@@ -8,11 +8,12 @@ use maud::html;
 
 /// The page; `beside` has the same runs, `files` their names.
 pub fn comparison(of: &StoredComparison<'_>, beside: &Beside, files: [&str; 2]) -> String {
+    let nothing = html! {};
     let body = html! {
-        nav aria-label="The two runs" { @for (side, file) in ["A", "B"].iter().zip(files) { a href=(run_address(file)) { (side) ": " (file) } } }
+        nav class="site" aria-label="The two runs" { @for (side, file) in ["A", "B"].iter().zip(files) { a href=(run_address(file)) { (side) ": " (file) } } }
         (tables::caveats(&of.caveats()))
-        @for (number, answer) in of.answers().iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
-        (tables::answer("beside", beside.answer()))
+        @for (number, answer) in of.answers().iter().enumerate() { (tables::answer(&number.to_string(), answer, &[], &nothing)) }
+        (tables::answer("beside", beside.answer(), &[], &nothing))
         p class="note" { "Two runs of one scenario are an observation each: trials in turn within one run (" code { "kdyno compare" } ") tell a difference far sooner." }
     };
     shell(&of.title(), &body)

@@ -43,7 +43,7 @@ pub fn course(page: &CoursePage<'_>) -> String {
             button { "Show its course" }
         }
         @match page.course {
-            Some(course) => { (picture(course)) (tables::answer("course", course.answer())) }
+            Some(course) => { (picture(course)) (tables::answer("course", course.answer(), &[], &html! {})) }
             None => {
                 @if !page.of.is_empty() { p class="answer open" { "No run of " (page.scenario) " has a figure of " (page.of) "." } }
                 p { "Metrics of these runs: " @for (index, one) in page.known.iter().enumerate() { @if index > 0 { ", " } code { (one) } } "." }

@@ -10,8 +10,14 @@ pub use comparison::comparison;
 pub use course::{CoursePage, course};
 pub use list::{ListPage, ListedRun, list};
 
+use crate::input::ReportInput;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fmt::Write;
+
+/// A run's page, with the way back to the list.
+pub fn run(input: &ReportInput<'_>) -> String {
+    super::page_below(input, &navigation())
+}
 
 /// What went wrong, as a page; `hint` is empty where there is nothing to do.
 pub fn failure(message: &str, hint: &str) -> String {
@@ -31,7 +37,7 @@ fn run_address(file: &str) -> String {
 
 /// What leads from a page to the list of runs.
 fn navigation() -> Markup {
-    html! { nav { a href="/" { "all runs" } } }
+    html! { nav class="site" aria-label="kdyno" { a href="/" { "all runs" } } }
 }
 
 fn shell(title: &str, body: &Markup) -> String {
@@ -42,7 +48,8 @@ fn shell(title: &str, body: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) ": kdyno" }
-                style { (PreEscaped(include_str!("../style.css"))) (PreEscaped(include_str!("served.css"))) }
+                (super::style())
+                style { (PreEscaped(include_str!("served.css"))) }
             }
             body {
                 header { (navigation()) h1 { (title) } }

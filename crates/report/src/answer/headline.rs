@@ -1,0 +1,163 @@
+//! The answer of a run in a sentence or a few, with its confidence: what stands under the question.
+
+use super::form::Sentence;
+use super::{claims, search, verdict, words};
+use crate::case_table::{CaseTable, Column, Row};
+use crate::digits;
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::marks::{self, Signs};
+use crate::units;
+use kdyno_model::conclusion::{Conclusion, MetricRole};
+use kdyno_model::finding::{Finding, Interval, Value};
+use kdyno_model::metric::Unit;
+use std::collections::BTreeSet;
+
+/// Sentences at most; more stand in the answers below.
+const SENTENCES_MAX: usize = 4;
+/// Cases that are named in one sentence; of more the lowest and the highest are.
+const CASES_MAX: usize = 4;
+/// Figures of a run of one case that are named beside a latency.
+const FIGURES_MAX: usize = 2;
+/// Metrics that tell what was asked for.
+const INPUTS: [&str; 2] = ["offered_per_s", "clients"];
+
+/// What stands under the question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headline {
+    /// The answer.
+    pub sentences: Vec<Sentence>,
+    /// What the signs of its figures mean.
+    pub legend: Option<String>,
+}
+
+/// Verdicts, the result of a search, claims, else what the first figures of the table are.
+pub fn headline(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
+    let mut sentences = judged(input);
+    sentences.truncate(SENTENCES_MAX);
+    if !sentences.is_empty() {
+        return Headline { sentences, legend: None };
+    }
+    of_table(table)
+}
+
+fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let labels = verdict::labels(input);
+    let sentence = |one: &Conclusion| match one {
+        Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(verdict::sentence(of, &labels)),
+        Conclusion::Search(of) => Some(search::sentence(of, input)),
+        Conclusion::Claim(of) => Some(claims::sentence(of, input)),
+        _ => None,
+    };
+    input.conclusions.iter().filter_map(sentence).collect()
+}
+
+/// A figure of the table: the finding and what its row is called.
+type Figure<'a> = (&'a Finding, String);
+
+fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
+    let figures = |index: usize| -> Vec<Figure<'a>> {
+        let of_row = |row: &'a Row<'a>| {
+            let finding = row.cells.get(index)?.ours?.finding.filter(|one| one.estimate != Value::None)?;
+            Some((finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
+        };
+        table.rows.iter().filter_map(of_row).collect()
+    };
+    let known: Vec<(&Column, Vec<Figure<'_>>)> =
+        table.columns.iter().enumerate().map(|(index, column)| (column, figures(index))).collect();
+    let told: Vec<(&Column, Vec<Figure<'_>>)> = match table.rows.len() {
+        0 | 1 => {
+            known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
+        }
+        _ => known.into_iter().filter(|(column, figures)| is_answer(column) && differ(figures)).collect(),
+    };
+    let told = chosen(told, if table.rows.len() > 1 { 1 } else { FIGURES_MAX });
+    if told.is_empty() {
+        return Headline::default();
+    }
+    let parts: Vec<String> = told.iter().map(|(column, figures)| part(column, figures)).collect();
+    let all: Vec<&Finding> =
+        told.iter().flat_map(|(_, figures)| figures.iter().map(|(one, _)| *one)).collect();
+    let mut signs = Signs::default();
+    all.iter().for_each(|one| signs.add(&one.marks, &digits::text(one)));
+    let is_doubtful = all.iter().any(|one| one.is_invalid());
+    let tone = if is_doubtful { Tone::Warn } else { Tone::Plain };
+    let text = format!("{}{}.", parts.join("; "), confidence(&all));
+    Headline { sentences: vec![Sentence::new(tone, text)], legend: signs.legend() }
+}
+
+/// Whether a column tells what came out, not what was put in.
+fn is_answer(column: &Column) -> bool {
+    !INPUTS.contains(&column.of.metric.as_str())
+}
+
+/// The first rates or other figures, and the first latency, the one at p99 before others.
+fn chosen<T>(told: Vec<(&Column, T)>, others_max: usize) -> Vec<(&Column, T)> {
+    let is_time = |column: &Column| column.unit == Unit::Ns;
+    let at = |wanted: &dyn Fn(&Column) -> bool| told.iter().position(|(column, _)| wanted(column));
+    let latency =
+        at(&|column| is_time(column) && column.of.metric.ends_with(".p99")).or_else(|| at(&is_time));
+    let mut others = 0;
+    let mut kept = Vec::new();
+    for (index, (column, figures)) in told.into_iter().enumerate() {
+        others += usize::from(!is_time(column));
+        if Some(index) == latency || (!is_time(column) && others <= others_max) {
+            kept.push((column, figures));
+        }
+    }
+    kept
+}
+
+/// Whether a column says something about the cases.
+fn differ(figures: &[Figure<'_>]) -> bool {
+    let estimates: Vec<Value> = figures.iter().map(|(one, _)| one.estimate).collect();
+    estimates.windows(2).any(|pair| pair[0] != pair[1])
+}
+
+/// A row by the parameters in which those differ that have figures.
+fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
+    let tested = || table.rows.iter().filter(|row| row.case.is_some());
+    let differs = |index: usize| tested().any(|other| other.params.get(index) != row.params.get(index));
+    let params = table.params.iter().zip(&row.params).enumerate();
+    let told =
+        params.filter(|(index, _)| differs(*index)).map(|(_, (name, value))| format!("{name}={value}"));
+    told.collect::<Vec<_>>().join(" ")
+}
+
+fn part(column: &Column, figures: &[Figure<'_>]) -> String {
+    let what = words::metric(&column.of);
+    let told = |(one, case): &Figure<'_>| {
+        let figure = marks::marked(&one.marks, digits::with_spread(one));
+        if case.is_empty() { figure } else { format!("{figure} with {case}") }
+    };
+    let number = |(one, _): &&Figure<'_>| match one.estimate {
+        Value::Is(number) | Value::AtLeast(number) => number,
+        Value::None => f64::NAN,
+    };
+    if figures.len() <= CASES_MAX {
+        return format!("{what}: {}", words::list(&figures.iter().map(told).collect::<Vec<_>>()));
+    }
+    let least = figures.iter().min_by(|a, b| number(a).total_cmp(&number(b)));
+    let most = figures.iter().max_by(|a, b| number(a).total_cmp(&number(b)));
+    let ends: Vec<String> = least.into_iter().chain(most).map(told).collect();
+    format!("{what} in {} cases: from {}", figures.len(), ends.join(" to "))
+}
+
+/// What the brackets are, and how much a figure says of the next run.
+fn confidence(all: &[&Finding]) -> String {
+    let level = |one: &&&Finding| match one.interval {
+        Interval::Bounds { level, .. } => Some(level),
+        Interval::NotResolvable(_) => None,
+    };
+    let levels: Vec<f64> = all.iter().filter_map(|one| level(&one)).collect();
+    let repeats: BTreeSet<u32> = all.iter().map(|one| one.n).collect();
+    let most = repeats.last().copied().unwrap_or_default();
+    if let Some(least) = levels.iter().copied().reduce(f64::min) {
+        let level = units::significant(least * 100.0);
+        return format!(" (in brackets where the true figure lies, with {level} % confidence at least)");
+    }
+    match most {
+        0 | 1 => " (one trial each, which says nothing about the next one)".to_owned(),
+        many => format!(" (in brackets the range over {many} repeats, too few for an interval)"),
+    }
+}

@@ -1,0 +1,142 @@
+//! A chart as a figure: its title, its panels, and its data as a table that is folded up.
+
+use super::chart::{Chart, Drawn, Horizontal, Line, Panel, Point};
+use super::plot::{self, Place};
+use crate::units;
+use maud::{Markup, html};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lines whose data are listed at most: more columns nobody reads.
+const COLUMNS_MAX: usize = 16;
+/// Lines whose highest value is listed.
+const EXTREMES_MAX: usize = 8;
+
+/// The chart, or nothing when no line has a point.
+pub fn figure(chart: &Chart) -> Markup {
+    figure_with(chart, &html! {})
+}
+
+/// The same with something between the panels and the table, such as what its flags stand for.
+pub fn figure_with(chart: &Chart, under: &Markup) -> Markup {
+    let drawn = chart.drawable();
+    if drawn.panels.is_empty() {
+        return html! {};
+    }
+    let across = drawn.across();
+    html! {
+        figure id=(chart.id) {
+            figcaption { (chart.title) }
+            @for (number, panel) in drawn.panels.iter().enumerate() {
+                (plot::panel(panel, Place { chart: &drawn, across: &across, number, is_small: false }))
+            }
+            (under)
+            @if chart.detail.rows > 0 { (data(chart)) }
+        }
+    }
+}
+
+/// A table that is folded up.
+pub fn folded(table: &Markup, name: &str) -> Markup {
+    html! {
+        details class="data" {
+            summary { "Data of this figure" }
+            div class="scroll" role="region" aria-label=(format!("Data: {name}")) tabindex="0" { (table) }
+        }
+    }
+}
+
+/// A column of the table: a line of a panel.
+struct Listed<'a> {
+    panel: &'a Panel,
+    line: &'a Line,
+    points: BTreeMap<Key, &'a Point>,
+}
+
+/// A place on the horizontal axis: of times the whole second, so that what is read within it stands in one row.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+struct Key(f64);
+
+impl Eq for Key {}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// The data of a chart as a table that is folded up: of long series rows at even steps, and those of each line's extremes.
+pub fn data(chart: &Chart) -> Markup {
+    let whole =
+        Chart { detail: super::chart::Detail { points: usize::MAX, ..chart.detail }, ..chart.clone() }
+            .drawable();
+    let key = |x: f64| Key(if chart.x == Horizontal::Seconds { x.floor() } else { x });
+    let lines = whole.panels.iter().flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
+    let all: Vec<Listed<'_>> = lines
+        .map(|(panel, line)| Listed {
+            panel,
+            line,
+            points: line.points.iter().filter(|one| one.y.is_some()).map(|one| (key(one.x), one)).collect(),
+        })
+        .collect();
+    let listed: Vec<&Listed<'_>> = all.iter().take(COLUMNS_MAX).collect();
+    let keys: Vec<Key> = listed
+        .iter()
+        .flat_map(|one| one.points.keys().copied())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let rows = chosen(&keys, &listed, chart.detail.rows);
+    let table = html! {
+        table {
+            thead { tr {
+                th scope="col" { (chart.x_label) }
+                @for one in &listed { th scope="col" { (heading(one)) } }
+            } }
+            tbody { @for key in &rows {
+                tr {
+                    th scope="row" { (plot::x_cell(chart.x, key.0)) }
+                    @for one in &listed { td { (one.points.get(key).map_or_else(|| units::NOTHING.to_owned(), |point| cell(one, point))) } }
+                }
+            } }
+        }
+        @if rows.len() < keys.len() {
+            p class="note" {
+                (rows.len()) " of " (keys.len()) " rows, those with the highest value of a line among them; "
+                code { "kdyno export RUN --format series-csv" } " has all."
+            }
+        }
+        @if listed.len() < all.len() { p class="note" { "The first " (listed.len()) " of " (all.len()) " lines." } }
+    };
+    folded(&table, &chart.title)
+}
+
+fn heading(one: &Listed<'_>) -> String {
+    let panel = if one.panel.title.is_empty() { String::new() } else { format!("{}: ", one.panel.title) };
+    let crosses = if one.line.drawn == Drawn::Crosses { " (crosses)" } else { "" };
+    format!("{panel}{}{crosses}, {}", one.line.name, one.panel.unit)
+}
+
+fn cell(one: &Listed<'_>, point: &Point) -> String {
+    let sign = if point.at_least { "≥ " } else { "" };
+    point.y.map_or_else(|| units::NOTHING.to_owned(), |y| format!("{sign}{}", plot::y_text(one.panel.y, y)))
+}
+
+/// Rows at even steps, and those in which a line of the first ones is at its highest.
+fn chosen(keys: &[Key], listed: &[&Listed<'_>], rows_max: usize) -> Vec<Key> {
+    if keys.len() <= rows_max {
+        return keys.to_vec();
+    }
+    let step = keys.len().div_ceil(rows_max.max(1));
+    let mut rows: BTreeSet<Key> = keys.iter().step_by(step).copied().collect();
+    for one in listed.iter().take(EXTREMES_MAX) {
+        let order = |a: &(&Key, &&Point), b: &(&Key, &&Point)| {
+            a.1.y.unwrap_or_default().total_cmp(&b.1.y.unwrap_or_default())
+        };
+        rows.extend(one.points.iter().max_by(order).map(|(key, _)| *key));
+    }
+    rows.into_iter().collect()
+}
+
+#[cfg(test)]
+#[path = "figure_tests.rs"]
+mod tests;

@@ -1,0 +1,305 @@
+//! One panel of a chart as inline SVG with its legend. Pure: the same panel gives the same text.
+//!
+//! A value that is only known to be "at least" has a tick that points up; a gap in the data is a gap in the line.
+
+use super::chart::{ACROSS, Band, Chart, Drawn, Flag, Horizontal, Line, Panel, Vertical};
+use super::pen::{self, Sign, percent, px};
+use super::scale::Scale;
+use crate::units;
+use maud::{Markup, html};
+
+/// Room above a plot, px: the names of bands and flags stand there.
+const TOP: f64 = 16.0;
+/// Room under a plot, px: of the last one numbers and the axis' label.
+const UNDER: f64 = 8.0;
+const UNDER_LAST: f64 = 40.0;
+const UNDER_SMALL: f64 = 22.0;
+/// Length of a tick that points up, px.
+const UPWARDS_PX: f64 = 7.0;
+/// Share of the width that a letter takes on a narrow page, in parts of a thousand.
+const LETTER: f64 = 16.0;
+
+/// Where a panel stands in its chart.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The chart, as it is drawn.
+    pub chart: &'a Chart,
+    /// Its horizontal axis.
+    pub across: &'a Scale,
+    /// Which panel, from 0.
+    pub number: usize,
+    /// One of many small ones: its phases have no names and its axis no label, which stand once for all.
+    pub is_small: bool,
+}
+
+impl Place<'_> {
+    fn is_last(&self) -> bool {
+        self.number + 1 == self.chart.panels.len()
+    }
+
+    /// Room under the plot, px.
+    fn under(&self) -> f64 {
+        match (self.is_small, self.is_last()) {
+            (true, _) => UNDER_SMALL,
+            (false, true) => UNDER_LAST,
+            (false, false) => UNDER,
+        }
+    }
+}
+
+/// The panel with its name and its legend.
+pub fn panel(panel: &Panel, place: Place<'_>) -> Markup {
+    html! {
+        div class="panel" {
+            p class="panel-name" {
+                @if !panel.title.is_empty() { b { (panel.title) } " " }
+                span { (panel.unit) }
+            }
+            @if !is_told_above(panel, place) { (legend(&panel.lines)) }
+            (picture(panel, place))
+        }
+    }
+}
+
+/// Whether the panel above has the same legend.
+fn is_told_above(panel: &Panel, place: Place<'_>) -> bool {
+    let above = place.number.checked_sub(1).and_then(|above| place.chart.panels.get(above));
+    above.is_some_and(|above| legend(&above.lines).0 == legend(&panel.lines).0)
+}
+
+/// The picture alone.
+pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
+    let chart = place.chart;
+    let bottom = TOP + panel.height;
+    let up = panel.up(bottom, TOP);
+    let height = bottom + place.under();
+    let title = if panel.title.is_empty() { &chart.title } else { &panel.title };
+    html! {
+        svg class="plot" height=(px(height)) role="img" {
+            title { (title) }
+            desc { (described(panel, chart)) }
+            @for band in &chart.bands { (self::band(band, place, bottom)) }
+            @if let Some(limit) = panel.limit { (self::limit(limit, &up, bottom)) }
+            (pen::rows(&up, |tick| y_text(panel.y, tick)))
+            svg class="lines" y=(px(TOP)) width="100%" height=(px(panel.height))
+                viewBox=(format!("0 {TOP} {ACROSS} {}", px(panel.height))) preserveAspectRatio="none" {
+                (pen::grid(place.across, Some(&up), TOP, bottom))
+                @for line in &panel.lines { (self::line(line, place.across, &up)) }
+            }
+            @for line in &panel.lines { (signs(line, place.across, &up)) }
+            @for flag in &chart.flags { (self::flag(flag, place, bottom)) }
+            line class="axis" x2="100%" y1=(px(bottom)) y2=(px(bottom)) {}
+            @if place.is_last() {
+                (pen::columns(place.across, bottom, |tick| x_text(chart.x, tick)))
+                @if !place.is_small {
+                    text class="label" x="50%" y=(px(bottom + 34.0)) text-anchor="middle" { (chart.x_label) }
+                }
+            }
+        }
+    }
+}
+
+/// The side of a limit on which it is kept, shaded, and the limit itself.
+fn limit((limit, is_met_below): (f64, bool), up: &Scale, bottom: f64) -> Markup {
+    let at = up.place(limit);
+    let (top, height) = if is_met_below { (at, bottom - at) } else { (TOP, at - TOP) };
+    html! {
+        (pen::bar("kept", (0.0, ACROSS), top, height))
+        line class="limit" x2="100%" y1=(px(at)) y2=(px(at)) {}
+    }
+}
+
+fn flag(flag: &Flag, place: Place<'_>, bottom: f64) -> Markup {
+    let at = place.across.place(flag.at);
+    html! {
+        line class="flag" x1=(percent(at)) x2=(percent(at)) y1=(px(TOP)) y2=(px(bottom)) {}
+        @if place.number == 0 {
+            text class="flag" x=(percent(at)) y=(px(TOP - 4.0)) text-anchor=(pen::anchor(at)) { (flag.name) }
+        }
+    }
+}
+
+/// What is seen, for those who do not see it.
+fn described(panel: &Panel, chart: &Chart) -> String {
+    let mut names: Vec<&str> = panel.lines.iter().map(|line| line.name.as_str()).collect();
+    names.dedup();
+    format!("Lines: {}. Across: {}. Up: {}.", names.join(", "), chart.x_label, panel.unit)
+}
+
+/// The names of the lines, each once.
+pub fn legend(lines: &[Line]) -> Markup {
+    let mut told: Vec<&Line> = Vec::new();
+    for line in lines {
+        let is_told = |one: &&&Line| (&one.name, one.look, one.drawn) == (&line.name, line.look, line.drawn);
+        if !told.iter().any(|one| is_told(&one)) {
+            told.push(line);
+        }
+    }
+    told.sort_by_key(|line| line.look);
+    let is_bounded = lines.iter().flat_map(|line| &line.points).any(|point| point.at_least);
+    html! {
+        ul class="legend" {
+            @for line in told { li { (sample(line)) (line.name) } }
+            @if is_bounded {
+                li {
+                    svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { g class="line" { path d="M0,4v-8" {} } }
+                    "upwards: at least this, the rest failed or stayed open"
+                }
+            }
+        }
+    }
+}
+
+/// What stands before a line's name in the legend.
+fn sample(line: &Line) -> Markup {
+    html! {
+        svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" {
+            @match line.drawn {
+                Drawn::Joined => g class=(format!("line {}", pen::look_class(line.look))) { path d="M-16,0H16" {} },
+                Drawn::Dots => (Sign::Filled(line.look).shape()),
+                Drawn::Crosses => (Sign::Cross(line.look).shape()),
+            }
+        }
+    }
+}
+
+fn band(band: &Band, place: Place<'_>, bottom: f64) -> Markup {
+    let (left, right) = (place.across.place(band.from), place.across.place(band.to));
+    // A name that does not fit its band is left out.
+    let is_named =
+        place.number == 0 && !place.is_small && right - left > LETTER * band.name.chars().count() as f64;
+    html! {
+        @if band.shaded { (pen::bar("band", (left, right), TOP, bottom - TOP)) }
+        @if is_named {
+            text class="band-name" x=(percent(f64::midpoint(left, right))) y=(px(TOP - 4.0)) text-anchor="middle" { (band.name) }
+        }
+    }
+}
+
+fn line(line: &Line, across: &Scale, up: &Scale) -> Markup {
+    let joined = if line.drawn == Drawn::Joined { path(line, across, up) } else { String::new() };
+    let upwards = upwards(line, across, up);
+    html! {
+        @if !joined.is_empty() || !upwards.is_empty() {
+            g class=(format!("line {}", pen::look_class(line.look))) {
+                title { (line.name) }
+                @if !joined.is_empty() { path d=(joined) {} }
+                @if !upwards.is_empty() { path class="up" d=(upwards) {} }
+            }
+        }
+    }
+}
+
+/// The signs of a line whose points are not joined.
+fn signs(line: &Line, across: &Scale, up: &Scale) -> Markup {
+    let sign = match line.drawn {
+        Drawn::Joined => return html! {},
+        Drawn::Dots => Sign::Filled(line.look),
+        Drawn::Crosses => Sign::Cross(line.look),
+    };
+    let places = line.points.iter().filter_map(|point| Some((across.place(point.x), up.place(point.y?))));
+    html! { @for (left, top) in places { (sign.at(left, top, None)) } }
+}
+
+/// The path of a line; each step is told from the point before, which takes half of the letters.
+fn path(line: &Line, across: &Scale, up: &Scale) -> String {
+    let mut out = String::new();
+    // Where the line stands, as it is written, and where on the axis.
+    let mut before: Option<(f64, f64, f64)> = None;
+    for point in &line.points {
+        let Some(value) = point.y else {
+            before = None;
+            continue;
+        };
+        let (left, top) = (across.place(point.x).round(), halves(up.place(value)));
+        let joined = before.filter(|(x, ..)| line.gap.is_none_or(|gap| point.x - x <= gap));
+        match joined {
+            Some((_, from_left, from_top)) => {
+                out.push_str(&format!("l{:.0},{}", left - from_left, px(top - from_top)));
+            }
+            // A point alone is seen as a dot: the line's round cap.
+            None => out.push_str(&format!("M{left:.0},{}h0", px(top))),
+        }
+        before = Some((point.x, left, top));
+    }
+    out
+}
+
+/// A place in halves of a px.
+fn halves(place: f64) -> f64 {
+    (2.0 * place).round() / 2.0
+}
+
+/// Ticks that point up from what is only known to be a least value.
+fn upwards(line: &Line, across: &Scale, up: &Scale) -> String {
+    let bounded = line.points.iter().filter(|point| point.at_least);
+    let places = bounded.filter_map(|point| Some((across.place(point.x), up.place(point.y?))));
+    places.map(|(left, top)| format!("M{left:.0},{}v-{UPWARDS_PX}", px(top))).collect()
+}
+
+/// A number of the horizontal axis as printed.
+pub fn x_text(axis: Horizontal, tick: f64) -> String {
+    match axis {
+        Horizontal::Seconds | Horizontal::Rate => tick_number(tick),
+        Horizontal::Nines => nines_text(tick),
+    }
+}
+
+/// The same in a table, where neighbours are told apart.
+pub fn x_cell(axis: Horizontal, x: f64) -> String {
+    match axis {
+        Horizontal::Seconds | Horizontal::Rate => tick_number(x),
+        Horizontal::Nines => {
+            let decimals = x.ceil().max(1.0) as usize;
+            short(&format!("{:.decimals$}", 100.0 * (1.0 - 10f64.powf(-x)))).to_owned()
+        }
+    }
+}
+
+/// A number of the vertical axis as printed.
+pub fn y_text(axis: Vertical, tick: f64) -> String {
+    match axis {
+        Vertical::FromZero => tick_number(tick),
+        Vertical::LogNs => tick_time(tick),
+    }
+}
+
+/// `50`, `90`, `99`, `99.9` …
+fn nines_text(nines: f64) -> String {
+    let decimals = (nines - 2.0).max(0.0) as usize;
+    format!("{:.decimals$}", 100.0 * (1.0 - 10f64.powf(-nines)))
+}
+
+/// A round time without the zeros that three digits would give it.
+pub fn tick_time(ns: f64) -> String {
+    let text = units::nanoseconds(ns);
+    match text.split_once(' ') {
+        Some((number, unit)) if ns != 0.0 => format!("{} {unit}", short(number)),
+        _ => "0".to_owned(),
+    }
+}
+
+/// A round number likewise.
+pub fn tick_number(number: f64) -> String {
+    short(&units::count(number)).to_owned()
+}
+
+fn short(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_and_times_are_printed_short() {
+        assert_eq!([0.301_03, 1.0, 2.0, 4.0].map(nines_text), ["50", "90", "99", "99.99"]);
+        assert_eq!(
+            [0.301_03, 1.0, 1.3, 3.5].map(|x| x_cell(Horizontal::Nines, x)),
+            ["50", "90", "94.99", "99.9684"]
+        );
+        assert_eq!([1e6, 2.5e6, 1e10, 0.0].map(tick_time), ["1 ms", "2.5 ms", "10 s", "0"]);
+        assert_eq!([0.8, 1e6, 12.5, 0.0].map(tick_number), ["0.8", "1,000,000", "12.5", "0"]);
+    }
+}

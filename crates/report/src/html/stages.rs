@@ -1,0 +1,190 @@
+//! Where the milliseconds went, as bars: the client's stages, and the brokers' below the part that they are of.
+
+use super::chart::{ACROSS, NUMBER_MAX};
+use super::figure::folded;
+use super::groups::{Group, groups};
+use super::lanes::{Axis, Lane, lanes};
+use super::pen::{self, percent, px};
+use super::plot::tick_time;
+use super::scale::Scale;
+use crate::figures::Figures;
+use crate::input::ReportInput;
+use crate::marks;
+use kdyno_model::finding::{Finding, Quantity, Value};
+use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
+use kdyno_model::metric::Address;
+use kdyno_model::sample::Timing;
+use maud::{Markup, html};
+
+/// Cases that are drawn at most.
+const GROUPS_MAX: usize = 16;
+const BAR_PX: f64 = 22.0;
+/// A bar of fewer thousandths of the width has no letter.
+const LETTER: f64 = 26.0;
+
+/// One stage of a bar.
+struct Stage<'a> {
+    name: String,
+    /// Letter in the bar and in the legend, and look.
+    letter: char,
+    look: usize,
+    ns: f64,
+    finding: &'a Finding,
+}
+
+/// One bar.
+struct Bar<'a> {
+    name: String,
+    whose: &'static str,
+    begins_ns: f64,
+    stages: Vec<Stage<'a>>,
+}
+
+impl Bar<'_> {
+    fn ends_ns(&self) -> f64 {
+        self.begins_ns + self.stages.iter().map(|stage| stage.ns).sum::<f64>()
+    }
+}
+
+/// The bars of every case and item that produces; nothing where no stage is known.
+pub fn figure(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
+    let groups = groups(input);
+    let shown = &groups[..groups.len().min(GROUPS_MAX)];
+    let bars: Vec<Bar<'_>> = shown.iter().flat_map(|group| bars(group, figures)).collect();
+    let most = bars.iter().map(Bar::ends_ns).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return html! {};
+    }
+    let across = Scale::linear([most].into_iter(), true, 0.0, ACROSS);
+    let rows: Vec<Lane> = bars.iter().map(|bar| lane(bar, &across)).collect();
+    html! {
+        figure id="stage-bars" {
+            figcaption { "Stages of a record, one after the other: the client's, and the brokers' within its request" }
+            (legend(&bars))
+            (lanes(&rows, &Axis { across: &across, text: &tick_time, label: "mean time" }))
+            @if shown.len() < groups.len() { p class="note" { "The first " (shown.len()) " of " (groups.len()) " cases." } }
+            (folded(&table(&bars), "stages"))
+        }
+    }
+}
+
+fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
+    let find = |subject: &str, metric: String| -> Option<(&'a Finding, f64)> {
+        let of = Address { subject: subject.to_owned(), metric };
+        let found = figures.get(group.scope, Quantity::Value, &of)?;
+        match found.estimate {
+            Value::Is(ns) if ns.is_finite() && (0.0..NUMBER_MAX).contains(&ns) => Some((found, ns)),
+            _ => None,
+        }
+    };
+    let words = |name: String| name.replace('_', " ");
+    let of_case = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
+    let items = items(group);
+    let mut bars = Vec::new();
+    for item in &items {
+        let staged = ('a'..).zip(Timing::STAGES).enumerate();
+        let stages: Vec<Stage<'a>> = staged
+            .filter_map(|(look, (letter, stage))| {
+                let (finding, ns) = find(item, format!("{stage}.mean"))?;
+                Some(Stage { name: words(stage.to_string()), letter, look, ns, finding })
+            })
+            .collect();
+        let before = stages.iter().take_while(|stage| stage.name != words(Timing::Request.to_string()));
+        let request_ns: f64 = before.map(|stage| stage.ns).sum();
+        if stages.is_empty() {
+            continue;
+        }
+        bars.push(Bar { name: format!("{of_case}{item}"), whose: "client", begins_ns: 0.0, stages });
+        // The brokers' are of all produce requests: they stand under an item where it is the only one.
+        let brokers =
+            ('1'..).zip(RequestStage::all().filter(|stage| *stage != RequestStage::Total)).enumerate();
+        let stages: Vec<Stage<'a>> = brokers
+            .filter_map(|(look, (letter, stage))| {
+                let (finding, ns) = find("brokers", stage_metric(RequestKind::Produce, stage))?;
+                Some(Stage { name: words(stage.to_string()), letter, look: look + 3, ns, finding })
+            })
+            .collect();
+        if items.len() == 1 && !stages.is_empty() {
+            bars.push(Bar {
+                name: format!("{of_case}brokers"),
+                whose: "brokers",
+                begins_ns: request_ns,
+                stages,
+            });
+        }
+    }
+    bars
+}
+
+/// The load items of a case that produce.
+fn items<'a>(group: &Group<'a>) -> Vec<&'a str> {
+    let load = group.trials.first().map(|trial| &trial.effective.load);
+    let produce = load.into_iter().flatten().filter(|(_, item)| item.role.as_produce().is_some());
+    produce.map(|(name, _)| name.as_str()).collect()
+}
+
+fn lane(bar: &Bar<'_>, across: &Scale) -> Lane {
+    let mut at_ns = bar.begins_ns;
+    let mut drawn: Vec<Markup> = Vec::new();
+    for stage in &bar.stages {
+        let ends = (across.place(at_ns), across.place(at_ns + stage.ns));
+        at_ns += stage.ns;
+        if ends.1 - ends.0 < 0.05 {
+            continue;
+        }
+        drawn.push(html! {
+            g {
+                title { (stage.name) ": " (marks::text(stage.finding)) }
+                (pen::bar(&format!("seg {}", pen::look_class(stage.look)), ends, 2.0, BAR_PX - 4.0))
+                @if ends.1 - ends.0 > LETTER {
+                    text class="in-bar" x=(percent(f64::midpoint(ends.0, ends.1))) y=(px(BAR_PX / 2.0 + 4.0)) text-anchor="middle" { (stage.letter) }
+                }
+            }
+        });
+    }
+    Lane {
+        name: html! { (bar.name) },
+        says: format!(
+            "{}: {}",
+            bar.name,
+            bar.stages
+                .iter()
+                .map(|stage| format!("{} {}", stage.name, marks::text(stage.finding)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+        height: BAR_PX,
+        drawn: html! { @for one in drawn { (one) } },
+    }
+}
+
+fn legend(bars: &[Bar<'_>]) -> Markup {
+    let mut told: Vec<(&str, &Stage<'_>)> = Vec::new();
+    for (whose, stage) in bars.iter().flat_map(|bar| bar.stages.iter().map(move |stage| (bar.whose, stage))) {
+        if stage.ns > 0.0 && !told.iter().any(|(_, one)| one.letter == stage.letter) {
+            told.push((whose, stage));
+        }
+    }
+    told.sort_by_key(|(whose, stage)| (*whose == "brokers", stage.letter));
+    html! {
+        ul class="legend" {
+            @for (whose, stage) in told {
+                li {
+                    svg class="swatch" viewBox="0 0 12 12" aria-hidden="true" { rect class=(format!("seg {}", pen::look_class(stage.look))) width="12" height="12" {} }
+                    " " b { (stage.letter) } " " (whose) ": " (stage.name)
+                }
+            }
+        }
+    }
+}
+
+fn table(bars: &[Bar<'_>]) -> Markup {
+    html! {
+        table {
+            thead { tr { th class="words" scope="col" { "bar" } th class="words" scope="col" { "stage" } th scope="col" { "mean" } } }
+            tbody { @for bar in bars { @for stage in &bar.stages {
+                tr { th class="words" scope="row" { (bar.name) } td class="words" { (stage.name) } td { (marks::text(stage.finding)) } }
+            } } }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The top of the page: the question, the answer with its confidence, how much there is to read first.
+
+use super::tables;
+use crate::answer::headline::Headline;
+use crate::caveats::Worded;
+use crate::figures::Figures;
+use crate::input::ReportInput;
+use crate::terminal::first_line;
+use crate::units;
+use kdyno_model::caveat::Severity;
+use maud::{Markup, html};
+
+/// The top.
+pub fn head(
+    input: &ReportInput<'_>,
+    figures: &Figures<'_>,
+    headline: &Headline,
+    worded: &[Worded],
+) -> Markup {
+    let plan = input.plan();
+    let trials = input.reported().count();
+    html! {
+        header {
+            p class="over" { (first_line(plan)) }
+            h1 { (plan.question) }
+            @if let Some(outcome) = input.outcome(figures) { p class="outcome" { strong { (outcome) "." } } }
+            div class="headline" {
+                // Before any answer: records that were acknowledged are gone.
+                @for loss in worded.iter().filter(|one| one.is_loss) { p class="answer bad" { b { (loss.label()) } ": " (loss.sentence) "." } }
+                @for sentence in &headline.sentences { (tables::sentence(sentence)) }
+                @if let Some(legend) = &headline.legend { p class="note" { (legend) } }
+                @if let Some(counted) = counted(worded) {
+                    p class="note" { a href="#read-first" { "Read first" } ": " (counted) "." }
+                }
+            }
+            p class="meta" {
+                @if let Some((first, _)) = input.sessions.first() {
+                    "Measured " (units::instant(first.started_unix_ns)) " with kdyno " (first.kdyno_version) ", "
+                }
+                "run " (format!("{:016x}", input.header.run_id)) ", seed " (plan.seed) ", "
+                (trials) @if trials == 1 { " trial" } @else { " trials" }
+                @if input.sessions.len() > 1 { " in " (input.sessions.len()) " sessions" }
+                "."
+            }
+        }
+    }
+}
+
+/// How many caveats there are, the most severe first: `1 invalid, 2 warnings, 3 notes`; `None` without any.
+fn counted(worded: &[Worded]) -> Option<String> {
+    let kinds = [
+        (Severity::Invalid, "invalid (figures that must not be used)"),
+        (Severity::Warning, "warning"),
+        (Severity::Note, "note"),
+    ];
+    let many = |severity: Severity| {
+        u32::try_from(worded.iter().filter(|one| one.severity == severity).count()).unwrap_or(u32::MAX)
+    };
+    let told: Vec<String> = kinds
+        .into_iter()
+        .map(|(severity, noun)| (severity, many(severity), noun))
+        .filter(|(_, many, _)| *many > 0)
+        .map(|(severity, many, noun)| match severity {
+            Severity::Invalid => format!("{many} {noun}"),
+            Severity::Warning | Severity::Note => units::plural(many, noun),
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}

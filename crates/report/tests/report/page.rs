@@ -1,0 +1,311 @@
+//! The pictures of the page, and what the page is like as a whole.
+
+use crate::fixture::{Ends, Run, SECOND_NS, comparison, run, search};
+use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Scope, Value};
+use kdyno_model::plan::Depth;
+use kdyno_model::sample::Phase;
+use kdyno_model::series::*;
+use kdyno_model::trial::{PairPlace, TrialId};
+use kdyno_model::worker::PhaseSpan;
+use kdyno_report::html::page;
+use std::collections::BTreeSet;
+
+/// What a part of the page holds, by the id of its heading.
+fn part<'a>(html: &'a str, id: &str) -> &'a str {
+    let begins = html.split(&format!("<h2 id=\"{id}\">")).nth(1);
+    begins.unwrap_or_else(|| panic!("no part {id}")).split("<h2").next().expect("its end")
+}
+
+/// Every value of an attribute.
+fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
+    html.split(&format!(" {attribute}=\"")).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn the_answer_stands_under_the_question_with_its_confidence_and_what_to_read_first() {
+    let html = page(&run().input());
+    let (top, rest) = html.split_once("<h2").expect("parts");
+    let top = top.split("<h1>").nth(1).expect("the question");
+    assert!(top.contains("Acknowledged rate of writers: 59,887 (59,871–59,903)/s"), "{top}");
+    assert!(top.contains("with brokers=6") && top.contains("too few for an interval"), "{top}");
+    assert!(top.contains("~ rose or fell throughout the window"), "signs are explained: {top}");
+    assert!(top.contains("invalid (figures that must not be used), "), "{top}");
+    assert!(rest.contains("id=\"read-first\""), "{rest}");
+
+    let compared = page(&comparison(Ends::Worse, Depth::Verdict).input());
+    let sentence = "is worse than";
+    assert_eq!(compared.matches(sentence).count(), 1, "what the top says is not said again");
+    assert!(compared.find(sentence) < compared.find("<h2"), "{compared}");
+    let found = page(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).input());
+    assert!(found.find("confirmed by 2 trials of their own") < found.find("<h2"), "{found}");
+}
+
+#[test]
+fn every_trial_is_a_sign_and_the_interval_of_its_case_a_band() {
+    let mut run = run();
+    let is_rate = |one: &&mut Finding| one.scope == Scope::Case(0) && one.of.metric == "acked_per_s";
+    let case = run.findings.iter_mut().find(is_rate).expect("a figure");
+    case.interval = Interval::Bounds {
+        low: 59_000.0,
+        high: 60_500.0,
+        level: 0.95,
+        method: IntervalMethod::OrderStatistics,
+    };
+    let html = page(&run.input());
+    let dots = part(&html, "dots");
+    let strip =
+        dots.split("<figure").find(|one| one.contains("writers.acked_per_s</code>")).expect("a strip");
+    let picture = strip.split("<details").next().expect("before its data");
+    for trial in ["trial 1: 59,871/s", "trial 2: 55,204/s", "trial 3: ~ 54,998/s", "trial 4: 59,903/s"] {
+        assert!(picture.contains(trial), "{trial}: {picture}");
+    }
+    assert_eq!(picture.matches("class=\"interval look-").count(), 1, "only one case has an interval");
+    let latency =
+        dots.split("<figure").find(|one| one.contains("writers.response.p99</code>")).expect("a strip");
+    assert!(latency.contains("dot hollow"), "what must not be used is hollow: {latency}");
+}
+
+#[test]
+fn all_cases_are_in_one_chart_and_a_trial_has_everything_on_one_axis() {
+    let html = page(&run().input());
+    let overlay = part(&html, "overlay");
+    assert!(overlay.contains("brokers=3") && overlay.contains("brokers=6"), "{overlay}");
+    let trial = part(&html, "over-time");
+    let linked = trial.split("<figure").nth(1).expect("a figure");
+    for title in [
+        "writers: rate",
+        "writers: response time",
+        "writers: backlog",
+        "readers: end-to-end",
+        "Processor time",
+    ] {
+        assert!(linked.contains(title), "{title}: {linked}");
+    }
+    assert_eq!(linked.matches(">seconds from the start of the load</text>").count(), 1, "{linked}");
+    let second = trial.split("trial 2 (").nth(1).expect("the trial with an event");
+    assert!(second.contains("leader-moved") && second.contains("class=\"flag\""), "{second}");
+    for told in [
+        "writers: service time",
+        "unresolved or censored",
+        "how many records",
+        "class=\"cut\"",
+        "Memory by process",
+    ] {
+        assert!(trial.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn a_comparison_tells_the_direction_of_better_and_each_pair() {
+    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    for (id, side, pair) in [(2, "B", 1), (3, "B", 2), (4, "A", 2)] {
+        let mut start = run.trials[0].clone();
+        start.trial.id = TrialId(id);
+        start.trial.variant = Some(side.to_owned());
+        start.trial.pair = Some(PairPlace { pair, place: 1 });
+        let figures: Vec<Finding> =
+            run.findings.iter().filter(|one| one.scope == Scope::Trial(TrialId(1))).cloned().collect();
+        run.findings
+            .extend(figures.into_iter().map(|one| Finding { scope: Scope::Trial(TrialId(id)), ..one }));
+        let mut series = run.series[0].clone();
+        series.trial = TrialId(id);
+        run.series.push(series);
+        run.trials.push(start);
+    }
+    let html = page(&run.input());
+    let verdict = part(&html, "answer-0");
+    for told in ["lower is better, margin ±3 %", "← B better", "pair 2", "class=\"margin\"", "says: <b>worse"]
+    {
+        assert!(verdict.contains(told), "{told}: {verdict}");
+    }
+    let sides = part(&html, "sides");
+    assert!(
+        sides.contains("broker-0, A: kafka=3.7.2") && sides.contains("broker-0, B: kafka=4.3.1"),
+        "{sides}"
+    );
+}
+
+#[test]
+fn a_search_has_its_limit_and_its_load_in_the_curve() {
+    let html = page(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).input());
+    let curve = part(&html, "answer-0");
+    for told in ["class=\"limit\"", "class=\"kept\"", ">confirmed</text>", "estimate"] {
+        assert!(curve.contains(told), "{told}: {curve}");
+    }
+}
+
+#[test]
+fn the_page_can_be_found_ones_way_on() {
+    for run in [run(), comparison(Ends::Alike, Depth::Quick), search(SearchOutcome::Unfinished)] {
+        let html = page(&run.input());
+        let ids = values(&html, "id");
+        let known: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(ids.len(), known.len(), "an id is there twice");
+        let named = values(&html, "aria-labelledby").into_iter().flat_map(|ids| ids.split(' '));
+        let linked = values(&html, "href").into_iter().filter_map(|href| href.strip_prefix('#'));
+        for id in named.chain(linked) {
+            assert!(known.contains(id), "{id} is not there");
+        }
+        // No heading skips a level.
+        let levels =
+            html.match_indices("<h").filter_map(|(at, _)| html[at + 2..].chars().next()?.to_digit(10));
+        let levels: Vec<u32> = levels.collect();
+        assert_eq!(levels.first(), Some(&1));
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{levels:?}");
+        // Every picture says what it shows.
+        let pictures =
+            html.split("<svg").filter(|one| one.split('>').next().unwrap_or("").contains("role=\"img\""));
+        assert!(pictures.clone().count() > 0 && pictures.clone().all(|one| one.contains("<title")), "{html}");
+    }
+}
+
+/// A trial of so many seconds with a writer, a reader, three brokers, a controller, a worker and the host.
+fn long(trial: u32, seconds: u32) -> TrialSeries {
+    let noise =
+        |at: u32, of: u32| f64::from((at.wrapping_mul(2_654_435_761).wrapping_add(of * 97)) >> 20) / 4096.0;
+    let short = run().series[0].clone();
+    let last = u64::from(seconds);
+    let points = |base: f64| -> Vec<SecondPoint> {
+        let point = |at: u32| {
+            let slow = 1.0 + 3.0 * noise(at, 1);
+            let mut point = short.streams[1].seconds[10].clone();
+            (point.second, point.phase) = (at, if at < 60 { Phase::Warmup } else { Phase::Measure });
+            point.offered = (base * (1.0 + noise(at, 2) / 10.0)) as u64;
+            point.acknowledged = (base * (1.0 + noise(at, 3) / 10.0)) as u64;
+            point.achieved = point.acknowledged + 1;
+            point.open_records = Some((base * noise(at, 4)) as u64);
+            (point.lag_records, point.lag_ns) =
+                (Value::Is(base * noise(at, 5)), Value::Is(1e8 * noise(at, 6)));
+            point.response_ns_p50 = Value::Is(3e6 * slow);
+            point.response_ns_p99 = Value::Is(9e6 * slow * slow);
+            point.response_ns_max = Value::Is(40e6 * slow * slow);
+            (point.end_to_end_ns_p50, point.end_to_end_ns_p99) =
+                (point.response_ns_p50, point.response_ns_p99);
+            point
+        };
+        (0..seconds).map(point).collect()
+    };
+    let heat = || HeatMap {
+        seconds: seconds.div_ceil(120),
+        edges_ns: (0..22).map(|row| 1e6 * 10f64.powf(f64::from(row) / 8.0)).collect(),
+        columns: (0..120)
+            .map(|column| {
+                let records = (0..21).map(|row| (1e6 * noise(column, row).powi(8)) as u64).collect();
+                HeatColumn { second: column * seconds.div_ceil(120), records, unfinished: 0 }
+            })
+            .collect(),
+    };
+    let mut streams = short.streams.clone();
+    for stream in &mut streams {
+        stream.seconds = points(60_000.0);
+    }
+    (streams[0].end_to_end_heat, streams[1].heat) = (heat(), heat());
+    let subjects = [
+        Subject::Broker(0),
+        Subject::Broker(1),
+        Subject::Broker(2),
+        Subject::Controller(100),
+        Subject::Worker(0),
+        Subject::Host,
+    ];
+    let course = |subject: &Subject, resource: Resource| ResourceSeries {
+        subject: subject.clone(),
+        resource,
+        points: (0..seconds)
+            .map(|at| ResourcePoint { at_s: f64::from(at), value: 100.0 * noise(at, resource as u32) })
+            .collect(),
+    };
+    TrialSeries {
+        trial: TrialId(trial),
+        phases: vec![
+            PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: 60 * SECOND_NS },
+            PhaseSpan { phase: Phase::Measure, start_ns: 60 * SECOND_NS, end_ns: last * SECOND_NS },
+        ],
+        streams,
+        cpu: subjects
+            .iter()
+            .map(|subject| CpuSeries {
+                subject: subject.clone(),
+                points: (0..seconds)
+                    .map(|at| CpuPoint { at_s: f64::from(at), percent: 90.0 * noise(at, 9) })
+                    .collect(),
+            })
+            .collect(),
+        resources: subjects
+            .iter()
+            .flat_map(|subject| Resource::all().map(|resource| course(subject, resource)))
+            .collect(),
+        ..short
+    }
+}
+
+/// The run with so many trials, each of so many seconds.
+fn many(trials: u32, seconds: u32) -> Run {
+    let mut run = run();
+    let (start, figures) = (run.trials[0].clone(), run.findings.clone());
+    run.series = vec![long(1, seconds)];
+    for id in 5..=trials {
+        let mut next = start.clone();
+        (next.trial.id, next.trial.repeat) = (TrialId(id), id);
+        run.trials.push(next);
+        let of_first = figures.iter().filter(|one| one.scope == Scope::Trial(TrialId(1))).cloned();
+        run.findings.extend(of_first.map(|one| Finding { scope: Scope::Trial(TrialId(id)), ..one }));
+    }
+    run.series = (1..=trials).map(|id| TrialSeries { trial: TrialId(id), ..run.series[0].clone() }).collect();
+    run
+}
+
+#[test]
+fn the_page_of_a_long_run_is_small_enough_to_be_sent() {
+    for (trials, seconds, bytes_max) in [(4, 600, 1_000_000), (4, 3_600, 1_500_000), (1_500, 60, 3_000_000)] {
+        let html = page(&many(trials, seconds).input());
+        assert!(html.len() <= bytes_max, "{trials} trials of {seconds} s: {} bytes", html.len());
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_gaps_in_every_picture() {
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 0.0] {
+        let mut run = many(4, 60);
+        for series in &mut run.series {
+            for stream in &mut series.streams {
+                for point in stream.seconds.iter_mut().step_by(3) {
+                    (point.response_ns_p50, point.response_ns_p99) = (Value::Is(odd), Value::AtLeast(odd));
+                    (point.lag_ns, point.end_to_end_ns_max) = (Value::AtLeast(odd), Value::Is(odd));
+                }
+                let curves = [&mut stream.percentiles, &mut stream.service_percentiles];
+                for point in curves.into_iter().flatten().step_by(2) {
+                    (point.quantile, point.ns) = (odd, Value::Is(odd));
+                }
+                stream.heat.edges_ns.iter_mut().skip(3).take(1).for_each(|edge| *edge = odd);
+            }
+            series
+                .resources
+                .iter_mut()
+                .flat_map(|one| &mut one.points)
+                .step_by(4)
+                .for_each(|point| point.value = odd);
+            series
+                .cpu
+                .iter_mut()
+                .flat_map(|one| &mut one.points)
+                .step_by(4)
+                .for_each(|point| point.at_s = odd);
+        }
+        for finding in run.findings.iter_mut().filter(|one| matches!(one.scope, Scope::Trial(TrialId(2)))) {
+            finding.estimate = Value::Is(odd);
+        }
+        let html = page(&run.input());
+        let is_path = |path: &str| path.chars().all(|c| c.is_ascii_digit() || "MLHVlhvza.,- ".contains(c));
+        let places = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height", "viewBox", "points"];
+        let is_place = |place: &str| place.chars().all(|c| c.is_ascii_digit() || ".%- ".contains(c));
+        assert!(values(&html, "d").into_iter().all(is_path), "{odd}");
+        for name in places {
+            let odd_ones: Vec<&str> =
+                values(&html, name).into_iter().filter(|place| !is_place(place)).collect();
+            assert!(odd_ones.is_empty(), "{odd}, {name}: {odd_ones:?}");
+        }
+    }
+}
