@@ -7,7 +7,7 @@ pub const NUMBER_MAX: f64 = 1e18;
 /// Width of all panels; what is drawn is stretched to that of the page.
 pub const ACROSS: f64 = 1000.0;
 /// Half of the records: the curve of percentiles begins there, and ends at 99.999 %.
-const NINES_MIN: f64 = 0.301_029_995_663_981_2;
+const NINES_MIN: f64 = std::f64::consts::LOG10_2;
 const NINES_MAX: f64 = 5.0;
 
 /// What stands on the horizontal axis.

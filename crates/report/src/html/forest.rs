@@ -5,6 +5,7 @@ use super::courses::known;
 use super::figure::folded;
 use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
+use super::plot::tick_number;
 use super::scale::Scale;
 use super::strips::tick_text;
 use crate::answer::verdict;
@@ -45,7 +46,7 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
     let across = Scale::linear(ends.chain([0.95, 1.05]), false, 0.0, ACROSS);
     let rows: Vec<Lane> = shown.iter().map(|one| row(one, &across)).collect();
     let label = format!("B ÷ A: {} ÷ {}", labels[1], labels[0]);
-    let text = |tick| format!("×{}", units::significant(tick));
+    let text = |tick| format!("×{}", tick_number(tick));
     html! {
         figure id=(format!("forest-{case}")) {
             figcaption { "By how much B differs from A, metric by metric" }
@@ -179,8 +180,9 @@ fn pair_figure(
                     li { svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { (Sign::Filled(side).shape()) } (ComparePlan::SIDES[side]) ": " (label) }
                 }
                 li { "hollow: must not be used" }
+                li { "across: " (label) }
             }
-            (lanes(&rows, &Axis { across: &across, text: &text, label }))
+            (lanes(&rows, &Axis { across: &across, text: &text, label: "" }))
             (folded(&table(&found, labels), &title))
         }
     }

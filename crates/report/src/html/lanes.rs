@@ -5,6 +5,9 @@ use super::pen::{self, percent, px};
 use super::scale::Scale;
 use maud::{Markup, html};
 
+/// Numbers under the axis at most: more stand on each other where the page is narrow.
+const NUMBERS_MAX: usize = 5;
+
 /// One row.
 pub struct Lane {
     /// What stands beside the picture.
@@ -29,6 +32,7 @@ pub struct Axis<'a> {
 
 /// The rows, then the axis with its numbers.
 pub fn lanes(lanes: &[Lane], axis: &Axis<'_>) -> Markup {
+    let step = axis.across.ticks.len().div_ceil(NUMBERS_MAX).max(1);
     html! {
         div class="lanes" {
             @for lane in lanes {
@@ -47,10 +51,12 @@ pub fn lanes(lanes: &[Lane], axis: &Axis<'_>) -> Markup {
                 div class="lane-name axis-name" { (axis.label) }
                 svg class="plot" height="24" aria-hidden="true" {
                     line class="axis" x2="100%" y1="1" y2="1" {}
-                    @for tick in &axis.across.ticks {
+                    @for (index, tick) in axis.across.ticks.iter().enumerate() {
                         @let place = axis.across.place(*tick);
                         line class="tick" x1=(percent(place)) x2=(percent(place)) y1="1" y2="5" {}
-                        text x=(percent(place)) y="18" text-anchor=(pen::anchor(place)) { ((axis.text)(*tick)) }
+                        @if index % step == 0 {
+                            text x=(percent(place)) y="18" text-anchor=(pen::anchor(place)) { ((axis.text)(*tick)) }
+                        }
                     }
                 }
             }

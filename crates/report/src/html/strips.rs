@@ -51,8 +51,11 @@ pub fn strips(input: &ReportInput<'_>, figures: &Figures<'_>, table: &CaseTable<
     }
 }
 
+/// A case, its figure, and those of its trials.
+type Found<'a> = (&'a Group<'a>, Option<&'a Finding>, Vec<(&'a Trial, Finding)>);
+
 fn strip(groups: &[Group<'_>], figures: &Figures<'_>, of: &Address, unit: Unit) -> Option<Markup> {
-    let found: Vec<(&Group<'_>, Option<&Finding>, Vec<(&Trial, Finding)>)> = groups
+    let found: Vec<Found<'_>> = groups
         .iter()
         .take(LANES_MAX)
         .map(|group| {
@@ -174,8 +177,6 @@ fn bounds(one: &Finding) -> Option<(f64, f64)> {
     let is_drawn = [low, high].iter().all(|end| end.is_finite() && end.abs() <= NUMBER_MAX);
     is_drawn.then_some((low, high))
 }
-
-type Found<'a> = (&'a Group<'a>, Option<&'a Finding>, Vec<(&'a Trial, Finding)>);
 
 fn data(found: &[Found<'_>], title: &str) -> Markup {
     let table = html! {
