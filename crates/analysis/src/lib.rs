@@ -14,6 +14,7 @@ mod analysed;
 mod cases;
 mod caveats;
 mod claims;
+pub mod commands;
 pub mod comparison;
 mod cost;
 mod cpu;

@@ -10,6 +10,7 @@
 //!   is declared, and what is told of transactions, where there are none.
 
 use crate::caveats;
+use crate::commands;
 use crate::cost;
 use crate::cpu;
 use crate::end_to_end;
@@ -93,6 +94,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
             known(relay::value(trial.probes(), &relay, trial.window, name))
         });
     }
+    found.extend(commands::findings(&trial));
     trial.memory(&told, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let of_logs = logs::findings(&trial);

@@ -50,7 +50,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
 }
 
 /// A row for each subject and case; columns of which nothing is known are left out.
-fn table(
+pub(super) fn table(
     input: &ReportInput<'_>,
     (head, is_one): (&str, &dyn Fn(&str) -> bool),
     columns: &[(&str, &str)],

@@ -4,6 +4,7 @@
 //! One wording for all forms: terminal, page, Markdown and JSON take it from here.
 
 pub mod claims;
+pub mod commands;
 pub mod curve;
 pub mod demand;
 mod form;

@@ -9,7 +9,7 @@ mod scale;
 mod tables;
 mod trial;
 
-use crate::answer::{answers, demand, health, inside, logs, processes};
+use crate::answer::{answers, commands, demand, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
@@ -49,6 +49,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
                     (tables::caveats(&caveats::worded(input)))
                     @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(&number.to_string(), answer)) }
                     (tables::cases(input, &case_table(input, &figures)))
+                    @if let Some(commands) = commands::answer(input) { (tables::answer("commands", &commands)) }
                     @if let Some(inside) = inside::answer(input) { (tables::answer("inside", &inside)) }
                     @for (number, answer) in logs::answers(input).iter().enumerate() { (tables::answer(&format!("logs-{number}"), answer)) }
                     @if let Some(health) = health::answer(input) { (tables::answer("health", &health)) }

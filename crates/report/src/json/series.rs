@@ -17,14 +17,14 @@ pub(super) struct SeriesDocument {
     items: Vec<ItemDocument>,
     /// Processor time of every process that was probed, and of the host.
     cpu: Vec<CpuDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`).
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), and what commands told.
     imported: Vec<ImportedDocument>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ImportedDocument {
-    /// Under which name, which begins with `imported-`.
+    /// Under which name, which begins with `imported-`, or the load item of the command that told it.
     subject: String,
     /// What the file calls it.
     series: String,
