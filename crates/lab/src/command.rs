@@ -2,10 +2,11 @@
 //! inbox.
 
 use crate::clock::unix_ns;
+use crate::command_news::{CommandNews, CommandOutput};
 use crate::inbox::Heard;
 use kdyno_analysis::commands::{Lines, Reader, Told};
 use kdyno_model::plan::ParsePlan;
-use kdyno_testbed::command::{CommandSpec, Ended, RunningCommand, Stopper};
+use kdyno_testbed::command::{CommandSpec, RunningCommand, Stopper};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
@@ -24,28 +25,6 @@ const PIECE_BYTES: usize = 64 << 10;
 pub(crate) const RESULTS_BYTES_MAX: u64 = 4 << 30;
 /// How long the last of its output may take to come once nothing of it is left.
 const OUTPUT_WAIT: Duration = Duration::from_secs(5);
-
-/// What is heard of a command.
-#[derive(Debug)]
-pub enum CommandNews {
-    /// It has ended, and nothing of it is left; `None`: its keeper was ended from outside, and it was killed.
-    Exited(Option<Ended>),
-    /// The last that is heard of it: what it told.
-    Read(Box<CommandOutput>),
-}
-
-/// What a command told.
-#[derive(Debug, Default)]
-pub struct CommandOutput {
-    /// The end of its standard output and error, in the order in which they came.
-    pub tail: String,
-    /// Bytes of both.
-    pub bytes: u64,
-    /// What was parsed, where something was to be.
-    pub told: Option<Told>,
-    /// Why not all was parsed that was to be, one lowercase clause.
-    pub trouble: Option<String>,
-}
 
 /// What is to be parsed of a command, and where it lies.
 pub(crate) struct Parse {

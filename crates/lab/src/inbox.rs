@@ -4,7 +4,7 @@
 //! the other and never polls.
 
 use crate::cluster_view::Change;
-use crate::command::CommandNews;
+use crate::command_news::CommandNews;
 use crate::limit::TimeCap;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;

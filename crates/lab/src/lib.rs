@@ -17,6 +17,7 @@ pub mod clock;
 mod cluster_view;
 mod cluster_watch;
 mod command;
+mod command_news;
 mod connections;
 mod dry_run_checks;
 mod error;

@@ -18,7 +18,7 @@ fn planned(load: &str, phases: &str, more: &str) -> Result<Plan, String> {
 #[test]
 fn a_list_is_started_as_it_stands_and_a_text_by_a_shell() {
     let load = "  one: {command: [./import, '$n k', 'a b']}\n  two: {command: './import $n > $$OUT', after: one, timeout: 2m}";
-    let plan = planned(load, "measure: 1m", "").expect("a plan");
+    let plan = planned(load, "warmup: auto, measure: 1m", "").expect("a plan");
     let case = &plan.cases[0];
     assert_eq!(case.commands["one"].run, ["./import", "3 k", "a b"]);
     assert_eq!(case.commands["two"].run, ["sh", "-c", "./import 3 > $OUT"]);
@@ -35,7 +35,7 @@ fn a_list_is_started_as_it_stands_and_a_text_by_a_shell() {
 #[test]
 fn beside_a_load_of_kdynos_everything_of_that_is_as_it_was() {
     let load = "  w: {produce: t, rate: 10/s, value: 10B}\n  c: {command: [x], at: 5s, parse: csv, results: r.csv, columns: {elapsed: ms}}";
-    let plan = planned(load, "measure: {until: c, within: 1m}", "").expect("a plan");
+    let plan = planned(load, "warmup: auto, measure: {until: c, within: 1m}", "").expect("a plan");
     let case = &plan.cases[0];
     assert_eq!((case.load.len(), case.workers.len()), (1, 1));
     assert!(plan.conditioning.is_some() && case.phases.warmup_auto.is_some());
@@ -50,17 +50,17 @@ fn beside_a_load_of_kdynos_everything_of_that_is_as_it_was() {
 #[test]
 fn its_figures_can_be_named_wherever_others_can() {
     let load = "  c: {command: ['x', '$n'], parse: jtl}";
-    let more = "compare: {a: {n: 1}, b: {n: 2}, judge: [c.duration, c.response.p95, c.requests_per_s]}\n";
+    let more = "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}, judge: [{of: c.duration}, {of: c.response.p95}, {of: c.requests_per_s}]}\n";
     let plan = planned(load, "measure: 1m", more).expect("a plan");
     let Strategy::Compare(comparison) = &plan.strategy else { panic!("a comparison") };
     let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
     assert_eq!(judged, ["c.duration", "c.response.p95", "c.requests_per_s"]);
-    let usual = planned(load, "measure: 1m", "compare: {a: {n: 1}, b: {n: 2}}\n").expect("a plan");
+    let usual = planned(load, "measure: 1m", "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}}\n").expect("a plan");
     let Strategy::Compare(comparison) = &usual.strategy else { panic!("a comparison") };
     let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
     assert_eq!(judged, ["c.duration"], "there are no records that processor time could be of");
-    assert!(planned(load, "measure: 1m", "expect: [{that: c.duration <= 5m}]\n").is_ok());
-    assert!(planned(load, "measure: 1m", "expect: [{that: c.requests_per_s >= 5/s}]\n").is_ok());
+    assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.duration <= 5m}]\n").is_ok());
+    assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.requests_per_s >= 5/s}]\n").is_ok());
     let wrong = planned(load, "measure: 1m", "show: {columns: [c.acked_per_s]}\n").expect_err("a producer's");
     assert!(wrong.contains("is not a metric of `c`"), "{wrong}");
 }
@@ -85,7 +85,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         (
             "  c: {command: [x], at: 1m}",
             "measure: 1m",
-            "1 m lies outside of the measure phase, which lasts 1 m",
+            "1 min lies outside of the measure phase, which lasts 1 min",
         ),
         ("  c: {command: [x], results: f}", "measure: 1m", "`results` needs `parse`"),
         ("  c: {command: [x], parse: jtl, columns: {time: t}}", "measure: 1m", "only with `parse: csv`"),

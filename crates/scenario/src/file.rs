@@ -16,6 +16,7 @@ pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use kafka::KafkaFile;
 pub use listeners::ListenersFile;
+pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
@@ -149,57 +150,6 @@ pub struct TopicFile {
     pub partitions: Typed,
     pub replicas: Typed,
     pub config: Vec<(Typed, Typed)>,
-}
-
-/// A load item.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
-pub struct LoadFile {
-    pub topic: Typed,
-    pub clients: Typed,
-    pub at: Option<Typed>,
-    pub after: Option<Typed>,
-    pub until: Option<Typed>,
-    pub zone: Typed,
-    pub client: ItemClientFile,
-    pub role: RoleFile,
-}
-
-/// What a load item's clients do.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
-pub enum RoleFile {
-    Produce(Box<ProduceFile>),
-    Consume(Box<ConsumeFile>),
-    EndToEnd { rate: Typed, value: Typed },
-}
-
-/// How records are sent.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
-pub struct ProduceFile {
-    pub rate: RateFile,
-    /// Only when typed: it has no meaning with a rate.
-    pub fill: Option<Typed>,
-    /// Only when typed: it has no meaning with `rate: max`.
-    pub arrivals: Option<Typed>,
-    pub value: ValueFile,
-    pub payload: PayloadFile,
-    pub key: KeyFile,
-    pub tombstones: Option<Typed>,
-    pub headers: Vec<(Typed, Typed)>,
-    pub partition: Option<Typed>,
-    pub sending: Typed,
-    pub transactions: TransactionsFile,
-}
-
-/// A rate.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is described in `keys`")]
-pub enum RateFile {
-    Plain(Typed),
-    Ramp { from: Typed, to: Typed, over: Typed },
-    Steps(Place, Vec<(Typed, Typed)>),
 }
 
 /// The table.

@@ -58,7 +58,7 @@ fn commands_are_timed_and_what_they_tell_is_read() {
     results: out.json
   leaves: {command: 'setsid sleep 600 & echo done', after: file}
 phases: {warmup: 0s, measure: {until: leaves, within: 2m}}
-expect: [{that: words.error_share >= 40%}, {that: told.duration <= 60s}]
+expect: [{claim: half fail, that: words.error_share >= 40%}, {claim: it ends, that: told.duration <= 60s}]
 "#;
     let said = run(&place, scenario, &[]);
     ran(&said);
@@ -103,7 +103,7 @@ fn each_failure_of_a_command_is_told_and_takes_its_figures_out() {
     let place = Place::new();
     let scenario = r#"load:
   code: {command: 'echo one; echo two >&2; exit 3'}
-  endless: {command: 'trap "" TERM; sleep 600 & sleep 600; sleep 600', timeout: 500ms}
+  endless: {command: 'trap "" TERM; sleep 600 & sleep 600; sleep 600', timeout: 2s}
   killed: {command: 'kill -9 $$$$'}
   later: {command: [./not-yet], after: code}
   plain: {command: [./plain], after: code}
@@ -121,7 +121,7 @@ phases: {warmup: 0s, measure: {until: endless, within: 1m}}
     let document = Document::of(&said);
     for (item, words) in [
         ("code", "it ended with exit code 3 after"),
-        ("endless", "it did not end within its timeout of 500 ms and was ended"),
+        ("endless", "it did not end within its timeout of 2.00 s and was ended"),
         ("killed", "it was ended by signal 9 after"),
         ("later", "./not-yet cannot be started: No such file or directory"),
         ("plain", "./plain cannot be started: it is not executable (`chmod +x ./plain`)"),
@@ -175,7 +175,7 @@ fn commands_are_judged_in_pairs() {
     let text = format!(
         "{HEAD}load:\n  import: {{command: ['sleep', '0.$n']}}\n\
          phases: {{warmup: 0s, measure: {{until: import, within: 1m}}}}\n\
-         compare: {{a: {{n: 1}}, b: {{n: 6}}}}\n"
+         compare: {{A: {{params: {{n: 1}}}}, B: {{params: {{n: 6}}}}}}\n"
     );
     let path = place.file("pairs.yaml", &text);
     let args = ["compare", path.to_str().expect("plain path"), "--share", "--quick", "--json"];

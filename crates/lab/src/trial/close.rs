@@ -1,7 +1,7 @@
 //! The end of a trial: what is left to be stored of it.
 
 use super::Execution;
-use super::commands::{Commands, GONE_NS};
+use super::command_set::{Commands, GONE_NS};
 use super::events::store_event;
 use crate::clock::{monotonic_ns, relative_ns, until};
 use crate::error::LabError;

@@ -1,88 +1,34 @@
 //! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
 
+use super::command_set::{GONE_NS, Running};
 use super::{Execution, TrialContext};
 use crate::clock::{monotonic_ns, relative_ns};
-use crate::command::{self, CommandNews, CommandOutput, Parse};
+use crate::command::{self, Parse};
+use crate::command_news::{CommandNews, CommandOutput};
 use crate::error::LabError;
 use crate::options::Progress;
 use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::plan::CommandPlan;
 use kdyno_model::plan::command::series;
-use kdyno_model::plan::{CommandBegins, CommandPlan};
 use kdyno_model::sample::{Phase, ProbeReading};
 use kdyno_model::secret::Secret;
-use kdyno_model::units::duration;
+use kdyno_model::metric::Unit;
+use kdyno_model::units;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
 use kdyno_testbed::cluster::{TokenFrom, client_properties};
-use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, Stopper, find};
+use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
 use kdyno_testbed::secret_file;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Between asking a command to end and killing it.
 const GRACE_MS: u64 = 2_000;
-/// How long after it was made to end a command may take to be gone: its grace, and what is left of it.
-pub(super) const GONE_NS: u64 = 20_000_000_000;
 /// How long reading its results may take.
 const READ_NS: u64 = 120_000_000_000;
 /// Lines of its output that are told when it failed.
 const LINES_TOLD: usize = 3;
 /// Characters of these.
 const CHARACTERS_TOLD: usize = 300;
-
-/// The commands of a trial, wherever they stand.
-#[derive(Default)]
-pub(super) struct Commands {
-    waiting: BTreeMap<String, CommandPlan>,
-    running: BTreeMap<String, Running>,
-    /// Those that have ended or could not be started.
-    ended: BTreeSet<String>,
-    /// All were told to end.
-    are_stopped: bool,
-}
-
-/// One that was started, until it has told all.
-struct Running {
-    plan: CommandPlan,
-    started_ns: u64,
-    stopper: Stopper,
-    /// How it ended, and what speaks against it.
-    exit: Option<(Option<Ended>, Option<String>)>,
-}
-
-impl Commands {
-    /// Those of a case.
-    pub(super) fn of(context: &TrialContext<'_>) -> Self {
-        let mut commands = Self::default();
-        commands.waiting.clone_from(&context.trial.effective.commands);
-        commands
-    }
-
-    /// Whether none is to come and none is to be heard of.
-    pub(super) fn are_over(&self) -> bool {
-        self.waiting.is_empty() && self.running.is_empty()
-    }
-
-    /// Ends them all; none is started any more.
-    pub(super) fn stop(&mut self) {
-        self.are_stopped = true;
-        self.waiting.clear();
-        self.running.values().filter(|one| one.exit.is_none()).for_each(|one| one.stopper.stop());
-    }
-
-    /// When a command that waits is to be started, ns from the beginning of the measure phase; `None`: not yet known.
-    fn begins_ns(&self, plan: &CommandPlan) -> Option<u64> {
-        match &plan.begins {
-            CommandBegins::At(at_ns) => Some(*at_ns),
-            CommandBegins::After(before) => self.ended.contains(before).then_some(0),
-        }
-    }
-}
-
-impl Drop for Commands {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
 
 impl Execution<'_> {
     /// The measure phase, CLOCK_MONOTONIC, ns; `None`: it is not known yet when it begins.
@@ -215,7 +161,7 @@ impl Execution<'_> {
             observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
         }
         self.phases = spans;
-        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + GONE_NS);
+        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + READ_NS);
         // A worker that cannot be told has closed its socket: the next thing heard of it says so.
         let _ = self.tell_workers(&ToWorker::Stop);
         Ok(())
@@ -257,7 +203,7 @@ impl Execution<'_> {
                 } else {
                     String::new()
                 };
-                let took = duration(end_ns.saturating_sub(started_ns));
+                let took = length(end_ns.saturating_sub(started_ns));
                 let detail = format!("{item} ended after {took}{left}");
                 self.event(Some(at_ns), EventKind::CommandEnded, &subject, &detail)?;
             }
@@ -296,15 +242,21 @@ fn ended_at(phases: &[PhaseSpan], now_ns: u64) -> Vec<PhaseSpan> {
     moved.collect()
 }
 
+/// A length of time as it reads best.
+fn length(ns: u64) -> String {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    if ns < MINUTE_NS { units::number(ns as f64, Unit::Ns) } else { units::duration(ns) }
+}
+
 /// What speaks against a command that has ended, one lowercase clause; `None`: nothing.
 fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short: bool) -> Option<String> {
-    let took = duration(took_ns);
+    let took = length(took_ns);
     let Some(ended) = ended else {
         return Some(format!("it was ended from outside after {took}: its keeper was killed"));
     };
     match (ended.made, ended.code, ended.signal) {
         (Some(MadeToEnd::Timeout), ..) => {
-            Some(format!("it did not end within its timeout of {} and was ended", duration(plan.timeout_ns)))
+            Some(format!("it did not end within its timeout of {} and was ended", length(plan.timeout_ns)))
         }
         (Some(MadeToEnd::Stopped), ..) if is_cut_short => {
             Some(format!("it was ended with the trial after {took}"))
@@ -406,6 +358,7 @@ fn kafka_tools(context: &TrialContext<'_>) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::plan::CommandBegins;
 
     const S: u64 = 1_000_000_000;
 
@@ -425,17 +378,17 @@ mod tests {
         };
         let told = |of: Option<&Ended>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
         assert_eq!(told(Some(&ended(Some(0), None, None)), false), "");
-        assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2 s");
-        assert_eq!(told(Some(&ended(None, Some(9), None)), false), "it was ended by signal 9 after 2 s");
+        assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2.00 s");
+        assert_eq!(told(Some(&ended(None, Some(9), None)), false), "it was ended by signal 9 after 2.00 s");
         let timeout = ended(None, Some(15), Some(MadeToEnd::Timeout));
-        assert_eq!(told(Some(&timeout), false), "it did not end within its timeout of 1 m and was ended");
+        assert_eq!(told(Some(&timeout), false), "it did not end within its timeout of 1 min and was ended");
         let stopped = ended(Some(0), None, Some(MadeToEnd::Stopped));
         assert_eq!(
             told(Some(&stopped), false),
-            "it still ran when the measure phase ended, after 2 s, and was ended"
+            "it still ran when the measure phase ended, after 2.00 s, and was ended"
         );
-        assert_eq!(told(Some(&stopped), true), "it was ended with the trial after 2 s");
-        assert_eq!(told(None, false), "it was ended from outside after 2 s: its keeper was killed");
+        assert_eq!(told(Some(&stopped), true), "it was ended with the trial after 2.00 s");
+        assert_eq!(told(None, false), "it was ended from outside after 2.00 s: its keeper was killed");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod announcement;
 mod close;
+mod command_set;
 mod commands;
 mod conduct;
 mod deaths;
@@ -42,7 +43,7 @@ use crate::system::System;
 use crate::task;
 use crate::token::Renewal;
 use crate::worker::Worker;
-use commands::Commands;
+use command_set::Commands;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::TrialStart;
@@ -162,7 +163,7 @@ impl<'a> Execution<'a> {
             context,
             inbox,
             workers,
-            commands: Commands::of(context),
+            commands: Commands::of(&context.trial.effective),
             observer: None,
             cluster_watch: None,
             metrics: MetricsWatch::default(),

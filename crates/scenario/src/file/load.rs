@@ -1,12 +1,65 @@
 //! Load items as typed: which role one has, and how records are sent.
 
 use super::command::{self, CommandFile};
-use super::transactions::transactions;
-use super::{ItemClientFile, LoadFile, ProduceFile, RateFile, RoleFile, consume, driver, records};
-use crate::input::{InputError, listed};
+use super::consume::{self, ConsumeFile};
+use super::driver::{self, ItemClientFile};
+use super::records::{self, KeyFile, PayloadFile, ValueFile};
+use super::transactions::{TransactionsFile, transactions};
+use crate::input::{InputError, Place, listed};
 use crate::keys;
 use crate::walk::{Fields, entries, known, list, opt, scalar};
 use crate::yaml::{Node, Typed};
+
+/// A load item.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct LoadFile {
+    pub topic: Typed,
+    pub clients: Typed,
+    pub at: Option<Typed>,
+    pub after: Option<Typed>,
+    pub until: Option<Typed>,
+    pub zone: Typed,
+    pub client: ItemClientFile,
+    pub role: RoleFile,
+}
+
+/// What a load item's clients do.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum RoleFile {
+    Produce(Box<ProduceFile>),
+    Consume(Box<ConsumeFile>),
+    EndToEnd { rate: Typed, value: Typed },
+}
+
+/// How records are sent.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ProduceFile {
+    pub rate: RateFile,
+    /// Only when typed: it has no meaning with a rate.
+    pub fill: Option<Typed>,
+    /// Only when typed: it has no meaning with `rate: max`.
+    pub arrivals: Option<Typed>,
+    pub value: ValueFile,
+    pub payload: PayloadFile,
+    pub key: KeyFile,
+    pub tombstones: Option<Typed>,
+    pub headers: Vec<(Typed, Typed)>,
+    pub partition: Option<Typed>,
+    pub sending: Typed,
+    pub transactions: TransactionsFile,
+}
+
+/// A rate.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum RateFile {
+    Plain(Typed),
+    Ramp { from: Typed, to: Typed, over: Typed },
+    Steps(Place, Vec<(Typed, Typed)>),
+}
 
 /// A load item: clients of kdyno's, or a command.
 pub(super) enum ItemFile {
