@@ -55,7 +55,8 @@ fn its_figures_can_be_named_wherever_others_can() {
     let Strategy::Compare(comparison) = &plan.strategy else { panic!("a comparison") };
     let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
     assert_eq!(judged, ["c.duration", "c.response.p95", "c.requests_per_s"]);
-    let usual = planned(load, "measure: 1m", "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}}\n").expect("a plan");
+    let usual = planned(load, "measure: 1m", "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}}\n")
+        .expect("a plan");
     let Strategy::Compare(comparison) = &usual.strategy else { panic!("a comparison") };
     let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
     assert_eq!(judged, ["c.duration"], "there are no records that processor time could be of");

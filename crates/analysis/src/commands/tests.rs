@@ -1,3 +1,5 @@
+//! What commands tell, in each form.
+
 use super::*;
 use kdyno_model::plan::CsvColumns;
 

@@ -75,7 +75,10 @@ fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_use
     assert_eq!(one.severity, Severity::Invalid);
     let marked = trial.marked(Mark::Invalid);
     assert!(marked.contains("import.duration"), "{marked:?}");
-    assert!(!marked.contains("import.succeeded") && !marked.iter().any(|of| of.starts_with("writers")), "{marked:?}");
+    assert!(
+        !marked.contains("import.succeeded") && !marked.iter().any(|of| of.starts_with("writers")),
+        "{marked:?}"
+    );
 }
 
 #[test]

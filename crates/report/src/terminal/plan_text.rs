@@ -165,7 +165,11 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
 /// What is written in all, which is mostly more than a disk holds, and how little of it is there at a time.
 fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
     let Some(bytes) = estimate.disk_bytes else {
-        return "disk: as much as `rate: max` or a command can, replicas included".to_owned();
+        let who = match plan.every_case().any(|case| !case.commands.is_empty()) {
+            true => "a command writes",
+            false => "`rate: max` can",
+        };
+        return format!("disk: as much as {who}, replicas included");
     };
     let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
     let beside = match plan.unpaced_conditioning() {
