@@ -15,6 +15,7 @@ mod cases;
 mod caveats;
 mod claims;
 mod collections;
+pub mod commands;
 pub mod comparison;
 mod cost;
 mod cpu;

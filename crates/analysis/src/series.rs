@@ -1,5 +1,6 @@
 //! One trial's course over time, for charts.
 
+use crate::commands;
 use crate::cpu;
 use crate::end_to_end;
 use crate::error::AnalysisError;
@@ -41,7 +42,7 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
         streams,
         cpu: processors(evidence),
         resources: resources::courses(evidence),
-        imported: imported::all(evidence),
+        imported: imported::all(evidence).into_iter().chain(commands::courses(evidence)).collect(),
     })
 }
 

@@ -11,6 +11,7 @@
 
 use crate::caveats;
 use crate::collections;
+use crate::commands;
 use crate::cost;
 use crate::cpu;
 use crate::end_to_end;
@@ -94,6 +95,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
             known(relay::value(trial.probes(), &relay, trial.window, name))
         });
     }
+    found.extend(commands::findings(&trial));
     trial.memory(&told, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let of_logs = logs::findings(&trial);

@@ -147,6 +147,9 @@ pub(crate) enum Command {
     /// Become a broker that does not outlive its guard
     #[command(hide = true)]
     GuardExec(GuardExecArgs),
+    /// Start a command of a load item, and end all of it when kdyno is gone
+    #[command(name = kdyno_testbed::command::KEEP_COMMAND, hide = true)]
+    Keep,
     /// Be what lies between two zones of a cluster
     #[command(hide = true)]
     Relay(RelayArgs),

@@ -4,7 +4,7 @@ use crate::connections;
 use crate::error::LabError;
 use crate::heaps::heaps;
 use crate::java_clients::drivers;
-use crate::preflight::{jvms, local, room};
+use crate::preflight::{commands, jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
@@ -42,6 +42,9 @@ pub fn dry_run_checks(
         {
             add(Note::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
         }
+    }
+    if let Err(error) = commands(plan, environment) {
+        add(Note::Warning(error.to_string()));
     }
     for driver in drivers(plan) {
         kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Note::Fact(fact)));

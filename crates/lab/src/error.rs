@@ -29,6 +29,14 @@ pub enum LabError {
         /// How long they are.
         bytes: usize,
     },
+    /// The program of a load item that is a command is not there.
+    #[error("load item {item}: {why}")]
+    Command {
+        /// Load item.
+        item: String,
+        /// One lowercase clause.
+        why: String,
+    },
     /// A null broker, which is the system of a case, did not start.
     #[error("{why}")]
     NullBroker {

@@ -4,6 +4,7 @@
 //! the other and never polls.
 
 use crate::cluster_view::Change;
+use crate::command_news::CommandNews;
 use crate::limit::TimeCap;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -36,6 +37,8 @@ pub enum Heard {
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.
     Recent(Arc<TrialEvidence>),
+    /// Of a load item that is a command.
+    Command(String, CommandNews),
     /// A token was asked for anew.
     Token(Renewed),
     /// The trial has to end before its plan does.

@@ -16,6 +16,8 @@ mod calibration;
 pub mod clock;
 mod cluster_view;
 mod cluster_watch;
+mod command;
+mod command_news;
 mod connections;
 mod dry_run_checks;
 mod error;

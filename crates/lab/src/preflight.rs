@@ -7,11 +7,13 @@ use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, KafkaSource, PairDesign, Plan, Strategy, SystemPlan, TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, CommandBegins, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
+    TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::capacity::Capacity;
+use kdyno_testbed::command::find;
 use kdyno_testbed::lock::HostLock;
 use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, leftovers, preflight};
 use std::cell::RefCell;
@@ -31,6 +33,7 @@ pub(crate) fn check(
     }
     leftovers::sweep(&options.environment.memory_dir);
     cpu_limit::sweep();
+    commands(plan, &options.environment)?;
     let capacity = Capacity::read();
     plan.every_case().try_for_each(|case| connections::check(plan, case, &capacity))?;
     attached_fit(plan, secrets, options)?;
@@ -171,4 +174,16 @@ pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPla
         SystemPlan::Local(cluster) => Some((case, cluster)),
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     })
+}
+/// Whether the programs of all commands are there; those that begin after another may be made by that.
+///
+/// # Errors
+/// The first one that is not.
+pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), LabError> {
+    let commands = plan.every_case().flat_map(|case| &case.commands);
+    for (item, command) in commands.filter(|(_, command)| matches!(command.begins, CommandBegins::At(_))) {
+        let Some(name) = command.run.first() else { continue };
+        find(name, environment).map_err(|why| LabError::Command { item: item.clone(), why })?;
+    }
+    Ok(())
 }

@@ -151,6 +151,7 @@ mod tests {
             system: SystemPlan::Attached(attached),
             topics: BTreeMap::new(),
             load: BTreeMap::new(),
+            commands: BTreeMap::new(),
             phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 1 },
             workers: Vec::new(),
             secrets: BTreeMap::new(),

@@ -252,6 +252,7 @@ impl Run<'_> {
                 work_dir: folder_of(&self.options.work_dir, trial)?,
                 may_go_on: self.may_go_on.clone(),
                 named: &self.options.named,
+                environment: &self.options.environment,
                 private: &self.private,
                 secrets: &self.secrets,
                 given: &self.given,

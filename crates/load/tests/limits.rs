@@ -164,6 +164,7 @@ impl Scene {
             system: self.system(),
             topics: BTreeMap::from([(TOPIC.to_owned(), topic)]),
             load: BTreeMap::from([("writers".to_owned(), item)]),
+            commands: BTreeMap::new(),
             phases: PhasesPlan {
                 warmup_ns: measure_ns,
                 warmup_auto: None,

@@ -432,6 +432,13 @@ pub enum Caveat {
         /// Percent of one core.
         cpu_percent: f64,
     },
+    /// A command did not do what it was to: its figures are of an attempt that failed.
+    CommandFailed {
+        /// Load item.
+        item: String,
+        /// What the first event says, one lowercase sentence.
+        first: String,
+    },
     /// A process of the system under test ended in the middle.
     ProcessDied {
         /// The process.

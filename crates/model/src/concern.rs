@@ -1,6 +1,7 @@
 //! Which metrics a caveat speaks of.
 
 use crate::caveat::{Caveat, ScopedCaveat};
+use crate::command_metrics::{EXIT_CODE, SUCCEEDED};
 use crate::metric::{self, Address, QUANTILES, SubjectKind};
 use crate::sample::Timing;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,11 @@ pub enum Concern {
     },
     /// The rates of a load item, and the cost of written data, which rests on them; latencies and processor time stand.
     Rates {
+        /// Load item.
+        item: String,
+    },
+    /// What a command measured: all of its figures but how it ended.
+    Command {
         /// Load item.
         item: String,
     },
@@ -42,6 +48,7 @@ impl Concern {
         match self {
             Self::Everything => true,
             Self::Latencies { item } => is_of(item) && is_latency(&of.metric),
+            Self::Command { item } => is_of(item) && !matches!(of.metric.as_str(), SUCCEEDED | EXIT_CODE),
             Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || metric::is_cost(&of.metric),
             Self::Mean { item } => {
                 is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")

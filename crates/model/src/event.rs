@@ -121,6 +121,13 @@ pub enum EventKind {
     LogsNotRead,
     /// Settings of brokers or topics could not be read of the cluster and are not kept; the detail says which and why.
     SettingsNotRead,
+    /// A command was started; the detail says with which arguments.
+    CommandStarted,
+    /// A command ended by itself with 0; the detail says after how long.
+    CommandEnded,
+    /// A command could not be started, was ended since its time was over, ended with something else than 0, or what it was to
+    /// write is not there; the detail says which.
+    CommandFailed,
     /// A stream had more events than are kept.
     EventsDropped,
 }

@@ -9,7 +9,7 @@ mod left_out;
 use crate::metric_kind::metric;
 pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
-use crate::{inside, logs};
+use crate::{command_metrics, inside, logs};
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
     COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, is_cost, may_be_left_out,
@@ -31,7 +31,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Consume, EndToEnd, Group, Host, Process, Produce, Relay, Worker};
+use SubjectKind::{Broker, Command, Consume, EndToEnd, Group, Host, Process, Produce, Relay, Worker};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -52,7 +52,7 @@ const BROKER: &[SubjectKind] = &[Broker];
 
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    ALL.iter().chain(inside::METRICS).chain(logs::METRICS)
+    ALL.iter().chain(command_metrics::METRICS).chain(inside::METRICS).chain(logs::METRICS)
 }
 
 /// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
@@ -363,6 +363,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
+        Command => &[Timing::Response],
         Broker | Worker | Process | Relay | Host | Group => &[],
     }
 }

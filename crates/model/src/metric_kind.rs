@@ -11,6 +11,8 @@ pub enum SubjectKind {
     Consume,
     /// A load item that probes: it does both.
     EndToEnd,
+    /// A load item that is a command.
+    Command,
     /// `brokers`, `broker-N` or `system`.
     Broker,
     /// `workers`.
@@ -33,6 +35,8 @@ pub enum Unit {
     Count,
     /// Records per second.
     RecordsPerS,
+    /// Requests of a command per second.
+    RequestsPerS,
     /// 2^20 bytes per second.
     MibPerS,
     /// 2^20 bytes per minute.
@@ -58,7 +62,7 @@ pub enum Unit {
 impl Unit {
     /// Whether it counts something per second.
     pub fn is_rate(self) -> bool {
-        matches!(self, Self::RecordsPerS | Self::MibPerS)
+        matches!(self, Self::RecordsPerS | Self::RequestsPerS | Self::MibPerS)
     }
 }
 
@@ -92,6 +96,7 @@ impl SubjectKind {
             Self::Produce => "produce items",
             Self::Consume => "consume items",
             Self::EndToEnd => "end_to_end items",
+            Self::Command => "command items",
             Self::Broker => "brokers",
             Self::Worker => "workers",
             Self::Process => "processes named with --probe",
@@ -108,6 +113,7 @@ impl Unit {
         match self {
             Self::Count => "count",
             Self::RecordsPerS => "records/s",
+            Self::RequestsPerS => "requests/s",
             Self::MibPerS => "MiB/s",
             Self::MibPerMin => "MiB/min",
             Self::Ns => "ns",

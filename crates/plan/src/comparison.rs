@@ -9,6 +9,7 @@ use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
+use kdyno_model::command_metrics;
 use kdyno_model::metric::{
     Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, Unit, is_cost,
 };
@@ -325,7 +326,10 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     };
     let Some(first) = cases.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if !attached && !cases.iter().any(|case| matches!(case.system, SystemPlan::NullBroker(_))) {
+    if !attached
+        && !first.load.is_empty()
+        && !cases.iter().any(|case| matches!(case.system, SystemPlan::NullBroker(_)))
+    {
         // What ZooKeeper or controllers of their own do in one case, brokers may do in another.
         let mode = |case: &CasePlan| match &case.system {
             SystemPlan::Local(cluster) => Some(cluster.mode),
@@ -335,6 +339,8 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
+    let commands = first.commands.keys();
+    found.extend(commands.map(|name| judge(name, command_metrics::DURATION, Better::Lower, Unit::Ns)));
     let rate = |(name, item): (&String, &LoadPlan)| match &item.role {
         Role::Produce(produce) => Some((name.clone(), produce.rate.clone())),
         Role::Consume(_) | Role::EndToEnd(_) => None,

@@ -14,6 +14,9 @@ const RATE_MAX: &str = "rate-max";
 /// Permission for a search, whose loads are found out by going beyond what the cluster carries.
 const FIND: &str = "find";
 
+/// Permission for commands, whose load is not known and which no cap holds for.
+const COMMANDS: &str = "commands";
+
 /// Checks the plan against every target that it uses.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     let targets = plan.targets();
@@ -28,6 +31,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         if let SystemPlan::Attached(target) = &case.system {
             rates(&case, search, target)?;
             connections(&case, target)?;
+            may_run_commands(&case, target)?;
         }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
@@ -45,6 +49,19 @@ fn may_search(target: &AttachedPlan) -> Result<(), PlanError> {
             .hint("e.g. `abort_if: [offline_partitions > 0, under_replicated > 0 for 10s]` under `guard`"));
     }
     Ok(())
+}
+
+/// What a command does to a target is its own affair, so it needs to be allowed.
+fn may_run_commands(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+    let is_allowed = target.allow.iter().any(|allowed| allowed == COMMANDS);
+    match case.commands.keys().next().filter(|_| !is_allowed) {
+        None => Ok(()),
+        Some(item) => {
+            let message =
+                format!("`{item}` is a command, which no cap holds for and the target does not allow");
+            Err(refused(target, message).hint("name `commands` under `guard.allow`"))
+        }
+    }
 }
 
 /// What all trials on the target come to.
@@ -68,8 +85,7 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     if let Some(cap) = caps.disk_bytes {
         match estimate.disk_bytes {
             None => {
-                let message =
-                    "what `rate: max` writes is not known before, so the target's cap on `disk` cannot hold";
+                let message = "what `rate: max` or a command writes is not known before, so the target's cap on `disk` cannot hold";
                 return Err(refused(target, message.to_owned()).hint("give a rate"));
             }
             Some(bytes) if bytes > cap => {

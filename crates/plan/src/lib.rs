@@ -12,6 +12,7 @@ mod choices;
 mod claims;
 mod client;
 mod clusters;
+mod command;
 mod comparison;
 mod conditions;
 mod consume;
@@ -127,7 +128,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
 /// what a user wrote or chose may name such things.
 ///
 /// # Errors
-/// A secret comes from outside the run, or keys or values from a file.
+/// A secret comes from outside the run, or keys or values from a file, or a load item is a command.
 pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     let produced =
         plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| item.role.as_produce());
@@ -139,6 +140,11 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
         let message = format!("the stored plan sends what the file {} holds", quoted(&file.path));
         return Err(InputError::whole(message)
             .hint("run the scenario again: such references of a run file are not followed"));
+    }
+    if let Some((item, command)) = plan.every_case().flat_map(|case| &case.commands).next() {
+        let message = format!("the stored plan runs a command: {item}: {}", quoted(&command.line()));
+        return Err(InputError::whole(message)
+            .hint("run the scenario again: what a run file would start is not started"));
     }
     let mut secrets = plan.every_case().flat_map(|case| &case.secrets);
     match secrets.find(|(_, reference)| **reference != SecretRef::Made) {

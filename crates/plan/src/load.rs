@@ -139,7 +139,7 @@ fn produce_plan(
     record_fits(reader, typed, (&records, value_bytes), &client, target)?;
     enough_replicas(reader, item, client.acks, target)?;
     let records_max = match &reader.scenario.typed().phases.measure {
-        MeasureFile::Time(_) => None,
+        MeasureFile::Time(_) | MeasureFile::Until { .. } => None,
         MeasureFile::Records { records, .. } => Some(records_max(reader, records, clients)?),
     };
     Ok(ProducePlan {
@@ -455,8 +455,11 @@ fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
     Ok(Rate::Max { fill })
 }
 
-/// One worker that has every client of every item.
+/// One worker that has every client of every item; none where commands are all of the load.
 pub(crate) fn workers(load: &BTreeMap<String, LoadPlan>) -> Vec<WorkerPlan> {
+    if load.is_empty() {
+        return Vec::new();
+    }
     let share = |(item, plan): (&String, &LoadPlan)| WorkerShare {
         item: item.clone(),
         client_first: 0,

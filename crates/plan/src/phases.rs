@@ -29,6 +29,7 @@ pub(crate) fn phases(
             }
             reader.ns(within, "within", 1..=PHASE_NS_MAX)?
         }
+        MeasureFile::Until { within, .. } => reader.ns(within, "within", 1..=PHASE_NS_MAX)?,
     };
     let drain_ns = match reader.text(&typed.drain)?.as_str() {
         "auto" => {
@@ -36,7 +37,11 @@ pub(crate) fn phases(
         }
         _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
     };
-    let warmup = Span::read(reader, &typed.warmup, "warmup", WARMUP_AUTO)?;
+    let mut warmup = Span::read(reader, &typed.warmup, "warmup", WARMUP_AUTO)?;
+    if warmup.is_open && load.is_empty() {
+        // Nothing runs before the measure phase that could settle.
+        warmup = Span { least_ns: 0, most_ns: 0, is_open: false };
+    }
     let warmup_auto = warmup
         .is_open
         .then(|| WarmupAuto { least_ns: warmup.least_ns, records_min: warmup_records(load, warmup.most_ns) });

@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
-use crate::{CaseTarget, Choices, PlanError, load, phases, spans, sustained, system};
+use crate::{CaseTarget, Choices, PlanError, command, load, phases, spans, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -53,7 +53,8 @@ pub(crate) fn plan_cases(
         let mut case = case_plan(&reader, target)?;
         sustained::lengthen(&mut case, choices.sustain_ns)?;
         // Somebody else's cluster is not ours to load without saying so.
-        let conditioning = conditioning.filter(|_| target.is_none());
+        // Nor is there anything to load it with where commands are all of the load.
+        let conditioning = conditioning.filter(|_| target.is_none() && !case.load.is_empty());
         let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
         if (repeat, isolation) != (planned.repeat, planned.isolation) {
             return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
@@ -115,8 +116,10 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     };
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
+    let commands = command::commands(reader)?;
     let phases = phases::phases(reader, &load)?;
     spans::check(reader, &load, &phases)?;
+    command::check(reader, &commands, &phases)?;
     Ok(CasePlan {
         label: reader.case.label.clone(),
         params: reader.case.params.clone(),
@@ -124,6 +127,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
         topics,
         workers: load::workers(&load),
         load,
+        commands,
         phases,
         secrets: target.map(|target| target.secrets.clone()).unwrap_or_default(),
     })

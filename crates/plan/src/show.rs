@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::cases::{Chosen, param_value};
+use kdyno_model::command_metrics;
 use kdyno_model::metric::{Address, CLIENT_CPU};
 use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
 use kdyno_scenario::Scenario;
@@ -70,7 +71,16 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
             found.push(of(name, CLIENT_CPU));
         }
     }
-    found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);
+    for (name, command) in cases.iter().take(1).flat_map(|case| &case.commands) {
+        found.push(of(name, command_metrics::DURATION));
+        if command.parse.is_some() {
+            let told = [command_metrics::REQUESTS_PER_S, "response.mean", "response.p95"];
+            found.extend(told.map(|metric| of(name, metric)));
+        }
+    }
+    if cases.iter().any(|case| !case.load.is_empty()) {
+        found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);
+    }
     found
 }
 

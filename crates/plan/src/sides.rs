@@ -330,7 +330,8 @@ fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
         let roles = |case: &CasePlan| {
             case.load.iter().map(|(name, item)| (name.clone(), item.role.kind())).collect::<Vec<_>>()
         };
-        if roles(a) != roles(b) || !a.topics.keys().eq(b.topics.keys()) {
+        let are_alike = a.topics.keys().eq(b.topics.keys()) && a.commands.keys().eq(b.commands.keys());
+        if roles(a) != roles(b) || !are_alike {
             return Err(InputError::whole("sides A and B do not have the same topics and load items"));
         }
     }
@@ -339,7 +340,8 @@ fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
 
 /// Whether two cases run the same, whatever their params are called.
 fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
-    (&a.system, &a.topics, &a.load, a.phases) == (&b.system, &b.topics, &b.load, b.phases)
+    (&a.system, &a.topics, &a.load, &a.commands, a.phases)
+        == (&b.system, &b.topics, &b.load, &b.commands, b.phases)
 }
 
 /// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.

@@ -3,6 +3,7 @@
 use crate::marks::{self, Signs};
 use crate::{digits, units};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::command_metrics;
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::ComparePlan;
@@ -18,8 +19,8 @@ pub struct Figures<'a> {
     measured: BTreeSet<TrialId>,
 }
 
-/// Rates of which every load item has one as soon as a whole second was measured.
-const WINDOW_RATES: [&str; 2] = ["offered_per_s", "fetched_per_s"];
+/// What every load item has one of as soon as a whole second was measured, or a command has ended.
+const MEASURED: [&str; 3] = ["offered_per_s", "fetched_per_s", command_metrics::SUCCEEDED];
 
 impl<'a> Figures<'a> {
     /// Sorts findings and notes whose figures must not be used.
@@ -29,8 +30,8 @@ impl<'a> Figures<'a> {
             .map(|one| ((one.scope, one.quantity, one.of.subject.as_str(), one.of.metric.as_str()), one))
             .collect();
         let invalid = caveats.iter().filter(|one| one.severity == Severity::Invalid).cloned();
-        let is_rate = |one: &&Finding| WINDOW_RATES.contains(&one.of.metric.as_str());
-        let measured = findings.iter().filter(is_rate).filter(|one| one.estimate != Value::None);
+        let is_measured = |one: &&Finding| MEASURED.contains(&one.of.metric.as_str());
+        let measured = findings.iter().filter(is_measured).filter(|one| one.estimate != Value::None);
         let measured = measured.filter_map(|one| match one.scope {
             Scope::Trial(trial) => Some(trial),
             _ => None,

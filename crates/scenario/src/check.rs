@@ -138,7 +138,8 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
                 .hint(format!("at most {TOPIC_CHARS_MAX} letters, digits, `-` and `_`")));
         }
     }
-    for (name, _) in &file.load {
+    let commands = file.commands.iter().map(|(name, _)| name);
+    for name in file.load.iter().map(|(name, _)| name).chain(commands) {
         let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
         if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
             return Err(InputError::at(

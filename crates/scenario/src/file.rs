@@ -1,18 +1,22 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
+mod command;
 mod consume;
 mod driver;
 mod kafka;
 mod listeners;
+mod load;
 mod phases;
 mod records;
 mod transactions;
 mod zones;
 
+pub use command::{ColumnsFile, CommandFile, CommandLineFile};
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use kafka::KafkaFile;
 pub use listeners::ListenersFile;
+pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
@@ -21,15 +25,14 @@ pub use zones::ZonesFile;
 use super::keys;
 use super::question;
 pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
-use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, settings};
+use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings};
 use crate::facts::facts;
-use crate::input::{InputError, Place, listed};
+use crate::input::{InputError, Place};
 use crate::yaml::{Node, Typed};
 use kafka::kafka;
 use listeners::listeners;
 use phases::phases;
 use std::collections::BTreeMap;
-use transactions::transactions;
 use zones::zones;
 
 /// A row of param values, as typed.
@@ -84,6 +87,8 @@ pub struct ScenarioFile {
     pub system: SystemFile,
     pub topics: Vec<(Typed, TopicFile)>,
     pub load: Vec<(Typed, LoadFile)>,
+    /// The items under `load` that are commands.
+    pub commands: Vec<(Typed, CommandFile)>,
     pub phases: PhasesFile,
     pub repeat: Typed,
     pub isolation: Typed,
@@ -147,57 +152,6 @@ pub struct TopicFile {
     pub config: Vec<(Typed, Typed)>,
 }
 
-/// A load item.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
-pub struct LoadFile {
-    pub topic: Typed,
-    pub clients: Typed,
-    pub at: Option<Typed>,
-    pub after: Option<Typed>,
-    pub until: Option<Typed>,
-    pub zone: Typed,
-    pub client: ItemClientFile,
-    pub role: RoleFile,
-}
-
-/// What a load item's clients do.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
-pub enum RoleFile {
-    Produce(Box<ProduceFile>),
-    Consume(Box<ConsumeFile>),
-    EndToEnd { rate: Typed, value: Typed },
-}
-
-/// How records are sent.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
-pub struct ProduceFile {
-    pub rate: RateFile,
-    /// Only when typed: it has no meaning with a rate.
-    pub fill: Option<Typed>,
-    /// Only when typed: it has no meaning with `rate: max`.
-    pub arrivals: Option<Typed>,
-    pub value: ValueFile,
-    pub payload: PayloadFile,
-    pub key: KeyFile,
-    pub tombstones: Option<Typed>,
-    pub headers: Vec<(Typed, Typed)>,
-    pub partition: Option<Typed>,
-    pub sending: Typed,
-    pub transactions: TransactionsFile,
-}
-
-/// A rate.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is described in `keys`")]
-pub enum RateFile {
-    Plain(Typed),
-    Ramp { from: Typed, to: Typed, over: Typed },
-    Steps(Place, Vec<(Typed, Typed)>),
-}
-
 /// The table.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
@@ -225,6 +179,7 @@ impl ScenarioFile {
     pub fn read(root: &Node) -> Result<Self, InputError> {
         let fields = Fields::of(root, &keys::SCENARIO)?;
         version(&fields)?;
+        let (load, commands) = load::items(named(&fields, "load", load::item)?);
         Ok(Self {
             id: fields.required("id")?,
             question: fields.required("question")?,
@@ -233,7 +188,8 @@ impl ScenarioFile {
             cases: cases(&fields)?,
             system: system(fields.get("system"), fields.place)?,
             topics: named(&fields, "topics", topic)?,
-            load: named(&fields, "load", load)?,
+            load,
+            commands,
             phases: opt(&fields, "phases", phases)?.ok_or_else(|| missing(&fields, "phases"))?,
             repeat: fields.required("repeat")?,
             isolation: fields.required("isolation")?,
@@ -379,101 +335,6 @@ fn topic(node: &Node) -> Result<TopicFile, InputError> {
         replicas: fields.required("replicas")?,
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
     })
-}
-
-fn load(node: &Node) -> Result<LoadFile, InputError> {
-    let has =
-        |name: &str| matches!(node, Node::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
-    let mut own = ROLES.iter().filter(|(name, _)| has(name));
-    let (role, section) = match (own.next(), own.next()) {
-        (Some(role), None) => *role,
-        (Some((one, _)), Some((other, _))) => {
-            let message = format!("a load item has one role, not both `{one}` and `{other}`");
-            return Err(InputError::at(node.place(), message).hint("make two load items"));
-        }
-        (None, _) => {
-            // A role of a later version, or a misspelt one, is a key that no role has.
-            let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
-            let is_known = |key: &&Typed| {
-                ROLES.iter().flat_map(|(_, section)| section.keys).any(|known| known.name == key.text)
-            };
-            typed.filter(|key| !is_known(key)).try_for_each(|key| known(key, &keys::LOAD))?;
-            let roles = listed(keys::LOAD.keys.iter().map(|key| key.name));
-            return Err(InputError::at(node.place(), "the load item does nothing")
-                .hint(format!("add one of {roles}")));
-        }
-    };
-    let fields = Fields::of(node, section)?;
-    let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
-    if role == "end_to_end" {
-        let (rate, value) = (fields.required("rate")?, fields.required("value")?);
-        let clients = Typed::assumed("1", fields.place);
-        let role = RoleFile::EndToEnd { rate, value };
-        return Ok(LoadFile {
-            topic,
-            clients,
-            at: None,
-            after: None,
-            until: None,
-            zone,
-            client: ItemClientFile::none(fields.place),
-            role,
-        });
-    }
-    Ok(LoadFile {
-        topic,
-        clients: fields.required("clients")?,
-        at: fields.scalar("at")?,
-        after: fields.scalar("after")?,
-        until: fields.scalar("until")?,
-        zone,
-        client: driver::client(&fields)?,
-        role: match role {
-            "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
-            _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
-        },
-    })
-}
-
-/// The roles of load items by the key that names them.
-const ROLES: [(&str, &keys::Section); 3] =
-    [("produce", &keys::PRODUCE), ("consume", &keys::CONSUME), ("end_to_end", &keys::END_TO_END)];
-
-fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
-    Ok(ProduceFile {
-        rate: rate(fields)?,
-        fill: opt(fields, "fill", |node| scalar(node, "fill"))?,
-        arrivals: opt(fields, "arrivals", |node| scalar(node, "arrivals"))?,
-        value: records::value(fields)?,
-        payload: records::payload(fields)?,
-        key: records::key(fields)?,
-        tombstones: fields.scalar("tombstones")?,
-        headers: records::headers(fields)?,
-        partition: fields.scalar("partition")?,
-        sending: fields.required("sending")?,
-        transactions: transactions(fields)?,
-    })
-}
-
-fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("rate") else {
-        return fields.required("rate").map(RateFile::Plain);
-    };
-    let (name, value) = Fields::of(node, &keys::RATE_COURSE)?.single()?;
-    if name == "ramp" {
-        let ramp = Fields::of(value, &keys::RAMP)?;
-        let (from, to) = (ramp.required("from")?, ramp.required("to")?);
-        return Ok(RateFile::Ramp { from, to, over: ramp.required("over")? });
-    }
-    let step = |node: &Node| {
-        let step = Fields::of(node, &keys::STEP)?;
-        Ok((step.required("rate")?, step.required("for")?))
-    };
-    let steps = list(value, "steps")?.iter().map(step).collect::<Result<Vec<_>, InputError>>()?;
-    if steps.is_empty() {
-        return Err(InputError::at(value.place(), "`steps` is empty"));
-    }
-    Ok(RateFile::Steps(value.place(), steps))
 }
 
 fn show(node: &Node) -> Result<ShowFile, InputError> {

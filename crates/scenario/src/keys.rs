@@ -2,6 +2,7 @@
 //! JSON Schema are made from them, so the three cannot disagree.
 
 mod client;
+mod command;
 mod listeners;
 mod load;
 mod questions;
@@ -10,6 +11,7 @@ mod target;
 mod zones;
 
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
+pub use command::{COLUMNS, COMMAND};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
     CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
@@ -79,6 +81,7 @@ const NOUNS: &[&str] = &[
     "load item",
     "produce item",
     "consume item",
+    "command item",
     "step",
     "target",
     "side",
@@ -344,7 +347,8 @@ pub static PHASES: Section = section(
         needed(
             "measure",
             Kind::Either(&[DURATION, Kind::Section(&MEASURE)]),
-            "the measured window: a duration, or `{records: 20M}`, or `{records: 20M each}`",
+            "the measured window: a duration, or `{records: 20M}`, or `{records: 20M each}`, or `{until: ITEM}`, the end of a \
+             command",
         ),
         or(
             "drain",
@@ -358,13 +362,14 @@ pub static PHASES: Section = section(
 /// A window by records.
 pub static MEASURE: Section = section(
     "measure",
-    "A window that ends after a number of records.",
+    "A window that ends after a number of records, or when a command ends: one of the two.",
     &[
-        needed(
+        key(
             "records",
             Kind::Scalar("count or `COUNT each`"),
             "records of each produce item, or of each of its clients",
         ),
+        key("until", TEXT, "a load item that is a command: the window ends when it does"),
         or("within", DURATION, "1h", "upper bound of the window"),
     ],
 );

@@ -34,7 +34,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
             .hint("a scenario cannot name what is imported: neither its unit nor whether it comes is known; `kdyno show` and comparisons tell it"));
     }
     let Some(kind) = subject(&address.subject, file) else {
-        let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
+        let mut names: Vec<&str> = file.item_names().collect();
         names.extend(["brokers", "broker-0", "system", "workers", "host"]);
         let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
         return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
@@ -55,6 +55,9 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
 /// What a metric's subject is.
 fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
+    if file.commands.iter().any(|(known, _)| known.text == name) {
+        return Some(SubjectKind::Command);
+    }
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),

@@ -117,7 +117,7 @@ fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found:
     let Node::Map(_, fields) = patch else { return };
     for (name, value) in fields {
         // A load item's keys are those of either role.
-        let roles = [section, &keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END];
+        let roles = [section, &keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END, &keys::COMMAND];
         let sections = if std::ptr::eq(section, &keys::LOAD) { &roles[..] } else { &roles[..1] };
         let key = sections.iter().flat_map(|section| section.keys).find(|key| key.name == name.text);
         path.push(name.text.clone());
@@ -227,6 +227,7 @@ fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
         false => section,
         true if child(item, "consume").is_some() => &keys::CONSUME,
         true if child(item, "end_to_end").is_some() => &keys::END_TO_END,
+        true if child(item, "command").is_some() => &keys::COMMAND,
         true => &keys::PRODUCE,
     }
 }

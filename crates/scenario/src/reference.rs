@@ -49,6 +49,8 @@ const SECTIONS: &[&Section] = &[
     &keys::WORK,
     &keys::ZIPF_WORK,
     &keys::END_TO_END,
+    &keys::COMMAND,
+    &keys::COLUMNS,
     &keys::ITEM_CLIENT,
     &keys::JAVA_CLIENT,
     &keys::PHASES,
@@ -85,7 +87,7 @@ fn def_name(section: &Section) -> String {
 fn section_schema(section: &Section) -> Map<String, Value> {
     let mut schema = Map::new();
     if section.name == keys::LOAD.name {
-        let roles = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END].map(reference_to);
+        let roles = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END, &keys::COMMAND].map(reference_to);
         schema.insert("oneOf".to_owned(), json!(roles));
         return schema;
     }
@@ -309,10 +311,11 @@ fn metrics_text(text: &mut String) {
     }
     let of = |kind| crate::input::listed(metric::timings(kind).iter().map(|timing| timing.into()));
     let (sent, consumed) = (of(SubjectKind::Produce), of(SubjectKind::Consume));
+    let told = of(SubjectKind::Command);
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
         "\nLatency metrics are `TIMING.QUANTILE`, in ns. Timings of load items that produce: {sent}; of those that \
-         consume: {consumed}. Quantiles: {quantiles}, and `mean` and `max`.\n"
+         consume: {consumed}; of commands, as what they tell is parsed: {told}. Quantiles: {quantiles}, and `mean` and `max`.\n"
     );
 }

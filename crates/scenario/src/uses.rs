@@ -55,6 +55,12 @@ impl SystemFile {
 }
 
 impl ScenarioFile {
+    /// The names of all load items.
+    pub fn item_names(&self) -> impl Iterator<Item = &str> {
+        let commands = self.commands.iter().map(|(name, _)| name.text.as_str());
+        self.load.iter().map(|(name, _)| name.text.as_str()).chain(commands)
+    }
+
     /// Every value into which params may be inserted, params and published rows aside.
     pub fn values(&self) -> Vec<Keyed<'_>> {
         let mut found = self.system.values();
@@ -66,6 +72,7 @@ impl ScenarioFile {
         for (_, item) in &self.load {
             load_values(item, &mut found);
         }
+        found.extend(self.commands.iter().flat_map(|(_, item)| item.all()));
         let phases = &self.phases;
         found.extend([
             ("warmup", &phases.warmup),
@@ -81,6 +88,7 @@ impl ScenarioFile {
             MeasureFile::Records { records, within } => {
                 found.extend([("records", records), ("within", within)]);
             }
+            MeasureFile::Until { within, .. } => found.push(("within", within)),
         }
         found
     }

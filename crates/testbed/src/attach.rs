@@ -318,6 +318,7 @@ pub(crate) mod tests {
                 TopicPlan { partitions: 1, replicas, config: BTreeMap::new() },
             )]),
             load: BTreeMap::new(),
+            commands: BTreeMap::new(),
             phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
             workers: Vec::new(),
             secrets: BTreeMap::new(),

@@ -12,6 +12,7 @@ pub mod cached;
 pub mod capacity;
 pub mod clean;
 pub mod cluster;
+pub mod command;
 pub mod cpu_limit;
 pub mod disk_speed;
 pub mod distribution;

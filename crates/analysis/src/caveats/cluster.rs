@@ -1,9 +1,10 @@
 //! What happened to the cluster and to the trial as a whole.
 
 use super::found::{Found, events};
+use crate::commands;
 use crate::evidence::{NS_PER_S, cut_short};
 use crate::rows::Trial;
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::PHASE_NS_MAX;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,4 +101,18 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
         ns => u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX),
     };
     vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
+}
+
+/// One for each command that did not do what it was to.
+pub(super) fn command_failed(trial: &Trial<'_>) -> Vec<Found> {
+    let failed = commands::failures(trial.evidence);
+    failed
+        .map(|(item, event)| {
+            let item = item.to_owned();
+            Found {
+                concerns: Concern::Command { item: item.clone() },
+                ..Caveat::CommandFailed { item, first: event.detail.clone() }.into()
+            }
+        })
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! Who else had the processors, and what the host did with the load.
 
 use super::found::Found;
+use crate::commands;
 use crate::cpu;
 use crate::evidence::Window;
 use crate::java;
@@ -53,7 +54,9 @@ pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
     }
     let own = cpu::subjects(trial.probes(), cpu::is_own_process);
     let own_s = own.iter().filter_map(|process| cpu::used_s(trial.probes(), process, window));
-    let cpu_percent = 100.0 * (host_s - own_s.sum::<f64>()) / window.seconds();
+    // Of a command it is told what it used in all, which is most of what it used in the window.
+    let commands_s = commands::cpu_s(trial.evidence);
+    let cpu_percent = 100.0 * (host_s - own_s.sum::<f64>() - commands_s) / window.seconds();
     let limit_percent = 100.0 * OTHER_LOAD_SHARE_MAX * f64::from(trial.evidence.session.processors);
     (cpu_percent > limit_percent).then(|| Caveat::OtherLoad { cpu_percent }.into()).into_iter().collect()
 }

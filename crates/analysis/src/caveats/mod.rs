@@ -45,6 +45,7 @@ const RULES: &[(Rule, Weight)] = &[
     (load::accounting_broken, INVALID),
     (load::samples_missing, INVALID),
     (cluster::producer_ended, INVALID),
+    (cluster::command_failed, INVALID),
     (load::queue_too_long, LATENCY_INVALID),
     (generator::mostly_late, LATENCY_INVALID),
     (generator::mostly_late_end_to_end, LATENCY_INVALID),

@@ -2,7 +2,7 @@
 //! its window.
 
 mod table;
-mod time;
+pub(crate) mod time;
 
 pub use table::{COLUMNS_MAX, Column, FILE_BYTES_MAX, ROWS_MAX, Reading, TableError, read};
 

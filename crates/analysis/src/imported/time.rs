@@ -12,7 +12,7 @@ const MS_MAX: f64 = 1e14;
 
 /// Why a text is no instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NoInstant {
+pub(crate) enum NoInstant {
     /// It is no time at all.
     NoTime,
     /// It is a time of day without an offset, and no zone is given.
@@ -26,7 +26,7 @@ const DATE_CHARACTERS: usize = 10;
 
 /// ns since 1970 of an ISO 8601 time with an offset (`2026-03-07T09:05:04Z`), of one without in `zone`, or of a number of
 /// seconds or milliseconds since 1970. A blank may stand for the `T`, and slashes for the dashes of a date.
-pub(super) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInstant> {
+pub(crate) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInstant> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         let ms = if number.abs() < MS_FROM { number * 1e3 } else { number };

@@ -4,6 +4,7 @@
 
 mod attached;
 mod caveats;
+mod commands;
 mod end_to_end;
 mod five_seconds;
 mod fixture;

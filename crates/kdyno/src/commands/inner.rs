@@ -29,6 +29,12 @@ pub(crate) fn guard_exec(args: &GuardExecArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// Runs a command of a load item, and leaves nothing of it.
+pub(crate) fn keep_command() -> Outcome {
+    kdyno_testbed::command::main().map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}
+
 /// Passes connections on between two zones until it is ended; returns only when that failed.
 pub(crate) fn relay(args: &RelayArgs) -> Outcome {
     descriptors::allow_all();

@@ -92,6 +92,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
+        Command::Keep => inner::keep_command(),
         Command::Relay(args) => inner::relay(&args),
     }
 }

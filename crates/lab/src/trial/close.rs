@@ -1,7 +1,9 @@
 //! The end of a trial: what is left to be stored of it.
 
-use super::{Execution, store_event};
-use crate::clock::{monotonic_ns, relative_ns};
+use super::Execution;
+use super::command_set::{Commands, GONE_NS};
+use super::events::store_event;
+use crate::clock::{monotonic_ns, relative_ns, until};
 use crate::error::LabError;
 use crate::inbox::Heard;
 use crate::log_ends;
@@ -24,7 +26,11 @@ impl Execution<'_> {
             observer.finish();
         }
         std::mem::take(&mut self.metrics).finish();
-        while let Some(heard) = self.inbox.hear(Duration::ZERO) {
+        // None is left but where the trial was cut short or their time was over.
+        self.commands.stop();
+        let gone_ns = monotonic_ns() + GONE_NS;
+        let wait = |commands: &Commands| if commands.are_over() { Duration::ZERO } else { until(gone_ns) };
+        while let Some(heard) = self.inbox.hear(wait(&self.commands)) {
             match heard {
                 Heard::Probes(_, readings) => context.store.probe(context.trial.id, readings)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
@@ -33,6 +39,7 @@ impl Execution<'_> {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }
                 Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
+                Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }

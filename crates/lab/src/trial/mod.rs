@@ -7,9 +7,12 @@
 
 mod announcement;
 mod close;
+mod command_set;
+mod commands;
 mod conduct;
 mod deaths;
 mod draining;
+mod events;
 mod java;
 mod live;
 mod meeting;
@@ -23,7 +26,6 @@ mod warmup;
 pub(crate) use conduct::run;
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
-use crate::cluster_view::Change;
 use crate::cluster_watch::ClusterWatch;
 use crate::error::LabError;
 use crate::given::Given;
@@ -41,13 +43,15 @@ use crate::system::System;
 use crate::task;
 use crate::token::Renewal;
 use crate::worker::Worker;
+use command_set::Commands;
 use kdyno_analysis::live::Live as LiveTally;
-use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::Phase;
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
+use kdyno_testbed::Environment;
 use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
@@ -90,6 +94,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) may_go_on: MayGoOn,
     /// Processes of this host that are read beside those of the run.
     pub(crate) named: &'a NamedProcesses,
+    /// Where programs are.
+    pub(crate) environment: &'a Environment,
     /// What must not be stored.
     pub(crate) private: &'a Private,
     pub(crate) secrets: &'a Secrets,
@@ -108,6 +114,7 @@ struct Execution<'a> {
     context: &'a TrialContext<'a>,
     inbox: Inbox,
     workers: Vec<Worker>,
+    commands: Commands,
     /// From when all workers are there to the end.
     observer: Option<Observer>,
     /// Looks at the cluster from then until the load is over.
@@ -156,6 +163,7 @@ impl<'a> Execution<'a> {
             context,
             inbox,
             workers,
+            commands: Commands::of(&context.trial.effective),
             observer: None,
             cluster_watch: None,
             metrics: MetricsWatch::default(),
@@ -233,7 +241,13 @@ impl<'a> Execution<'a> {
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
                 Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told, progress)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
-                Some(Heard::Probes(..) | Heard::Metrics(..) | Heard::Logs(..) | Heard::Recent(_)) => {}
+                Some(
+                    Heard::Probes(..)
+                    | Heard::Metrics(..)
+                    | Heard::Logs(..)
+                    | Heard::Recent(_)
+                    | Heard::Command(..),
+                ) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
                 }
@@ -321,7 +335,7 @@ impl<'a> Execution<'a> {
     fn wake_ns(&self) -> u64 {
         let since_ns = monotonic_ns().saturating_sub(self.t0_ns);
         let look_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.next_look_ns(since_ns));
-        let end_ns = self.deadline_ns.min(self.drain_ns.unwrap_or(u64::MAX));
+        let end_ns = self.deadline_ns.min(self.drain_ns.unwrap_or(u64::MAX)).min(self.commands_wake_ns());
         self.warmup.as_ref().map_or(end_ns, |warmup| look_ns(warmup).min(end_ns))
     }
 
@@ -332,21 +346,21 @@ impl<'a> Execution<'a> {
         begin.map_or(Ok(()), |begin| self.end_warmup(begin))
     }
 
-    /// Until every worker has said its last word, or the time for it is over.
+    /// Until every worker and command has said its last word, or the time for it is over.
     fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        while self.done.len() < self.workers.len() {
+        while !self.is_over() {
             // Also while there is always something to hear.
             self.look_at_warmup()?;
             self.drain_if_due();
+            self.run_commands(progress)?;
             let Some(heard) = self.inbox.hear(until(self.wake_ns())) else {
                 if monotonic_ns() < self.deadline_ns {
                     continue;
                 }
                 let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
-                let overdue = LabError::WorkerOverdue {
-                    number: late.unwrap_or_default(),
-                    seconds: OVERDUE_NS / SECOND_NS,
-                };
+                // Commands that are late are ended with the trial.
+                let Some(number) = late else { return Ok(()) };
+                let overdue = LabError::WorkerOverdue { number, seconds: OVERDUE_NS / SECOND_NS };
                 self.cut_short.get_or_insert(overdue);
                 return Ok(());
             };
@@ -366,6 +380,7 @@ impl<'a> Execution<'a> {
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
                 Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
+                Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
                 }
@@ -423,6 +438,7 @@ impl<'a> Execution<'a> {
         self.cut_short = Some(reason);
         self.warmup = None;
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
+        self.commands.stop();
         for worker in &mut self.workers {
             // A worker that cannot be told has closed its socket: the next thing heard of it says so.
             let _ = worker.send(&ToWorker::Stop);
@@ -442,54 +458,4 @@ impl<'a> Execution<'a> {
         let subject = item.map_or(Subject::Worker(worker), |item| Subject::Item(item.to_owned()));
         self.event(at_ns, event.kind, &subject, &event.detail)
     }
-
-    /// What became of processes that were named.
-    fn keep_named(
-        &self,
-        at_ns: Option<i64>,
-        told: Vec<(Subject, String)>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), LabError> {
-        let mut told = told.into_iter();
-        told.try_for_each(|(subject, detail)| {
-            progress(Progress::Warning(detail.clone()));
-            self.event(at_ns, EventKind::NamedProcess, &subject, &detail)
-        })
-    }
-
-    /// What the cluster's metadata told between two looks.
-    fn cluster_changed(&self, at_ns: Option<i64>, changes: Vec<Change>) -> Result<(), LabError> {
-        let mut changes = changes.into_iter();
-        changes.try_for_each(|change| self.event(at_ns, change.kind, &change.subject, &change.detail))
-    }
-
-    /// The ends of the topics' logs are not known.
-    fn log_unchecked(&self, at_ns: Option<i64>, why: &str) -> Result<(), LabError> {
-        for address in self.context.topics.keys() {
-            self.event(at_ns, EventKind::LogUnchecked, &Subject::Topic(address.clone()), why)?;
-        }
-        Ok(())
-    }
-
-    fn event(
-        &self,
-        at_ns: Option<i64>,
-        kind: EventKind,
-        subject: &Subject,
-        detail: &str,
-    ) -> Result<(), LabError> {
-        store_event(self.context, at_ns, kind, subject, detail)
-    }
-}
-
-fn store_event(
-    context: &TrialContext<'_>,
-    at_ns: Option<i64>,
-    kind: EventKind,
-    subject: &Subject,
-    detail: &str,
-) -> Result<(), LabError> {
-    let detail = context.private.hide(detail);
-    let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
-    Ok(context.store.event(Some(context.trial.id), event)?)
 }

@@ -3,6 +3,7 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+pub mod command;
 mod consume;
 mod driver;
 mod group;
@@ -18,6 +19,7 @@ mod zones;
 
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
+pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
 pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
@@ -213,6 +215,9 @@ pub struct CasePlan {
     pub topics: BTreeMap<String, TopicPlan>,
     /// Load items by their address in the scenario.
     pub load: BTreeMap<String, LoadPlan>,
+    /// Load items that are commands, by their address in the scenario.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commands: BTreeMap<String, CommandPlan>,
     /// Warm-up, measurement and drain.
     pub phases: PhasesPlan,
     /// The workers that carry the load, and which clients each of them has.
@@ -223,6 +228,12 @@ pub struct CasePlan {
 }
 
 impl CasePlan {
+    /// The command whose end is that of the measure phase, if one's is.
+    pub fn measure_ends_with(&self) -> Option<&str> {
+        let mut commands = self.commands.iter();
+        commands.find(|(_, command)| command.ends_measure).map(|(item, _)| item.as_str())
+    }
+
     /// Whether an item that consumes finds out when records were intended: it decodes them, and some that are written to its
     /// topic say so.
     pub fn tells_end_to_end(&self, item: &LoadPlan) -> bool {

@@ -5,6 +5,7 @@
 
 pub mod brokers;
 pub mod claims;
+pub mod commands;
 pub mod curve;
 pub mod demand;
 mod form;

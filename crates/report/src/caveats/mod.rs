@@ -151,6 +151,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::LogUnexplained { .. }
         | Caveat::LogNotChecked { .. } => About::Accounting,
         Caveat::ProcessDied { .. }
+        | Caveat::CommandFailed { .. }
         | Caveat::CutShort { .. }
         | Caveat::UnknownSetting { .. }
         | Caveat::ClusterChanged { .. }

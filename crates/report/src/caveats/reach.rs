@@ -112,6 +112,7 @@ fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
         }
         (_, Concern::Latencies { item }) => Some((item.as_str(), Part::All("latencies"))),
         (_, Concern::Rates { item }) => Some((item.as_str(), Part::All("rates"))),
+        (_, Concern::Command { item }) => Some((item.as_str(), Part::All("figures"))),
         (_, Concern::Mean { item }) => Some((item.as_str(), Part::Mean)),
         (_, Concern::Everything) => None,
     }
@@ -123,6 +124,7 @@ fn what(caveat: &Caveat) -> &'static str {
         Caveat::FewRecords { .. } => "too few records",
         Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
         Caveat::QueueGrowth { .. } => "the load queued",
+        Caveat::CommandFailed { .. } => "a command failed",
         Caveat::CalibrationShort { .. } => "the load generator may have been the limit",
         _ => "other caveats",
     }

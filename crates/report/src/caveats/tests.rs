@@ -155,6 +155,7 @@ fn others() -> Vec<Caveat> {
         Caveat::LogUnexplained { topic: topic(), expected_max: 1_000, growth: 1_005 },
         Caveat::LogNotChecked { topic: topic(), detail: text() },
         Caveat::ProcessDied { subject: Subject::Broker(1) },
+        Caveat::CommandFailed { item: item(), first: text() },
         Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
         Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
         Caveat::Unsteady { item: item(), detail: text() },

@@ -14,6 +14,12 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "`kdyno show RUN --logs` prints the end of its log; repeat the trial",
         ),
+        Caveat::CommandFailed { item, first } => told(
+            item,
+            &[],
+            format!("a command failed, so what it took says nothing: {first}"),
+            "`kdyno show RUN --logs` prints the end of its output; correct it, and repeat the trial",
+        ),
         Caveat::CutShort { reason, measured_s, planned_s } => told(
             reason,
             &[f64::from(*measured_s)],

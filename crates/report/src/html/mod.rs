@@ -25,7 +25,7 @@ mod trial;
 
 use crate::answer::headline::{Headline, headline};
 use crate::answer::verdict::compared_scopes;
-use crate::answer::{Answer, answers, brokers, demand, health, inside, logs, processes};
+use crate::answer::{Answer, answers, brokers, commands, demand, health, inside, logs, processes};
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
 use crate::declared;
@@ -177,7 +177,9 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> 
 fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
     let nothing = html! {};
     let bars = stages::figure(input, figures);
-    let mut parts = Vec::new();
+    let of_commands = commands::answer(input);
+    let mut parts: Vec<Part> =
+        of_commands.map(|answer| Part::answer("commands", &answer, told, &nothing)).into_iter().collect();
     match inside::answer(input) {
         Some(inside) => parts.push(Part::answer("inside", &inside, told, &bars)),
         None if !bars.0.is_empty() => {

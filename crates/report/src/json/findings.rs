@@ -153,9 +153,10 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
     let (kind, details) = tagged(&one.caveat);
     let (concerns_item, concerns_quantile) = match &one.concerns {
         Concern::Everything => (None, None),
-        Concern::Latencies { item } | Concern::Rates { item } | Concern::Mean { item } => {
-            (Some(item.clone()), None)
-        }
+        Concern::Latencies { item }
+        | Concern::Rates { item }
+        | Concern::Mean { item }
+        | Concern::Command { item } => (Some(item.clone()), None),
         Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
     };
     CaveatDocument {

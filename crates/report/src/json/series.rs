@@ -21,7 +21,7 @@ pub(super) struct SeriesDocument {
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`).
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), and what commands told.
     imported: Vec<ImportedDocument>,
 }
 
@@ -44,7 +44,7 @@ struct ResourceDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ImportedDocument {
-    /// Under which name, which begins with `imported-`.
+    /// Under which name, which begins with `imported-`, or the load item of the command that told it.
     subject: String,
     /// What the file calls it.
     series: String,

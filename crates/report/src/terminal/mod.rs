@@ -1,6 +1,7 @@
 //! Reports as text: before a run, during it, after a trial, at the end.
 
 mod answer_text;
+mod command_text;
 mod config_text;
 mod live;
 mod load_text;

@@ -1,6 +1,7 @@
 //! A plan in words: what would be started, sent and measured, for how long. `--dry-run` prints all of it; before a run
 //! the short form leaves out what the run itself does not depend on being read.
 
+use super::command_text::command_lines;
 use super::load_text::{client_text, load_lines};
 use super::question_text::{question_lines, side_b};
 use super::security_text::security_line;
@@ -164,7 +165,11 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
 /// What is written in all, which is mostly more than a disk holds, and how little of it is there at a time.
 fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
     let Some(bytes) = estimate.disk_bytes else {
-        return "disk: as much as `rate: max` can, replicas included".to_owned();
+        let who = match plan.every_case().any(|case| !case.commands.is_empty()) {
+            true => "a command writes",
+            false => "`rate: max` can",
+        };
+        return format!("disk: as much as {who}, replicas included");
     };
     let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
     let beside = match plan.unpaced_conditioning() {
@@ -221,6 +226,8 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load, case));
+    let commands = case.commands.iter().flat_map(|(name, command)| command_lines(name, command));
+    let load = load.chain(commands);
     let clients = case.load.iter().map(|(name, load)| format!("{name}: {}", client_text(load)));
     let warmup = match case.phases.warmup_auto {
         None => units::duration(case.phases.warmup_ns),
@@ -231,7 +238,8 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         ),
     };
     let phases = format!(
-        "warm-up {warmup}, measure {}, drain {} at most",
+        "warm-up {warmup}, measure {}{}, drain {} at most",
+        case.measure_ends_with().map(|item| format!("until {item} ends, at most ")).unwrap_or_default(),
         units::duration(case.phases.measure_ns),
         units::duration(case.phases.drain_ns)
     );

@@ -21,6 +21,7 @@ pub struct PhasesFile {
 pub enum MeasureFile {
     Time(Typed),
     Records { records: Typed, within: Typed },
+    Until { until: Typed, within: Typed },
 }
 
 /// Reads it.
@@ -29,8 +30,15 @@ pub(super) fn phases(node: &Node) -> Result<PhasesFile, InputError> {
     let measure = match fields.get("measure") {
         Some(node @ Node::Map(..)) => {
             let measure = Fields::of(node, &keys::MEASURE)?;
-            let records = measure.required("records")?;
-            MeasureFile::Records { records, within: measure.required("within")? }
+            let within = measure.required("within")?;
+            match (measure.scalar("records")?, measure.scalar("until")?) {
+                (Some(records), None) => MeasureFile::Records { records, within },
+                (None, Some(until)) => MeasureFile::Until { until, within },
+                _ => {
+                    let error = InputError::at(measure.place, "`measure` takes either `records` or `until`");
+                    return Err(error.hint("a number of records, or a load item that is a command"));
+                }
+            }
         }
         _ => MeasureFile::Time(fields.required("measure")?),
     };

@@ -7,20 +7,21 @@ use super::{COUNT, DURATION, Key, Kind, RATE, SIZE, Section, TEXT, key, needed, 
 /// A load item: the roles.
 pub static LOAD: Section = Section {
     name: "load item",
-    purpose: "Clients that do the same: it produces, consumes, or probes.",
+    purpose: "Clients that do the same: it produces, consumes, or probes; or a command of somebody else's.",
     keys: &[
         key("produce", TEXT, "produce to this topic"),
         key("consume", TEXT, "consume this topic"),
         key("end_to_end", TEXT, "probe with this topic"),
+        key("command", Kind::Either(&[TEXT, Kind::List(&TEXT)]), "run this program"),
     ],
     later: LATER_ROLES,
     open: false,
 };
 
 const LATER_ROLES: &[(&str, &str)] = &[
-    ("users", "the roles are `produce`, `consume` and `end_to_end`"),
-    ("job", "the roles are `produce`, `consume` and `end_to_end`"),
-    ("through", "the roles are `produce`, `consume` and `end_to_end`"),
+    ("users", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
+    ("job", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
+    ("through", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
 ];
 
 /// When an item that produces or consumes comes.

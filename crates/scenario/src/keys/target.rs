@@ -142,7 +142,7 @@ pub static GUARD: Section = Section {
 };
 
 /// Permissions that a target may give.
-pub const ALLOW: &[&str] = &["rate-max", "find", "existing-topics"];
+pub const ALLOW: &[&str] = &["rate-max", "find", "existing-topics", "commands"];
 
 /// Limits on what a target is given.
 pub static CAPS: Section = section(

@@ -106,6 +106,7 @@ pub fn case() -> CasePlan {
             TopicPlan { partitions: 2, replicas: 1, config: BTreeMap::new() },
         )]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
+        commands: BTreeMap::new(),
         phases: PhasesPlan {
             warmup_ns: 1_000_000_000,
             warmup_auto: None,

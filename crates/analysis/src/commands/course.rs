@@ -1,0 +1,38 @@
+//! Requests per second over time, as a command told them.
+
+use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::command::series;
+use kdyno_model::series::{ImportedPoint, ImportedSeries};
+
+/// What every command told over time.
+pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
+    let commands = evidence.start.trial.effective.commands.keys();
+    commands.filter_map(|item| course(evidence, item)).collect()
+}
+
+fn course(evidence: &TrialEvidence, item: &str) -> Option<ImportedSeries> {
+    let subject = Subject::Item(item.to_owned());
+    let own =
+        evidence.probes.iter().filter(|one| one.subject == subject && one.series == series::REQUESTS_TOTAL);
+    let mut totals: Vec<(f64, f64)> = own.map(|one| (one.at_ns as f64 / 1e9, one.value)).collect();
+    totals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // The last one is of the whole command, seconds or not.
+    totals.pop();
+    let mut points = Vec::new();
+    let mut before: Option<(f64, f64)> = None;
+    for (at_s, total) in totals {
+        // In a second of which nothing was told there was nothing.
+        if let Some((before_s, _)) = before
+            && at_s - before_s > 1.5
+        {
+            points.extend([before_s + 1.0, at_s - 1.0].map(|at_s| ImportedPoint { at_s, value: 0.0 }));
+        }
+        let counted = total - before.map_or(0.0, |(_, total)| total);
+        points.push(ImportedPoint { at_s, value: counted.max(0.0) });
+        before = Some((at_s, total));
+    }
+    let name = "requests".to_owned();
+    (!points.is_empty()).then_some(ImportedSeries { subject, name, unit: Unit::RequestsPerS, points })
+}

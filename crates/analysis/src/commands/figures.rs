@@ -1,0 +1,123 @@
+//! What is known of the commands of a trial, as figures.
+
+use crate::rows::Trial;
+use kdyno_model::command_metrics::{
+    CPU_TIME, DURATION, ERROR_SHARE, ERRORS, EXIT_CODE, MIB_PER_S, REQUESTS, REQUESTS_PER_S, SUCCEEDED,
+    UNPARSED_LINES,
+};
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::{Finding, Value};
+use kdyno_model::metric::{self, SubjectKind, Unit};
+use kdyno_model::plan::command::series;
+use kdyno_model::sample::ProbeReading;
+
+const NS_PER_S: f64 = 1e9;
+/// Told of every command, whatever it says.
+const ALWAYS: [&str; 3] = [DURATION, SUCCEEDED, EXIT_CODE];
+
+/// The figures of every command of the trial: what it told where there is something.
+pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
+    let commands = trial.evidence.start.trial.effective.commands.keys();
+    commands.flat_map(|item| of_command(trial, item)).collect()
+}
+
+fn of_command(trial: &Trial<'_>, item: &str) -> Vec<Finding> {
+    let own = Readings::of(trial.evidence, item);
+    let mut found = Vec::new();
+    for name in metric::names(SubjectKind::Command) {
+        let value = own.value(&name);
+        if value == Value::None && !ALWAYS.contains(&name.as_str()) {
+            continue;
+        }
+        let unit = metric::find(SubjectKind::Command, &name).map_or(Unit::Count, |known| known.unit);
+        found.push(trial.stated(item, &name, unit, value));
+    }
+    found
+}
+
+/// Why a command is not to be trusted: what was told first of its failure.
+pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, &Event)> {
+    let commands = evidence.start.trial.effective.commands.keys();
+    commands.filter_map(|item| {
+        let is_own = |event: &&Event| {
+            event.kind == EventKind::CommandFailed
+                && matches!(&event.subject, Subject::Item(own) if own == item)
+        };
+        evidence.events.iter().find(is_own).map(|event| (item.as_str(), event))
+    })
+}
+
+/// Processor time of all commands together, s.
+pub(crate) fn cpu_s(evidence: &TrialEvidence) -> f64 {
+    let commands = evidence.start.trial.effective.commands.keys();
+    commands.filter_map(|item| Readings::of(evidence, item).last(series::CPU_S)).sum()
+}
+
+/// The readings of one command.
+struct Readings<'a> {
+    probes: Vec<&'a ProbeReading>,
+    has_failed: bool,
+}
+
+impl<'a> Readings<'a> {
+    fn of(evidence: &'a TrialEvidence, item: &str) -> Self {
+        let is_own = |reading: &&ProbeReading| matches!(&reading.subject, Subject::Item(own) if own == item);
+        let has_failed = failures(evidence).any(|(failed, _)| failed == item);
+        Self { probes: evidence.probes.iter().filter(is_own).collect(), has_failed }
+    }
+
+    /// The newest reading of a series.
+    fn last(&self, series: &str) -> Option<f64> {
+        let own = self.probes.iter().filter(|reading| reading.series == series);
+        own.max_by_key(|reading| reading.at_ns).map(|reading| reading.value)
+    }
+
+    /// The largest one: of what only grows, the last.
+    fn most(&self, series: &str) -> Option<f64> {
+        self.probes
+            .iter()
+            .filter(|reading| reading.series == series)
+            .map(|reading| reading.value)
+            .reduce(f64::max)
+    }
+
+    fn value(&self, name: &str) -> Value {
+        if let Some(statistic) = name.strip_prefix("response.") {
+            let time_s = self.last(&format!("{}{statistic}", series::RESPONSE_S_OF));
+            return known(time_s.map(|time_s| time_s * NS_PER_S));
+        }
+        let requests = || self.most(series::REQUESTS_TOTAL);
+        let errors = || self.most(series::ERRORS_TOTAL);
+        let duration_s = self.last(series::DURATION_S);
+        known(match name {
+            DURATION => {
+                let ended_after =
+                    self.last(series::ENDED_AFTER_S).map(|after_s| Value::AtLeast(after_s * NS_PER_S));
+                return ended_after.unwrap_or(known(duration_s.map(|took_s| took_s * NS_PER_S)));
+            }
+            SUCCEEDED => {
+                let has_ended = duration_s.is_some() || self.has_failed;
+                has_ended.then(|| f64::from(u8::from(!self.has_failed)))
+            }
+            EXIT_CODE => self.last(series::EXIT_CODE),
+            CPU_TIME => self.last(series::CPU_S).map(|used_s| used_s * NS_PER_S),
+            REQUESTS => requests(),
+            ERRORS => errors(),
+            ERROR_SHARE => requests()
+                .filter(|requests| *requests > 0.0)
+                .and_then(|requests| errors().map(|errors| errors / requests)),
+            REQUESTS_PER_S => self.last(series::REQUESTS_PER_S).or_else(|| {
+                let requests = requests().filter(|requests| *requests > 0.0)?;
+                duration_s.filter(|took_s| *took_s > 0.0).map(|took_s| requests / took_s)
+            }),
+            MIB_PER_S => self.last(series::MIB_PER_S),
+            UNPARSED_LINES => self.last(series::UNPARSED_LINES),
+            _ => None,
+        })
+    }
+}
+
+fn known(value: Option<f64>) -> Value {
+    value.map_or(Value::None, Value::Is)
+}

@@ -1,0 +1,70 @@
+//! k6's JSON lines (`k6 run --out json=…`): a point of `http_req_duration` is a request, one of `http_req_failed` that is not 0
+//! an error.
+
+use super::told::Told;
+use crate::imported::time;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(default)]
+    metric: Option<&'a str>,
+    data: Option<Data>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    #[serde(default)]
+    time: Option<String>,
+    #[serde(default)]
+    value: Option<f64>,
+}
+
+pub(super) fn line(line: &str, told: &mut Told) {
+    if line.trim().is_empty() {
+        return;
+    }
+    let Ok(parsed) = serde_json::from_str::<Line<'_>>(line) else {
+        told.unparsed += 1;
+        return;
+    };
+    told.tells_errors = true;
+    let is_duration = parsed.metric == Some("http_req_duration");
+    let is_failed = parsed.metric == Some("http_req_failed");
+    if parsed.kind != "Point" || !(is_duration || is_failed) {
+        return;
+    }
+    let data = parsed.data;
+    // It says when the request had ended.
+    let ended_ns = data.as_ref().and_then(|data| time::unix_ns(data.time.as_deref()?, None).ok());
+    match data.and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
+        Some(ms) if is_duration => {
+            told.request(ms / 1e3, ended_ns.map(|ended_ns| ended_ns.saturating_sub((ms * 1e6) as i64)));
+        }
+        Some(failed) if failed > 0.0 => told.error(ended_ns),
+        Some(_) => {}
+        None => told.unparsed += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_requests_and_failures_errors() {
+        let lines = r#"{"type":"Metric","data":{"name":"http_req_duration","type":"trend"},"metric":"http_req_duration"}
+{"metric":"http_reqs","type":"Point","data":{"time":"2026-03-07T09:05:04.5Z","value":1,"tags":{"status":"200"}}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-03-07T09:05:04.5Z","value":12.5,"tags":{"status":"200"}}}
+{"metric":"http_req_failed","type":"Point","data":{"time":"2026-03-07T09:05:04.5Z","value":0}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-03-07T10:05:05+01:00","value":30}}
+{"metric":"http_req_failed","type":"Point","data":{"time":"2026-03-07T10:05:05+01:00","value":1}}
+{"metric":"http_req_duration","type":"Point","data":{"value":null}}
+{"metric":"http_req_duration","type":"Po"#;
+        let mut told = Told::default();
+        lines.lines().for_each(|one| line(one, &mut told));
+        assert_eq!((told.requests, told.errors, told.unparsed), (2, 1, 2));
+    }
+}

@@ -1,0 +1,75 @@
+//! Other people's load: what a command tells is read line by line, in bounded memory, and what is known of one in a trial
+//! becomes figures.
+
+mod course;
+mod csv;
+mod figures;
+mod k6;
+mod lines;
+mod perf_test;
+mod told;
+
+pub(crate) use course::courses;
+pub(crate) use figures::{cpu_s, failures, findings};
+pub use lines::{LINE_BYTES_MAX, Lines};
+pub use told::{SECONDS_MAX, Told};
+
+use kdyno_model::plan::{OutputFormat, ParsePlan};
+
+/// Reads what a command tells, line by line.
+#[derive(Debug)]
+pub struct Reader {
+    format: Format,
+    told: Told,
+}
+
+#[derive(Debug)]
+enum Format {
+    Csv(csv::CsvReader),
+    K6,
+    PerfTest(perf_test::PerfTestReader),
+}
+
+impl Reader {
+    /// Of a form.
+    pub fn new(plan: &ParsePlan) -> Self {
+        let format = match plan.format {
+            OutputFormat::Jtl => Format::Csv(csv::CsvReader::jtl()),
+            OutputFormat::Csv => Format::Csv(csv::CsvReader::new(&plan.columns)),
+            OutputFormat::K6Json => Format::K6,
+            OutputFormat::PerfTest => Format::PerfTest(perf_test::PerfTestReader::default()),
+        };
+        Self { format, told: Told::default() }
+    }
+
+    /// One line without its end, read at an instant, ns since 1970.
+    pub fn line(&mut self, line: &[u8], read_unix_ns: i64) {
+        // What is not UTF-8 is still a line: names in it may be anything.
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches('\r');
+        match &mut self.format {
+            Format::Csv(reader) => reader.line(line, &mut self.told),
+            Format::K6 => k6::line(line, &mut self.told),
+            Format::PerfTest(reader) => reader.line(line, read_unix_ns, &mut self.told),
+        }
+    }
+
+    /// A line that was longer than is read.
+    pub fn too_long(&mut self) {
+        self.told.unparsed += 1;
+    }
+
+    /// All of it.
+    pub fn finish(self) -> Told {
+        let Self { format, mut told } = self;
+        match format {
+            Format::Csv(reader) => reader.finish(&mut told),
+            Format::PerfTest(reader) => reader.finish(&mut told),
+            Format::K6 => {}
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! What commands tell, in each form.
+
+use super::*;
+use kdyno_model::plan::CsvColumns;
+
+fn read(format: OutputFormat, columns: CsvColumns, text: &str) -> Told {
+    let mut reader = Reader::new(&ParsePlan { format, file: None, columns });
+    text.lines().for_each(|line| reader.line(line.as_bytes(), 0));
+    reader.finish()
+}
+
+#[test]
+fn results_of_jmeter_are_read_with_and_without_a_header() {
+    let rows = "1760000000000,120,HTTP Request,200,OK,Thread 1-1,text,true,,100,200,1,1,http://x,110,0,5\n\
+                1760000000500,80,\"a, \"\"b\"\"\",500,\"Internal\nerror\",Thread 1-1,text,false,,100,200,1,1,null,70,0,0\n";
+    let header =
+        "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage\r\n";
+    for text in [format!("{header}{rows}"), rows.to_owned()] {
+        let told = read(OutputFormat::Jtl, CsvColumns::default(), &text);
+        assert_eq!((told.requests, told.errors, told.unparsed), (2, 1, 0), "{text}");
+        assert!(told.tells_errors);
+    }
+}
+
+#[test]
+fn columns_are_found_by_their_names() {
+    let columns =
+        CsvColumns { elapsed: "ms".to_owned(), time: "when".to_owned(), success: "status".to_owned() };
+    let text = "status,name,ms\n204,a,1.5\n404,b,2\n\n500,c,3\nodd,d,4\n200,e\n";
+    let told = read(OutputFormat::Csv, columns, text);
+    assert_eq!((told.requests, told.errors, told.unparsed), (3, 2, 2));
+}
+
+#[test]
+fn garbage_is_counted_and_nothing_else() {
+    let garbage = "hello\n{}\n\u{1}\u{2},,,\n-1,nan,inf\n\"never closed\n1,2";
+    for format in [OutputFormat::Csv, OutputFormat::Jtl, OutputFormat::K6Json, OutputFormat::PerfTest] {
+        let told = read(format, CsvColumns::default(), garbage);
+        assert_eq!((told.requests, told.errors), (0, 0), "{format}");
+        assert!(told.unparsed >= 2, "{format}: {}", told.unparsed);
+    }
+}

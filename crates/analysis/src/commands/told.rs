@@ -1,0 +1,211 @@
+//! What a command tells of requests: counts, times and seconds.
+
+use hdrhistogram::Histogram;
+use kdyno_model::event::Subject;
+use kdyno_model::metric::QUANTILES;
+use kdyno_model::plan::command::series;
+use kdyno_model::sample::ProbeReading;
+use std::collections::BTreeMap;
+
+/// Most seconds whose counts are kept one by one; what lies in others is counted in no second.
+pub const SECONDS_MAX: usize = 200_000;
+/// Longest time of a request that is told apart, µs: a day.
+const TIME_US_MAX: u64 = 86_400_000_000;
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// All that a command told.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Requests that it told of.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub errors: u64,
+    /// Lines that are not of the form that was named.
+    pub unparsed: u64,
+    /// Whether it tells of errors at all.
+    pub tells_errors: bool,
+    /// Times of requests, µs.
+    times: Option<Histogram<u64>>,
+    /// Their exact sum, µs.
+    sum_us: u128,
+    /// Requests and errors by the second since 1970 in which they began.
+    seconds: BTreeMap<i64, [u64; 2]>,
+    /// When the first one began and the last one ended, ns since 1970.
+    span_ns: Option<(i64, i64)>,
+    /// Figures that a tool states itself.
+    pub(super) stated: Stated,
+}
+
+/// Figures that a tool states itself.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Stated {
+    pub per_s: Option<f64>,
+    pub mib_per_s: Option<f64>,
+    /// Statistic and time, s.
+    pub times_s: Vec<(&'static str, f64)>,
+}
+
+impl Told {
+    /// A request that took so long, s, and when it began, ns since 1970, where that is told.
+    pub(super) fn request(&mut self, took_s: f64, began_unix_ns: Option<i64>) {
+        self.requests += 1;
+        let took_us = (took_s * 1e6).clamp(0.0, TIME_US_MAX as f64) as u64;
+        if self.times.is_none() {
+            // Three digits from 1 µs on: 200 KiB.
+            self.times = Histogram::new_with_bounds(1, TIME_US_MAX, 3).ok();
+        }
+        if let Some(times) = &mut self.times {
+            times.saturating_record(took_us.max(1));
+            self.sum_us = self.sum_us.saturating_add(took_us.into());
+        }
+        if let Some(began_ns) = began_unix_ns {
+            let ended_ns = began_ns.saturating_add((took_us as i64).saturating_mul(1000));
+            let (first, last) = self.span_ns.unwrap_or((began_ns, ended_ns));
+            self.span_ns = Some((first.min(began_ns), last.max(ended_ns)));
+            self.count(began_ns, 1, 0);
+        }
+    }
+
+    /// That a request failed, and when it began, ns since 1970, where that is told.
+    pub(super) fn error(&mut self, began_unix_ns: Option<i64>) {
+        self.errors += 1;
+        if let Some(began_ns) = began_unix_ns {
+            self.count(began_ns, 0, 1);
+        }
+    }
+
+    /// Requests and errors of an instant.
+    pub(super) fn count(&mut self, unix_ns: i64, requests: u64, errors: u64) {
+        let second = unix_ns.div_euclid(NS_PER_S);
+        if self.seconds.len() >= SECONDS_MAX && !self.seconds.contains_key(&second) {
+            return;
+        }
+        let counted = self.seconds.entry(second).or_default();
+        counted[0] = counted[0].saturating_add(requests);
+        counted[1] = counted[1].saturating_add(errors);
+    }
+
+    /// It as readings of a load item, in a trial whose T0 was at an instant, ns since 1970; what is of the whole command is
+    /// put at its end, ns from T0. Seconds before `from_ns` and after that, ns from T0, are of no course.
+    pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
+        let subject = Subject::Item(item.to_owned());
+        let reading = |at_ns: i64, series: &str, value: f64| ProbeReading {
+            at_ns,
+            subject: subject.clone(),
+            series: series.to_owned(),
+            value,
+        };
+        let mut found = self.course(t0_unix_ns.cast_signed(), (from_ns, end_ns), &reading);
+        let mut add = |series: &str, value: Option<f64>| {
+            found.extend(value.filter(|value| value.is_finite()).map(|value| reading(end_ns, series, value)));
+        };
+        // The course ends with all of them, also those that lie in no second of it.
+        add(series::REQUESTS_TOTAL, Some(self.requests as f64));
+        add(series::ERRORS_TOTAL, self.tells_errors.then_some(self.errors as f64));
+        add(series::UNPARSED_LINES, Some(self.unparsed as f64));
+        add(series::REQUESTS_PER_S, self.stated.per_s.or_else(|| self.per_s()));
+        add(series::MIB_PER_S, self.stated.mib_per_s);
+        for (statistic, time_s) in self.times_s() {
+            add(&format!("{}{statistic}", series::RESPONSE_S_OF), Some(time_s));
+        }
+        add(series::RESPONSES, self.times.as_ref().map(|times| times.len() as f64));
+        found
+    }
+
+    /// What was counted up to the end of each second of the command.
+    fn course(
+        &self,
+        t0_unix_ns: i64,
+        (from_ns, end_ns): (i64, i64),
+        reading: &dyn Fn(i64, &str, f64) -> ProbeReading,
+    ) -> Vec<ProbeReading> {
+        let mut found = Vec::new();
+        let (mut requests, mut errors) = (0_u64, 0_u64);
+        for (second, [in_second, errors_in_second]) in &self.seconds {
+            let at_ns = second.saturating_add(1).saturating_mul(NS_PER_S).saturating_sub(t0_unix_ns);
+            // Clocks are read in ms, and a tool may count a request where it ended.
+            if at_ns < from_ns || at_ns.saturating_sub(NS_PER_S) > end_ns {
+                continue;
+            }
+            requests = requests.saturating_add(*in_second);
+            errors = errors.saturating_add(*errors_in_second);
+            let at_ns = at_ns.min(end_ns);
+            found.push(reading(at_ns, series::REQUESTS_TOTAL, requests as f64));
+            if self.tells_errors {
+                found.push(reading(at_ns, series::ERRORS_TOTAL, errors as f64));
+            }
+        }
+        found
+    }
+
+    /// Requests per second from the first one's beginning to the last one's end.
+    fn per_s(&self) -> Option<f64> {
+        let (first_ns, last_ns) = self.span_ns?;
+        let span_s = last_ns.saturating_sub(first_ns) as f64 / NS_PER_S as f64;
+        (span_s > 0.0).then(|| self.requests as f64 / span_s)
+    }
+
+    /// What requests took, by statistic, s: as a tool states it, or by what each of them took.
+    fn times_s(&self) -> Vec<(&'static str, f64)> {
+        let Some(times) = self.times.as_ref().filter(|times| !times.is_empty()) else {
+            return self.stated.times_s.clone();
+        };
+        let quantiles =
+            QUANTILES.iter().map(|(name, quantile)| (*name, times.value_at_quantile(*quantile) as f64));
+        let mean_us = self.sum_us as f64 / times.len() as f64;
+        let others = [("mean", mean_us), ("max", times.max() as f64)];
+        quantiles.chain(others).map(|(name, us)| (name, us / 1e6)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn value(readings: &[ProbeReading], series: &str) -> Vec<(i64, f64)> {
+        readings.iter().filter(|one| one.series == series).map(|one| (one.at_ns / S, one.value)).collect()
+    }
+
+    #[test]
+    fn requests_are_counted_in_all_and_by_the_second() {
+        let mut told = Told { tells_errors: true, ..Told::default() };
+        for at_s in [100, 100, 101, 103] {
+            told.request(0.25, Some(at_s * S));
+        }
+        told.error(Some(101 * S));
+        let readings = told.readings("import", 90 * S as u64, 10 * S, 20 * S);
+        assert_eq!(
+            value(&readings, series::REQUESTS_TOTAL),
+            [(11, 2.0), (12, 3.0), (14, 4.0), (20, 4.0)],
+            "10 s after T0, and the whole at the end"
+        );
+        assert_eq!(value(&readings, series::ERRORS_TOTAL), [(11, 0.0), (12, 1.0), (14, 1.0), (20, 1.0)]);
+        let per_s = value(&readings, series::REQUESTS_PER_S)[0].1;
+        assert!((per_s - 4.0 / 3.25).abs() < 1e-9, "{per_s}");
+        let p95 = value(&readings, &format!("{}p95", series::RESPONSE_S_OF))[0].1;
+        assert!((0.2499..0.2503).contains(&p95), "{p95}");
+        assert_eq!(value(&readings, &format!("{}mean", series::RESPONSE_S_OF))[0].1, 0.25);
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_command_is_of_no_second() {
+        let mut told = Told::default();
+        told.request(1e12, Some(i64::MAX));
+        told.request(-3.0, Some(i64::MIN));
+        told.request(f64::NAN, Some(95 * S));
+        let readings = told.readings("import", 90 * S as u64, 10 * S, 20 * S);
+        assert_eq!(value(&readings, series::REQUESTS_TOTAL), [(20, 3.0)]);
+        assert!(readings.iter().all(|one| one.value.is_finite()));
+    }
+
+    #[test]
+    fn seconds_are_bounded() {
+        let mut told = Told::default();
+        for second in 0..(SECONDS_MAX as i64 + 10) {
+            told.request(0.001, Some(second * S));
+        }
+        assert_eq!((told.seconds.len(), told.requests), (SECONDS_MAX, SECONDS_MAX as u64 + 10));
+    }
+}

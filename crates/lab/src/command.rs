@@ -1,0 +1,236 @@
+//! One command of a load item: started by its keeper, its output read while it runs, its end and what it told sent to the
+//! inbox.
+
+use crate::clock::unix_ns;
+use crate::command_news::{CommandNews, CommandOutput};
+use crate::inbox::Heard;
+use kdyno_analysis::commands::{Lines, Reader, Told};
+use kdyno_model::plan::ParsePlan;
+use kdyno_testbed::command::{CommandSpec, RunningCommand, Stopper};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::time::Duration;
+
+/// Lines and bytes of its output that are kept: the end.
+const TAIL_LINES: usize = 200;
+const TAIL_BYTES: usize = 16 << 10;
+/// Longest line of these.
+const TAIL_LINE_BYTES: usize = 1 << 10;
+/// How much is read at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// How much of a file of results is read.
+pub(crate) const RESULTS_BYTES_MAX: u64 = 4 << 30;
+/// How long the last of its output may take to come once nothing of it is left.
+const OUTPUT_WAIT: Duration = Duration::from_secs(5);
+
+/// What is to be parsed of a command, and where it lies.
+pub(crate) struct Parse {
+    pub(crate) plan: ParsePlan,
+    /// The trial's folder of the command.
+    pub(crate) folder: PathBuf,
+}
+
+/// Starts it. Gives the instant of its start, CLOCK_MONOTONIC, ns, and what ends it.
+///
+/// # Errors
+/// It cannot be started, one lowercase clause.
+pub(crate) fn start(
+    item: &str,
+    spec: &CommandSpec,
+    hidden: &[String],
+    parse: Option<Parse>,
+    inbox: SyncSender<Heard>,
+) -> Result<(u64, Stopper), String> {
+    let (mut running, outputs, started_ns) = RunningCommand::start(spec, hidden)?;
+    let stopper =
+        running.stopper().map_err(|error| format!("it cannot be ended, so it is not run: {error}"))?;
+    let (sender, pieces) = channel();
+    let name = item.to_owned();
+    let of_stdout =
+        parse.as_ref().filter(|parse| parse.plan.file.is_none()).map(|parse| Reader::new(&parse.plan));
+    let thread = |what: &str| std::thread::Builder::new().name(format!("{what}-of-command"));
+    let failed = |error: std::io::Error| format!("its output cannot be read, so it is not run: {error}");
+    let other = sender.clone();
+    thread("stdout").spawn(move || read_all(outputs.stdout, of_stdout, &sender)).map_err(failed)?;
+    thread("stderr").spawn(move || read_all(outputs.stderr, None, &other)).map_err(failed)?;
+    let wait = move || {
+        let ended = running.wait();
+        // The inbox lives as long as the trial; when it is gone nobody needs to hear.
+        let _ = inbox.send(Heard::Command(name.clone(), CommandNews::Exited(ended)));
+        let mut output = gather(&pieces);
+        if let Some(Parse { plan, folder }) = parse {
+            read_results(&plan, &folder, &mut output);
+        }
+        let _ = inbox.send(Heard::Command(name, CommandNews::Read(Box::new(output))));
+    };
+    thread("end").spawn(wait).map_err(failed)?;
+    Ok((started_ns, stopper))
+}
+
+/// What readers of output tell.
+enum Piece {
+    /// A line for the tail.
+    Line(String),
+    /// Bytes that came; what was parsed of them: the end of one of both.
+    End(u64, Option<Box<Told>>),
+}
+
+/// Reads an output to its end, so that the command never waits for us, and keeps next to nothing.
+fn read_all(mut from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
+    let mut lines = Lines::default();
+    let mut tail: VecDeque<String> = VecDeque::new();
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut bytes = 0_u64;
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        bytes = bytes.saturating_add(count as u64);
+        let now_ns = unix_ns().cast_signed();
+        lines.push(&buffer[..count], |line| take(line, now_ns, reader.as_mut(), &mut tail));
+    }
+    lines.finish(|line| take(line, unix_ns().cast_signed(), reader.as_mut(), &mut tail));
+    for line in tail {
+        let _ = to.send(Piece::Line(line));
+    }
+    let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
+}
+
+fn take(line: Option<&[u8]>, now_ns: i64, reader: Option<&mut Reader>, tail: &mut VecDeque<String>) {
+    match (line, reader) {
+        (Some(line), Some(reader)) => reader.line(line, now_ns),
+        (None, Some(reader)) => reader.too_long(),
+        (_, None) => {}
+    }
+    if tail.len() >= TAIL_LINES {
+        tail.pop_front();
+    }
+    let text = match line {
+        None => "(a line that is too long to be read)".to_owned(),
+        Some(line) => String::from_utf8_lossy(&line[..line.len().min(TAIL_LINE_BYTES)]).into_owned(),
+    };
+    // What a terminal would act upon is not passed on.
+    tail.push_back(text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect());
+}
+
+/// What both readers told.
+fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
+    let mut output = CommandOutput::default();
+    let mut lines: Vec<String> = Vec::new();
+    let mut ends = 0;
+    while ends < 2 {
+        match pieces.recv_timeout(OUTPUT_WAIT) {
+            Ok(Piece::Line(line)) => lines.push(line),
+            Ok(Piece::End(bytes, told)) => {
+                ends += 1;
+                output.bytes = output.bytes.saturating_add(bytes);
+                output.told = output.told.or(told.map(|told| *told));
+            }
+            Err(_) => {
+                output.trouble =
+                    Some("its output did not end with it: what came late is not read".to_owned());
+                break;
+            }
+        }
+    }
+    let mut bytes = 0;
+    let kept = lines.iter().rev().take_while(|line| {
+        bytes += line.len() + 1;
+        bytes <= TAIL_BYTES
+    });
+    let kept = kept.count();
+    output.tail = lines[lines.len() - kept..].join("\n");
+    output
+}
+
+/// Reads the file that the command was to write, if it was.
+fn read_results(plan: &ParsePlan, folder: &Path, output: &mut CommandOutput) {
+    let Some(file) = &plan.file else { return };
+    let path = folder.join(file);
+    // A pipe or a device might never end.
+    let is_file = path.metadata().is_ok_and(|meta| meta.is_file());
+    let opened = File::open(&path).map_err(|error| error.to_string());
+    let opened = opened.and_then(|opened| if is_file { Ok(opened) } else { Err("it is no file".to_owned()) });
+    let mut opened = match opened {
+        Ok(opened) => opened.take(RESULTS_BYTES_MAX),
+        Err(error) => {
+            output.trouble = Some(format!("its results {file} cannot be read: {error}"));
+            return;
+        }
+    };
+    let (mut lines, mut reader) = (Lines::default(), Reader::new(plan));
+    let mut each = |line: Option<&[u8]>| match line {
+        Some(line) => reader.line(line, unix_ns().cast_signed()),
+        None => reader.too_long(),
+    };
+    let mut buffer = vec![0; PIECE_BYTES];
+    loop {
+        match opened.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => lines.push(&buffer[..count], &mut each),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                output.trouble = Some(format!("its results {file} cannot be read to their end: {error}"));
+                break;
+            }
+        }
+    }
+    lines.finish(&mut each);
+    if opened.limit() == 0 {
+        output.trouble = Some(format!("only the first 4 GiB of its results {file} are read"));
+    }
+    output.told = Some(reader.finish());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::plan::{CsvColumns, OutputFormat};
+
+    fn plan(file: Option<&str>) -> ParsePlan {
+        ParsePlan { format: OutputFormat::Csv, file: file.map(str::to_owned), columns: CsvColumns::default() }
+    }
+
+    #[test]
+    fn a_flood_of_output_is_counted_and_its_end_kept() {
+        let flood: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
+        let (sender, pieces) = channel();
+        read_all(flood.as_bytes(), None, &sender);
+        read_all(&b"an error\x1b[31m"[..], None, &sender);
+        let output = gather(&pieces);
+        assert_eq!(output.bytes, flood.len() as u64 + 13);
+        assert!(
+            output.tail.len() <= TAIL_BYTES && output.tail.ends_with("line 199999\nan error\u{fffd}[31m")
+        );
+        assert_eq!(output.tail.lines().count(), TAIL_LINES + 1);
+    }
+
+    #[test]
+    fn output_is_parsed_where_it_is_to_be() {
+        let (sender, pieces) = channel();
+        read_all(&b"elapsed\n5\n7\nx\n"[..], Some(Reader::new(&plan(None))), &sender);
+        read_all(&b""[..], None, &sender);
+        let told = gather(&pieces).told.expect("parsed");
+        assert_eq!((told.requests, told.unparsed), (2, 1));
+    }
+
+    #[test]
+    fn results_that_are_no_file_are_told_and_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut output = CommandOutput::default();
+        read_results(&plan(Some("none.csv")), folder.path(), &mut output);
+        let trouble = output.trouble.take().expect("it is not there");
+        assert!(trouble.starts_with("its results none.csv cannot be read: No such file"), "{trouble}");
+        read_results(&plan(Some(".")), folder.path(), &mut output);
+        assert_eq!(output.trouble.take().as_deref(), Some("its results . cannot be read: it is no file"));
+        std::fs::write(folder.path().join("some.csv"), "elapsed\n5\n").expect("written");
+        read_results(&plan(Some("some.csv")), folder.path(), &mut output);
+        assert_eq!((output.told.map(|told| told.requests), output.trouble), (Some(1), None));
+    }
+}

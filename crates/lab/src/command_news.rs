@@ -1,0 +1,26 @@
+//! What is heard of a command of a load item.
+
+use kdyno_analysis::commands::Told;
+use kdyno_testbed::command::Ended;
+
+/// What is heard of a command.
+#[derive(Debug)]
+pub enum CommandNews {
+    /// It has ended, and nothing of it is left; `None`: its keeper was ended from outside, and it was killed.
+    Exited(Option<Ended>),
+    /// The last that is heard of it: what it told.
+    Read(Box<CommandOutput>),
+}
+
+/// What a command told.
+#[derive(Debug, Default)]
+pub struct CommandOutput {
+    /// The end of its standard output and error, in the order in which they came.
+    pub tail: String,
+    /// Bytes of both.
+    pub bytes: u64,
+    /// What was parsed, where something was to be.
+    pub told: Option<Told>,
+    /// Why not all was parsed that was to be, one lowercase clause.
+    pub trouble: Option<String>,
+}

@@ -1,0 +1,414 @@
+//! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
+
+use super::command_set::{GONE_NS, Running};
+use super::{Execution, TrialContext};
+use crate::clock::{monotonic_ns, relative_ns};
+use crate::command::{self, Parse};
+use crate::command_news::{CommandNews, CommandOutput};
+use crate::error::LabError;
+use crate::options::Progress;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::CommandPlan;
+use kdyno_model::plan::command::series;
+use kdyno_model::sample::{Phase, ProbeReading};
+use kdyno_model::secret::Secret;
+use kdyno_model::units;
+use kdyno_model::worker::{PhaseSpan, ToWorker};
+use kdyno_testbed::cluster::{TokenFrom, client_properties};
+use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
+use kdyno_testbed::secret_file;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Between asking a command to end and killing it.
+const GRACE_MS: u64 = 2_000;
+/// How long reading its results may take.
+const READ_NS: u64 = 120_000_000_000;
+/// Lines of its output that are told when it failed.
+const LINES_TOLD: usize = 3;
+/// Characters of these.
+const CHARACTERS_TOLD: usize = 300;
+
+impl Execution<'_> {
+    /// The measure phase, CLOCK_MONOTONIC, ns; `None`: it is not known yet when it begins.
+    fn measured_ns(&self) -> Option<(u64, u64)> {
+        let span = self.phases.iter().find(|span| span.phase == Phase::Measure)?;
+        Some((self.t0_ns.saturating_add(span.start_ns), self.t0_ns.saturating_add(span.end_ns)))
+    }
+
+    /// Whether nothing is left to be heard of the trial's load: of a trial without workers the measure phase is over too.
+    pub(super) fn is_over(&self) -> bool {
+        let is_measured = || self.measured_ns().is_some_and(|(_, end_ns)| end_ns <= monotonic_ns());
+        let is_alone = self.workers.is_empty() && self.cut_short.is_none();
+        self.done.len() >= self.workers.len() && self.commands.are_over() && (!is_alone || is_measured())
+    }
+
+    /// When something is to be done about commands, CLOCK_MONOTONIC, ns.
+    pub(super) fn commands_wake_ns(&self) -> u64 {
+        let Some((start_ns, end_ns)) = self.measured_ns() else { return u64::MAX };
+        let waiting = self.commands.waiting.values().filter_map(|plan| self.commands.begins_ns(plan));
+        let next_ns = waiting.min().map_or(u64::MAX, |begins_ns| start_ns.saturating_add(begins_ns));
+        let has_end = !self.commands.are_stopped && (self.workers.is_empty() || !self.commands.are_over());
+        if has_end { next_ns.min(end_ns) } else { next_ns }
+    }
+
+    /// Starts those whose instant has come, and ends all when the measure phase has.
+    pub(super) fn run_commands(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let Some((start_ns, end_ns)) = self.measured_ns() else { return Ok(()) };
+        if self.commands.are_over() || self.commands.are_stopped {
+            return Ok(());
+        }
+        let now_ns = monotonic_ns();
+        if now_ns >= end_ns {
+            let late: Vec<String> = self.commands.waiting.keys().cloned().collect();
+            self.commands.stop();
+            self.deadline_ns = self.deadline_ns.max(now_ns + GONE_NS);
+            return late.iter().try_for_each(|item| {
+                self.command_failed(item, "the measure phase ended before it was started", progress)
+            });
+        }
+        loop {
+            let commands = &self.commands;
+            let is_due = |plan: &CommandPlan| {
+                commands.begins_ns(plan).is_some_and(|begins_ns| start_ns.saturating_add(begins_ns) <= now_ns)
+            };
+            let due = commands.waiting.iter().find(|(_, plan)| is_due(plan)).map(|(item, _)| item.clone());
+            let Some(item) = due else { return Ok(()) };
+            self.start_command(&item, progress)?;
+        }
+    }
+
+    fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let Some(plan) = self.commands.waiting.remove(item) else { return Ok(()) };
+        let context = self.context;
+        let started = prepared(context, item, &plan).and_then(|(spec, folder)| {
+            let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
+            command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
+        });
+        match started {
+            Ok((started_ns, stopper)) => {
+                let at_ns = relative_ns(started_ns, self.t0_ns);
+                let detail = format!("{item} was started: {}", plan.line());
+                self.event(Some(at_ns), EventKind::CommandStarted, &Subject::Item(item.to_owned()), &detail)?;
+                let running = Running { plan, started_ns, stopper, exit: None };
+                self.commands.running.insert(item.to_owned(), running);
+                Ok(())
+            }
+            Err(why) => {
+                self.command_failed(item, &why, progress)?;
+                self.command_over(item, &plan)
+            }
+        }
+    }
+
+    /// What is heard of a command.
+    pub(super) fn hear_command(
+        &mut self,
+        item: &str,
+        news: CommandNews,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
+        match news {
+            CommandNews::Exited(ended) => self.command_exited(item, ended),
+            CommandNews::Read(output) => self.command_read(item, &output, progress),
+        }
+    }
+
+    fn command_exited(&mut self, item: &str, ended: Option<Ended>) -> Result<(), LabError> {
+        let is_cut_short = self.cut_short.is_some();
+        let Some(running) = self.commands.running.get_mut(item) else { return Ok(()) };
+        let (plan, started_ns) = (running.plan.clone(), running.started_ns);
+        let at_ns = ended.as_ref().map_or_else(monotonic_ns, |ended| ended.at_ns);
+        let took_ns = at_ns.saturating_sub(started_ns);
+        let against = failure(&plan, ended.as_ref(), took_ns, is_cut_short);
+        running.exit = Some((ended.clone(), against));
+        if plan.parse.is_some() && !is_cut_short {
+            self.deadline_ns = self.deadline_ns.max(monotonic_ns() + READ_NS);
+        }
+        let (t0_ns, subject) = (self.t0_ns, Subject::Item(item.to_owned()));
+        let reading = |series: &str, value: f64| ProbeReading {
+            at_ns: relative_ns(at_ns, t0_ns),
+            subject: subject.clone(),
+            series: series.to_owned(),
+            value,
+        };
+        let has_ended = ended.as_ref().is_some_and(|ended| ended.made.is_none());
+        let took = if has_ended { series::DURATION_S } else { series::ENDED_AFTER_S };
+        let mut readings = vec![
+            reading(series::STARTED_S, relative_ns(started_ns, t0_ns) as f64 / 1e9),
+            reading(took, took_ns as f64 / 1e9),
+        ];
+        readings.extend(ended.as_ref().map(|ended| reading(series::CPU_S, ended.cpu_s)));
+        let code = ended.as_ref().and_then(|ended| ended.code);
+        readings.extend(code.map(|code| reading(series::EXIT_CODE, code.into())));
+        self.context.store.probe(self.context.trial.id, readings)?;
+        self.command_over(item, &plan)
+    }
+
+    /// A command has ended, or never began: those after it may begin, and the measure phase ends if it waited for this one.
+    fn command_over(&mut self, item: &str, plan: &CommandPlan) -> Result<(), LabError> {
+        self.commands.ended.insert(item.to_owned());
+        if plan.ends_measure && self.cut_short.is_none() { self.end_measure() } else { Ok(()) }
+    }
+
+    /// Ends the measure phase now.
+    fn end_measure(&mut self) -> Result<(), LabError> {
+        let now_ns = monotonic_ns().saturating_sub(self.t0_ns);
+        let spans = ended_at(&self.phases, now_ns);
+        self.context.store.phases(self.context.trial.id, &spans)?;
+        if let Some(observer) = &self.observer {
+            observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
+        }
+        self.phases = spans;
+        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + READ_NS);
+        // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+        let _ = self.tell_workers(&ToWorker::Stop);
+        Ok(())
+    }
+
+    fn command_read(
+        &mut self,
+        item: &str,
+        output: &CommandOutput,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
+        let Some(Running { started_ns, exit, .. }) = self.commands.running.remove(item) else {
+            return Ok(());
+        };
+        let (ended, failure) = exit.unwrap_or_default();
+        let context = self.context;
+        let end_ns = ended.as_ref().map_or_else(monotonic_ns, |ended| ended.at_ns);
+        let (from_ns, at_ns) = (relative_ns(started_ns, self.t0_ns), relative_ns(end_ns, self.t0_ns));
+        let subject = Subject::Item(item.to_owned());
+        let t0_unix_ns = context.wall_offset_ns.saturating_add_unsigned(self.t0_ns).max(0).cast_unsigned();
+        let told = output.told.as_ref();
+        let mut readings =
+            told.map(|told| told.readings(item, t0_unix_ns, from_ns, at_ns)).unwrap_or_default();
+        let series = series::OUTPUT_BYTES.to_owned();
+        readings.push(ProbeReading { at_ns, subject: subject.clone(), series, value: output.bytes as f64 });
+        context.store.probe(context.trial.id, readings)?;
+        let tail = context.private.hide(&output.tail);
+        if !tail.trim().is_empty() {
+            context.store.log(item, &tail)?;
+        }
+        match failure {
+            Some(why) => {
+                self.command_failed(item, &format!("{why}{}", last_lines(&tail)), progress)?;
+            }
+            None => {
+                let left = ended.as_ref().map_or(0, |ended| ended.left);
+                let left = if left > 0 {
+                    format!("; it left {left} processes running, which were ended")
+                } else {
+                    String::new()
+                };
+                let took = length(end_ns.saturating_sub(started_ns));
+                let detail = format!("{item} ended after {took}{left}");
+                self.event(Some(at_ns), EventKind::CommandEnded, &subject, &detail)?;
+            }
+        }
+        match &output.trouble {
+            Some(trouble) => self.command_failed(item, trouble, progress),
+            None => Ok(()),
+        }
+    }
+
+    /// A command did not do what it was to.
+    fn command_failed(
+        &self,
+        item: &str,
+        why: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
+        let detail = self.context.private.hide(&format!("{item}: {why}"));
+        progress(Progress::Warning(detail.clone()));
+        let at_ns = Some(relative_ns(monotonic_ns(), self.t0_ns));
+        self.event(at_ns, EventKind::CommandFailed, &Subject::Item(item.to_owned()), &detail)
+    }
+}
+
+/// The phases where the measure phase ends at an instant, ns from T0; the drain keeps its length.
+fn ended_at(phases: &[PhaseSpan], now_ns: u64) -> Vec<PhaseSpan> {
+    let mut shift_ns = 0;
+    let moved = phases.iter().map(|span| match span.phase {
+        Phase::Measure => {
+            let end_ns = now_ns.clamp(span.start_ns, span.end_ns);
+            shift_ns = span.end_ns - end_ns;
+            PhaseSpan { end_ns, ..*span }
+        }
+        _ => PhaseSpan { start_ns: span.start_ns - shift_ns, end_ns: span.end_ns - shift_ns, ..*span },
+    });
+    moved.collect()
+}
+
+/// A length of time as it reads best.
+fn length(ns: u64) -> String {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    if ns < MINUTE_NS { units::number(ns as f64, Unit::Ns) } else { units::duration(ns) }
+}
+
+/// What speaks against a command that has ended, one lowercase clause; `None`: nothing.
+fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short: bool) -> Option<String> {
+    let took = length(took_ns);
+    let Some(ended) = ended else {
+        return Some(format!("it was ended from outside after {took}: its keeper was killed"));
+    };
+    match (ended.made, ended.code, ended.signal) {
+        (Some(MadeToEnd::Timeout), ..) => {
+            Some(format!("it did not end within its timeout of {} and was ended", length(plan.timeout_ns)))
+        }
+        (Some(MadeToEnd::Stopped), ..) if is_cut_short => {
+            Some(format!("it was ended with the trial after {took}"))
+        }
+        (Some(MadeToEnd::Stopped), ..) => {
+            Some(format!("it still ran when the measure phase ended, after {took}, and was ended"))
+        }
+        (None, Some(0), _) => None,
+        (None, Some(code), _) => Some(format!("it ended with exit code {code} after {took}")),
+        (None, None, Some(signal)) => Some(format!("it was ended by signal {signal} after {took}")),
+        (None, None, None) => Some(format!("nobody knows how it ended after {took}")),
+    }
+}
+
+/// The last lines of its output, for a message.
+fn last_lines(tail: &str) -> String {
+    let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        return "; it wrote nothing".to_owned();
+    }
+    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | ");
+    let cut = told.chars().count() > CHARACTERS_TOLD;
+    let told: String = told.chars().take(CHARACTERS_TOLD).collect();
+    format!("; its last lines: {told}{}", if cut { "…" } else { "" })
+}
+
+/// What is run, and the folder that the command may write to.
+fn prepared(
+    context: &TrialContext<'_>,
+    item: &str,
+    plan: &CommandPlan,
+) -> Result<(CommandSpec, PathBuf), String> {
+    let (name, arguments) = plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
+    let program = find(name, context.environment)?;
+    let folder = context.work_dir.join(format!("command-{item}"));
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
+    let program = program.to_string_lossy().into_owned();
+    let spec = CommandSpec {
+        exe: context.self_exe.to_owned(),
+        command_line: std::iter::once(program).chain(arguments.iter().cloned()).collect(),
+        environment: variables(context, item, plan, &folder)?,
+        mark: format!("{:016x}-{}-{item}", context.run_id, context.trial.id),
+        timeout_ns: plan.timeout_ns,
+        grace_ms: GRACE_MS,
+    };
+    Ok((spec, folder))
+}
+
+/// What a command's environment tells it of the trial.
+fn variables(
+    context: &TrialContext<'_>,
+    item: &str,
+    plan: &CommandPlan,
+    folder: &std::path::Path,
+) -> Result<Vec<(String, String)>, String> {
+    let (trial, system) = (context.trial, context.system);
+    let bootstrap = system.access().bootstrap;
+    let mut secrets: BTreeMap<&str, &Secret> = context.secrets.of(&trial.effective);
+    secrets.extend(system.secrets());
+    let value = |name: &str| secrets.get(name).copied();
+    let properties = client_properties(&bootstrap, &system.security(), &value, TokenFrom::Claim);
+    let properties =
+        secret_file::write(folder, "client.properties", &properties).map_err(|error| error.to_string())?;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let mut found = vec![
+        ("KDYNO_BOOTSTRAP_SERVERS".to_owned(), bootstrap.join(",")),
+        ("KDYNO_CLIENT_PROPERTIES".to_owned(), text(&properties)),
+        ("KDYNO_FOLDER".to_owned(), text(folder)),
+        ("KDYNO_RUN".to_owned(), format!("{:016x}", context.run_id)),
+        ("KDYNO_TRIAL".to_owned(), trial.id.to_string()),
+        ("KDYNO_CASE".to_owned(), trial.effective.label.clone()),
+        ("KDYNO_SIDE".to_owned(), trial.variant.clone().unwrap_or_default()),
+        ("KDYNO_ITEM".to_owned(), item.to_owned()),
+    ];
+    found.extend(kafka_tools(context));
+    let named = |beginning: &str, name: &str| {
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        format!("{beginning}{name}")
+    };
+    found.extend(
+        context.topics.iter().map(|(address, topic)| (named("KDYNO_TOPIC_", address), topic.clone())),
+    );
+    let params = trial.effective.params.iter();
+    found.extend(params.map(|(name, value)| (named("KDYNO_PARAM_", name), value.to_string())));
+    found.extend(plan.environment.clone());
+    Ok(found)
+}
+
+/// With which Java and which classes Kafka's own tools can be run, of a local cluster: those of its first broker.
+fn kafka_tools(context: &TrialContext<'_>) -> Vec<(String, String)> {
+    let lines = context.system.command_lines();
+    let Some(line) = lines.get(&Subject::Broker(0)) else { return Vec::new() };
+    let classes = line.iter().position(|word| word == "-cp").and_then(|at| line.get(at + 1));
+    let (Some(java), Some(classes)) = (line.first(), classes) else { return Vec::new() };
+    vec![("KDYNO_JAVA".to_owned(), java.clone()), ("KDYNO_KAFKA_CLASSPATH".to_owned(), classes.clone())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::plan::CommandBegins;
+
+    const S: u64 = 1_000_000_000;
+
+    fn ended(code: Option<i32>, signal: Option<i32>, made: Option<MadeToEnd>) -> Ended {
+        Ended { at_ns: 0, code, signal, made, cpu_s: 0.0, left: 0 }
+    }
+
+    #[test]
+    fn each_way_to_end_has_its_words() {
+        let plan = CommandPlan {
+            run: vec!["true".to_owned()],
+            begins: CommandBegins::At(0),
+            timeout_ns: 60 * S,
+            ends_measure: false,
+            environment: BTreeMap::new(),
+            parse: None,
+        };
+        let told = |of: Option<&Ended>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
+        assert_eq!(told(Some(&ended(Some(0), None, None)), false), "");
+        assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2.00 s");
+        assert_eq!(told(Some(&ended(None, Some(9), None)), false), "it was ended by signal 9 after 2.00 s");
+        let timeout = ended(None, Some(15), Some(MadeToEnd::Timeout));
+        assert_eq!(told(Some(&timeout), false), "it did not end within its timeout of 1 min and was ended");
+        let stopped = ended(Some(0), None, Some(MadeToEnd::Stopped));
+        assert_eq!(
+            told(Some(&stopped), false),
+            "it still ran when the measure phase ended, after 2.00 s, and was ended"
+        );
+        assert_eq!(told(Some(&stopped), true), "it was ended with the trial after 2.00 s");
+        assert_eq!(told(None, false), "it was ended from outside after 2.00 s: its keeper was killed");
+    }
+
+    #[test]
+    fn what_is_told_of_output_is_its_end() {
+        assert_eq!(last_lines(" \n"), "; it wrote nothing");
+        assert_eq!(last_lines("1\n2\n\n3\n4\n"), "; its last lines: 2 | 3 | 4");
+        let long = "x".repeat(1000);
+        assert_eq!(last_lines(&long).chars().count(), "; its last lines: ".len() + CHARACTERS_TOLD + 1);
+    }
+
+    #[test]
+    fn a_measure_phase_that_ends_sooner_takes_the_drain_with_it() {
+        let span = |phase, start_s, end_s| PhaseSpan { phase, start_ns: start_s * S, end_ns: end_s * S };
+        let phases = [span(Phase::Warmup, 0, 5), span(Phase::Measure, 5, 100), span(Phase::Drain, 100, 130)];
+        let moved = ended_at(&phases, 42 * S);
+        assert_eq!(
+            moved,
+            [span(Phase::Warmup, 0, 5), span(Phase::Measure, 5, 42), span(Phase::Drain, 42, 72)]
+        );
+        assert_eq!(ended_at(&phases, 200 * S), phases);
+        assert_eq!(ended_at(&phases, S)[1], span(Phase::Measure, 5, 5));
+    }
+}

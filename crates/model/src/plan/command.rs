@@ -1,0 +1,162 @@
+//! Other people's load: a command that is run in the measure phase.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// Longest that a command may take, ns.
+pub const COMMAND_NS_MAX: u64 = 7 * 86_400 * 1_000_000_000;
+/// Begins the names of variables in a command's environment.
+pub const COMMAND_VARIABLE: &str = "KDYNO_";
+
+/// A load item that is a command: a program of somebody else, started in the measure phase and waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandPlan {
+    /// The program and its arguments.
+    pub run: Vec<String>,
+    /// When it is started.
+    pub begins: CommandBegins,
+    /// It is ended, with all that it started, when it takes longer, ns.
+    pub timeout_ns: u64,
+    /// Whether the measure phase ends when it does.
+    #[serde(default)]
+    pub ends_measure: bool,
+    /// Further variables of its environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// How what it tells is read; `None`: its duration is all that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse: Option<ParsePlan>,
+}
+
+impl CommandPlan {
+    /// The command line for people: arguments that a shell would take apart are quoted.
+    pub fn line(&self) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+        let word = |word: &String| match word.is_empty() || !word.chars().all(is_plain) {
+            true => format!("'{}'", word.replace('\'', r"'\''")),
+            false => word.clone(),
+        };
+        self.run.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// When a command is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandBegins {
+    /// So long after the measure phase began, ns.
+    At(u64),
+    /// When this other command has ended, however it ended.
+    After(String),
+}
+
+/// What a command tells, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ParsePlan {
+    /// In which form.
+    pub format: OutputFormat,
+    /// The file that it writes, beneath the trial's own folder unless it is absolute; `None`: standard output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Of CSV which columns are meant.
+    #[serde(default)]
+    pub columns: CsvColumns,
+}
+
+/// In which form a command tells what it measured.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Display, EnumString, IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum OutputFormat {
+    /// JMeter's results as CSV with a header.
+    Jtl,
+    /// k6's JSON lines (`--out json=…`).
+    K6Json,
+    /// CSV with a header and columns of given names.
+    Csv,
+    /// Standard output of Kafka's own performance tools.
+    PerfTest,
+}
+
+impl OutputFormat {
+    /// Its words in scenarios.
+    pub const WORDS: [&str; 4] = ["jtl", "k6-json", "csv", "perf-test"];
+}
+
+/// Names of a CSV's columns; times in ms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CsvColumns {
+    /// How long a request took, ms.
+    pub elapsed: String,
+    /// When it began, ms since 1970.
+    pub time: String,
+    /// Whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399.
+    pub success: String,
+}
+
+impl Default for CsvColumns {
+    /// Those of JMeter.
+    fn default() -> Self {
+        Self { elapsed: "elapsed".to_owned(), time: "timeStamp".to_owned(), success: "success".to_owned() }
+    }
+}
+
+/// What is kept of a command as readings of its load item.
+pub mod series {
+    /// When it was started, s from T0.
+    pub const STARTED_S: &str = "command_started_s";
+    /// From its start to its exit, s.
+    pub const DURATION_S: &str = "command_duration_s";
+    /// It was ended before it ended by itself, after so many seconds.
+    pub const ENDED_AFTER_S: &str = "command_ended_after_s";
+    /// What it exited with; none of one that a signal ended.
+    pub const EXIT_CODE: &str = "command_exit_code";
+    /// Processor time of it and of all processes below it that had ended, s.
+    pub const CPU_S: &str = "command_cpu_s";
+    /// Bytes that it wrote to standard output and error.
+    pub const OUTPUT_BYTES: &str = "command_output_bytes";
+    /// Requests that it told of up to an instant.
+    pub const REQUESTS_TOTAL: &str = "command_requests_total";
+    /// Those of them that failed.
+    pub const ERRORS_TOTAL: &str = "command_errors_total";
+    /// Begins the name of a statistic of what requests took, s.
+    pub const RESPONSE_S_OF: &str = "command_response_s.";
+    /// Requests with a response time, which these are of.
+    pub const RESPONSES: &str = "command_responses";
+    /// Requests per second, as the tool tells it or from the first request to the last.
+    pub const REQUESTS_PER_S: &str = "command_requests_per_s";
+    /// 2^20 bytes per second as a tool of Kafka tells it.
+    pub const MIB_PER_S: &str = "command_mib_per_s";
+    /// Lines of its output that are not of the form that was named.
+    pub const UNPARSED_LINES: &str = "command_unparsed_lines";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_pasted_into_a_shell() {
+        let run = ["sh", "-c", "echo 'a' $X", "", "-k=v"].map(str::to_owned).to_vec();
+        let plan = CommandPlan {
+            run,
+            begins: CommandBegins::At(0),
+            timeout_ns: 1,
+            ends_measure: false,
+            environment: BTreeMap::new(),
+            parse: None,
+        };
+        assert_eq!(plan.line(), r"sh -c 'echo '\''a'\'' $X' '' -k=v");
+    }
+
+    #[test]
+    fn formats_are_read_by_the_words_of_scenarios() {
+        for word in OutputFormat::WORDS {
+            assert_eq!(word.parse::<OutputFormat>().map(|format| format.to_string()), Ok(word.to_owned()));
+        }
+    }
+}

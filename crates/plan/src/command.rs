@@ -1,0 +1,166 @@
+//! Load items that are commands.
+
+use crate::PlanError;
+use crate::phases::PHASE_NS_MAX;
+use crate::reader::Reader;
+use kdyno_model::plan::command::COMMAND_VARIABLE;
+use kdyno_model::plan::{
+    COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
+};
+use kdyno_model::units::duration;
+use kdyno_scenario::file::{CommandFile, CommandLineFile, MeasureFile};
+use kdyno_scenario::input::{known_hint, quoted};
+use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Longest argument list.
+const WORDS_MAX: usize = 1_000;
+/// What runs a command that is one text.
+const SHELL: [&str; 2] = ["sh", "-c"];
+
+/// The commands under `load`.
+pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPlan>, PlanError> {
+    let typed = reader.scenario.typed();
+    let mut found = BTreeMap::new();
+    for (name, item) in &typed.commands {
+        found.insert(name.text.clone(), command(reader, &name.text, item)?);
+    }
+    if let MeasureFile::Until { until, .. } = &typed.phases.measure {
+        let item = reader.text(until)?;
+        let Some(command) = found.get_mut(&item) else {
+            let message = format!("`until`: {} is no load item that is a command", quoted(&item));
+            let names = typed.commands.iter().map(|(name, _)| name.text.as_str());
+            return Err(reader.wrong(until, message).hint(known_hint(&item, names.collect::<Vec<_>>())));
+        };
+        command.ends_measure = true;
+    }
+    in_order(reader, &found)?;
+    Ok(found)
+}
+
+fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<CommandPlan, PlanError> {
+    let run = match &item.command {
+        CommandLineFile::Shell(text) => {
+            let shell = SHELL.map(str::to_owned).into_iter();
+            shell.chain([reader.filled(text, "command")?]).collect()
+        }
+        CommandLineFile::Program(words) if words.len() > WORDS_MAX => {
+            let message = format!("`command` has {} words; at most {WORDS_MAX}", words.len());
+            return Err(reader.wrong(&words[0], message).hint("put them into a script"));
+        }
+        CommandLineFile::Program(words) => {
+            let program = reader.filled(&words[0], "command")?;
+            let rest = words[1..].iter().map(|word| reader.text(word));
+            std::iter::once(Ok(program)).chain(rest).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let begins = match (&item.at, &item.after) {
+        (Some(_), Some(after)) => {
+            let error = reader.wrong(after, "`at` and `after` both say when the command begins");
+            return Err(error.hint("leave one of them out"));
+        }
+        (Some(at), None) => CommandBegins::At(reader.ns(at, "at", 0..=PHASE_NS_MAX)?),
+        (None, Some(after)) => CommandBegins::After(before(reader, name, after)?),
+        (None, None) => CommandBegins::At(0),
+    };
+    Ok(CommandPlan {
+        run,
+        begins,
+        timeout_ns: reader.ns(&item.timeout, "timeout", 1_000_000..=COMMAND_NS_MAX)?,
+        ends_measure: false,
+        environment: environment(reader, &item.environment)?,
+        parse: parse(reader, item)?,
+    })
+}
+
+/// The command after which one begins.
+fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanError> {
+    let before = reader.text(after)?;
+    let commands = || reader.scenario.typed().commands.iter().map(|(name, _)| name.text.as_str());
+    if before != own && commands().any(|name| name == before) {
+        return Ok(before);
+    }
+    let others = commands().filter(|name| *name != own);
+    Err(reader
+        .wrong(after, format!("`after`: {} is no other command", quoted(&before)))
+        .hint(known_hint(&before, others.collect::<Vec<_>>())))
+}
+
+/// No command waits for itself by way of others.
+fn in_order(reader: &Reader<'_>, commands: &BTreeMap<String, CommandPlan>) -> Result<(), PlanError> {
+    for (name, item) in &reader.scenario.typed().commands {
+        let mut at = &name.text;
+        for _ in 0..=commands.len() {
+            let Some(CommandBegins::After(before)) = commands.get(at).map(|plan| &plan.begins) else { break };
+            if let (true, Some(after)) = (*before == name.text, &item.after) {
+                let message = format!("`after`: `{}` would wait for itself", name.text);
+                return Err(reader.wrong(after, message).hint("one of them begins without `after`"));
+            }
+            at = before;
+        }
+    }
+    Ok(())
+}
+
+fn environment(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<String, String>, PlanError> {
+    let mut found = BTreeMap::new();
+    for (name, value) in typed {
+        let is_name = name.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name || name.text.starts_with(COMMAND_VARIABLE) {
+            let message = format!("`environment`: {} cannot be set", quoted(&name.text));
+            let hint = format!("letters, digits and `_`, not beginning with a digit or `{COMMAND_VARIABLE}`");
+            return Err(reader.wrong(name, message).hint(hint));
+        }
+        found.insert(name.text.clone(), reader.text(value)?);
+    }
+    Ok(found)
+}
+
+fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, PlanError> {
+    let Some(typed) = &item.parse else {
+        let needless = item.results.as_ref().map(|results| ("results", results));
+        let needless = needless.or(item.columns.as_ref().map(|columns| ("columns", &columns.elapsed)));
+        return match needless {
+            None => Ok(None),
+            Some((key, typed)) => {
+                let error = reader.wrong(typed, format!("`{key}` needs `parse`, which says how it is read"));
+                Err(error.hint("e.g. `parse: jtl`"))
+            }
+        };
+    };
+    let word = reader.word(typed, "parse", &OutputFormat::WORDS)?;
+    let format = word.parse().unwrap_or(OutputFormat::Csv);
+    let columns = match &item.columns {
+        Some(columns) if format != OutputFormat::Csv => {
+            let error = reader.wrong(&columns.elapsed, "`columns` has a meaning only with `parse: csv`");
+            return Err(error.hint("leave it out"));
+        }
+        Some(columns) => CsvColumns {
+            elapsed: reader.filled(&columns.elapsed, "elapsed")?,
+            time: reader.filled(&columns.time, "time")?,
+            success: reader.filled(&columns.success, "success")?,
+        },
+        None => CsvColumns::default(),
+    };
+    let file = item.results.as_ref().map(|results| reader.filled(results, "results")).transpose()?;
+    Ok(Some(ParsePlan { format, file, columns }))
+}
+
+/// Commands begin inside of the measure phase.
+pub(crate) fn check(
+    reader: &Reader<'_>,
+    commands: &BTreeMap<String, CommandPlan>,
+    phases: &PhasesPlan,
+) -> Result<(), PlanError> {
+    for (name, item) in &reader.scenario.typed().commands {
+        let begins = commands.get(&name.text).map(|plan| &plan.begins);
+        let (Some(CommandBegins::At(at_ns)), Some(typed)) = (begins, &item.at) else { continue };
+        if *at_ns >= phases.measure_ns {
+            let (at, length) = (duration(*at_ns), duration(phases.measure_ns));
+            let message = format!("`at`: {at} lies outside of the measure phase, which lasts {length}");
+            return Err(reader.wrong(typed, message).hint("it counts from the beginning of that phase"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Load items that are commands, from a scenario's text to the plan.
+
+use kdyno_model::plan::{CommandBegins, OutputFormat, Plan, Strategy};
+use kdyno_plan::{Choices, check_stored, plan};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::InputError;
+
+fn planned(load: &str, phases: &str, more: &str) -> Result<Plan, String> {
+    let text = format!(
+        "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3}}\nsystem: {{kafka: 4.1.1}}\n\
+         topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{{phases}}}\n{more}"
+    );
+    let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
+    plan(&scenario, &Choices::default()).map_err(told)
+}
+
+#[test]
+fn a_list_is_started_as_it_stands_and_a_text_by_a_shell() {
+    let load = "  one: {command: [./import, '$n k', 'a b']}\n  two: {command: './import $n > $$OUT', after: one, timeout: 2m}";
+    let plan = planned(load, "warmup: auto, measure: 1m", "").expect("a plan");
+    let case = &plan.cases[0];
+    assert_eq!(case.commands["one"].run, ["./import", "3 k", "a b"]);
+    assert_eq!(case.commands["two"].run, ["sh", "-c", "./import 3 > $OUT"]);
+    assert_eq!(case.commands["one"].begins, CommandBegins::At(0));
+    assert_eq!(case.commands["two"].begins, CommandBegins::After("one".to_owned()));
+    assert_eq!(case.commands["two"].timeout_ns, 120_000_000_000);
+    assert!(case.load.is_empty() && case.workers.is_empty(), "no client, so no worker");
+    assert_eq!(plan.conditioning, None, "there is nothing to condition with");
+    assert_eq!((case.phases.warmup_ns, case.phases.warmup_auto), (0, None), "nor to warm up");
+    let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
+    assert_eq!(columns, ["one.duration", "two.duration"]);
+}
+
+#[test]
+fn beside_a_load_of_kdynos_everything_of_that_is_as_it_was() {
+    let load = "  w: {produce: t, rate: 10/s, value: 10B}\n  c: {command: [x], at: 5s, parse: csv, results: r.csv, columns: {elapsed: ms}}";
+    let plan = planned(load, "warmup: auto, measure: {until: c, within: 1m}", "").expect("a plan");
+    let case = &plan.cases[0];
+    assert_eq!((case.load.len(), case.workers.len()), (1, 1));
+    assert!(plan.conditioning.is_some() && case.phases.warmup_auto.is_some());
+    assert_eq!(case.measure_ends_with(), Some("c"));
+    let parse = case.commands["c"].parse.as_ref().expect("it is parsed");
+    assert_eq!((parse.format, parse.file.as_deref()), (OutputFormat::Csv, Some("r.csv")));
+    assert_eq!((parse.columns.elapsed.as_str(), parse.columns.time.as_str()), ("ms", "timeStamp"));
+    let stored = check_stored(&plan).expect_err("a run file starts nothing");
+    assert!(stored.message.starts_with("the stored plan runs a command: c: `x`"), "{stored}");
+}
+
+#[test]
+fn its_figures_can_be_named_wherever_others_can() {
+    let load = "  c: {command: ['x', '$n'], parse: jtl}";
+    let more = "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}, judge: [{of: c.duration}, {of: c.response.p95}, {of: c.requests_per_s}]}\n";
+    let plan = planned(load, "measure: 1m", more).expect("a plan");
+    let Strategy::Compare(comparison) = &plan.strategy else { panic!("a comparison") };
+    let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
+    assert_eq!(judged, ["c.duration", "c.response.p95", "c.requests_per_s"]);
+    let usual = planned(load, "measure: 1m", "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}}\n")
+        .expect("a plan");
+    let Strategy::Compare(comparison) = &usual.strategy else { panic!("a comparison") };
+    let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
+    assert_eq!(judged, ["c.duration"], "there are no records that processor time could be of");
+    assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.duration <= 5m}]\n").is_ok());
+    assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.requests_per_s >= 5/s}]\n").is_ok());
+    let wrong = planned(load, "measure: 1m", "show: {columns: [c.acked_per_s]}\n").expect_err("a producer's");
+    assert!(wrong.contains("is not a metric of `c`"), "{wrong}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
+    let refused = |load: &str, phases: &str| {
+        let error = planned(load, phases, "").expect_err("refused");
+        assert!(error.starts_with("s.yaml:"), "{error}");
+        error
+    };
+    for (load, phases, words) in [
+        ("  c: {command: []}", "measure: 1m", "`command` is empty; name a program"),
+        ("  c: {command: [x], rate: 5/s}", "measure: 1m", "hand it over as an argument"),
+        ("  c: {command: [x], produce: t}", "measure: 1m", "one role, not both `produce` and `command`"),
+        ("  c: {command: [x], after: c}", "measure: 1m", "`after`: `c` is no other command"),
+        (
+            "  a: {command: [x], after: b}\n  b: {command: [x], after: a}",
+            "measure: 1m",
+            "`a` would wait for itself",
+        ),
+        (
+            "  c: {command: [x], at: 1m}",
+            "measure: 1m",
+            "1 min lies outside of the measure phase, which lasts 1 min",
+        ),
+        ("  c: {command: [x], results: f}", "measure: 1m", "`results` needs `parse`"),
+        ("  c: {command: [x], parse: jtl, columns: {time: t}}", "measure: 1m", "only with `parse: csv`"),
+        ("  c: {command: [x], parse: jmeter}", "measure: 1m", "`parse`"),
+        ("  c: {command: [x], environment: {KDYNO_X: 1}}", "measure: 1m", "`KDYNO_X` cannot be set"),
+        ("  c: {command: [x]}", "measure: {until: d}", "`until`: `d` is no load item that is a command"),
+        ("  c: {command: [x]}", "measure: {until: c, records: 5}", "either `records` or `until`"),
+        ("  c: {command: [x], timeout: 0s}", "measure: 1m", "`timeout`"),
+    ] {
+        let error = refused(load, phases);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}

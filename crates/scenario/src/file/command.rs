@@ -1,0 +1,91 @@
+//! A load item that is a command, as typed.
+
+use crate::input::InputError;
+use crate::keys;
+use crate::walk::{Fields, opt, scalar, scalars, settings};
+use crate::yaml::{Node, Typed};
+
+/// A command.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct CommandFile {
+    pub command: CommandLineFile,
+    pub at: Option<Typed>,
+    pub after: Option<Typed>,
+    pub timeout: Typed,
+    pub environment: Vec<(Typed, Typed)>,
+    pub parse: Option<Typed>,
+    pub results: Option<Typed>,
+    pub columns: Option<ColumnsFile>,
+}
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub enum CommandLineFile {
+    /// A text for `sh -c`.
+    Shell(Typed),
+    /// The program and its arguments, at least one.
+    Program(Vec<Typed>),
+}
+
+/// Names of a CSV's columns.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ColumnsFile {
+    pub elapsed: Typed,
+    pub time: Typed,
+    pub success: Typed,
+}
+
+impl CommandFile {
+    /// Every value with its key.
+    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+        let mut found: Vec<(&str, &Typed)> = match &self.command {
+            CommandLineFile::Shell(text) => vec![("command", text)],
+            CommandLineFile::Program(words) => words.iter().map(|word| ("command", word)).collect(),
+        };
+        found.push(("timeout", &self.timeout));
+        let others = [("at", &self.at), ("parse", &self.parse), ("results", &self.results)].into_iter();
+        found.extend(others.filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
+        found.extend(self.environment.iter().map(|(name, value)| (name.text.as_str(), value)));
+        if let Some(columns) = &self.columns {
+            let named =
+                [("elapsed", &columns.elapsed), ("time", &columns.time), ("success", &columns.success)];
+            found.extend(named);
+        }
+        found
+    }
+}
+
+/// Reads it.
+pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
+    let fields = Fields::of(node, &keys::COMMAND)?;
+    let command = match fields.get("command") {
+        Some(list @ Node::List(..)) => {
+            let words = scalars(list, "command")?;
+            if words.is_empty() {
+                return Err(InputError::at(list.place(), "`command` is empty").hint("name a program"));
+            }
+            CommandLineFile::Program(words)
+        }
+        _ => CommandLineFile::Shell(fields.required("command")?),
+    };
+    let columns = opt(&fields, "columns", |node| {
+        let columns = Fields::of(node, &keys::COLUMNS)?;
+        Ok(ColumnsFile {
+            elapsed: columns.required("elapsed")?,
+            time: columns.required("time")?,
+            success: columns.required("success")?,
+        })
+    })?;
+    Ok(CommandFile {
+        command,
+        at: opt(&fields, "at", |node| scalar(node, "at"))?,
+        after: fields.scalar("after")?,
+        timeout: fields.required("timeout")?,
+        environment: opt(&fields, "environment", |node| settings(node, "environment"))?.unwrap_or_default(),
+        parse: fields.scalar("parse")?,
+        results: fields.scalar("results")?,
+        columns,
+    })
+}

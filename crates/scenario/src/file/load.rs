@@ -1,0 +1,195 @@
+//! Load items as typed: which role one has, and how records are sent.
+
+use super::command::{self, CommandFile};
+use super::consume::{self, ConsumeFile};
+use super::driver::{self, ItemClientFile};
+use super::records::{self, KeyFile, PayloadFile, ValueFile};
+use super::transactions::{TransactionsFile, transactions};
+use crate::input::{InputError, Place, listed};
+use crate::keys;
+use crate::walk::{Fields, entries, known, list, opt, scalar};
+use crate::yaml::{Node, Typed};
+
+/// A load item.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct LoadFile {
+    pub topic: Typed,
+    pub clients: Typed,
+    pub at: Option<Typed>,
+    pub after: Option<Typed>,
+    pub until: Option<Typed>,
+    pub zone: Typed,
+    pub client: ItemClientFile,
+    pub role: RoleFile,
+}
+
+/// What a load item's clients do.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum RoleFile {
+    Produce(Box<ProduceFile>),
+    Consume(Box<ConsumeFile>),
+    EndToEnd { rate: Typed, value: Typed },
+}
+
+/// How records are sent.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ProduceFile {
+    pub rate: RateFile,
+    /// Only when typed: it has no meaning with a rate.
+    pub fill: Option<Typed>,
+    /// Only when typed: it has no meaning with `rate: max`.
+    pub arrivals: Option<Typed>,
+    pub value: ValueFile,
+    pub payload: PayloadFile,
+    pub key: KeyFile,
+    pub tombstones: Option<Typed>,
+    pub headers: Vec<(Typed, Typed)>,
+    pub partition: Option<Typed>,
+    pub sending: Typed,
+    pub transactions: TransactionsFile,
+}
+
+/// A rate.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum RateFile {
+    Plain(Typed),
+    Ramp { from: Typed, to: Typed, over: Typed },
+    Steps(Place, Vec<(Typed, Typed)>),
+}
+
+/// A load item: clients of kdyno's, or a command.
+pub(super) enum ItemFile {
+    Clients(Box<LoadFile>),
+    Command(Box<CommandFile>),
+}
+
+/// Items with their names.
+type Named<T> = Vec<(Typed, T)>;
+
+/// The load items by their kind, each kind in the order of the file.
+pub(super) fn items(all: Vec<(Typed, ItemFile)>) -> (Named<LoadFile>, Named<CommandFile>) {
+    let (mut load, mut commands) = (Vec::new(), Vec::new());
+    for (name, item) in all {
+        match item {
+            ItemFile::Clients(item) => load.push((name, *item)),
+            ItemFile::Command(item) => commands.push((name, *item)),
+        }
+    }
+    (load, commands)
+}
+
+/// Reads one.
+pub(super) fn item(node: &Node) -> Result<ItemFile, InputError> {
+    let (role, section) = role(node)?;
+    if role == "command" {
+        return Ok(ItemFile::Command(Box::new(command::command(node)?)));
+    }
+    Ok(ItemFile::Clients(Box::new(clients(node, role, section)?)))
+}
+
+/// The one role that an item has.
+fn role(node: &Node) -> Result<(&'static str, &'static keys::Section), InputError> {
+    let has =
+        |name: &str| matches!(node, Node::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
+    let mut own = ROLES.iter().filter(|(name, _)| has(name));
+    match (own.next(), own.next()) {
+        (Some(role), None) => Ok(*role),
+        (Some((one, _)), Some((other, _))) => {
+            let message = format!("a load item has one role, not both `{one}` and `{other}`");
+            Err(InputError::at(node.place(), message).hint("make two load items"))
+        }
+        (None, _) => {
+            // A role of a later version, or a misspelt one, is a key that no role has.
+            let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
+            let is_known = |key: &&Typed| {
+                ROLES.iter().flat_map(|(_, section)| section.keys).any(|known| known.name == key.text)
+            };
+            typed.filter(|key| !is_known(key)).try_for_each(|key| known(key, &keys::LOAD))?;
+            let roles = listed(keys::LOAD.keys.iter().map(|key| key.name));
+            Err(InputError::at(node.place(), "the load item does nothing")
+                .hint(format!("add one of {roles}")))
+        }
+    }
+}
+
+fn clients(node: &Node, role: &str, section: &'static keys::Section) -> Result<LoadFile, InputError> {
+    let fields = Fields::of(node, section)?;
+    let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
+    if role == "end_to_end" {
+        let (rate, value) = (fields.required("rate")?, fields.required("value")?);
+        let clients = Typed::assumed("1", fields.place);
+        let role = RoleFile::EndToEnd { rate, value };
+        return Ok(LoadFile {
+            topic,
+            clients,
+            at: None,
+            after: None,
+            until: None,
+            zone,
+            client: ItemClientFile::none(fields.place),
+            role,
+        });
+    }
+    Ok(LoadFile {
+        topic,
+        clients: fields.required("clients")?,
+        at: fields.scalar("at")?,
+        after: fields.scalar("after")?,
+        until: fields.scalar("until")?,
+        zone,
+        client: driver::client(&fields)?,
+        role: match role {
+            "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
+            _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
+        },
+    })
+}
+
+/// The roles of load items by the key that names them.
+const ROLES: [(&str, &keys::Section); 4] = [
+    ("produce", &keys::PRODUCE),
+    ("consume", &keys::CONSUME),
+    ("end_to_end", &keys::END_TO_END),
+    ("command", &keys::COMMAND),
+];
+
+fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
+    Ok(ProduceFile {
+        rate: rate(fields)?,
+        fill: opt(fields, "fill", |node| scalar(node, "fill"))?,
+        arrivals: opt(fields, "arrivals", |node| scalar(node, "arrivals"))?,
+        value: records::value(fields)?,
+        payload: records::payload(fields)?,
+        key: records::key(fields)?,
+        tombstones: fields.scalar("tombstones")?,
+        headers: records::headers(fields)?,
+        partition: fields.scalar("partition")?,
+        sending: fields.required("sending")?,
+        transactions: transactions(fields)?,
+    })
+}
+
+fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("rate") else {
+        return fields.required("rate").map(RateFile::Plain);
+    };
+    let (name, value) = Fields::of(node, &keys::RATE_COURSE)?.single()?;
+    if name == "ramp" {
+        let ramp = Fields::of(value, &keys::RAMP)?;
+        let (from, to) = (ramp.required("from")?, ramp.required("to")?);
+        return Ok(RateFile::Ramp { from, to, over: ramp.required("over")? });
+    }
+    let step = |node: &Node| {
+        let step = Fields::of(node, &keys::STEP)?;
+        Ok((step.required("rate")?, step.required("for")?))
+    };
+    let steps = list(value, "steps")?.iter().map(step).collect::<Result<Vec<_>, InputError>>()?;
+    if steps.is_empty() {
+        return Err(InputError::at(value.place(), "`steps` is empty"));
+    }
+    Ok(RateFile::Steps(value.place(), steps))
+}

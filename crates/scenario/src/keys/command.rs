@@ -1,0 +1,72 @@
+//! The keys of load items that are commands.
+
+use super::{DURATION, Key, Kind, Section, TEXT, key, needed, or, section};
+use kdyno_model::plan::OutputFormat;
+
+/// When a command is started.
+const AT: Key = key(
+    "at",
+    DURATION,
+    "when it is started, from the beginning of the measure phase; left out: when that begins",
+);
+const AFTER: Key = key("after", TEXT, "the command after whose end it is started, whatever that ended with");
+
+/// A load item that is a command.
+pub static COMMAND: Section = Section {
+    name: "command item",
+    purpose: "A program of somebody else, started in the measure phase and waited for: a load test, an import, a tool of Kafka's. \
+              What its environment tells it stands in METHOD (other people's load). `--dry-run` shows what would be run.",
+    keys: &[
+        needed(
+            "command",
+            Kind::Either(&[TEXT, Kind::List(&TEXT)]),
+            "the program and its arguments, `[./import.sh, $records]`, started as they stand; or one text, which `sh -c` runs \
+             (`$$NAME` is a variable there, since `$name` inserts a param)",
+        ),
+        AT,
+        AFTER,
+        or(
+            "timeout",
+            DURATION,
+            "1h",
+            "how long it may take; then it is ended with all that it started, and counts as failed",
+        ),
+        key("environment", Kind::Settings("text"), "further variables of its environment"),
+        key(
+            "parse",
+            Kind::Choice(&OutputFormat::WORDS),
+            "how what it tells is read: JMeter's results as CSV, k6's JSON lines, CSV with the columns of `columns`, or the \
+             standard output of Kafka's own performance tools; left out: its duration and exit code are all that is measured",
+        ),
+        key(
+            "results",
+            TEXT,
+            "the file that is parsed, written by the command beneath `KDYNO_FOLDER` (or an absolute path); left out: its \
+             standard output",
+        ),
+        key("columns", Kind::Section(&COLUMNS), "with `parse: csv`: the names of the columns"),
+    ],
+    later: &[
+        ("until", "a command ends by itself; `timeout` says how long it may take"),
+        ("rate", "what a command sends is its own affair: hand it over as an argument"),
+        ("clients", "what a command starts is its own affair: hand the number over as an argument"),
+        ("zone", "a command is near every broker"),
+    ],
+    open: false,
+};
+
+/// The columns of a CSV.
+pub static COLUMNS: Section = section(
+    "columns",
+    "Names in the header of a CSV.",
+    &[
+        or("elapsed", TEXT, "elapsed", "how long a request took, ms"),
+        or("time", TEXT, "timeStamp", "when it began, ms since 1970; may be missing"),
+        or(
+            "success",
+            TEXT,
+            "success",
+            "whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399; may be missing",
+        ),
+    ],
+);

@@ -1,0 +1,188 @@
+//! kdyno's side of a command: starts its keeper, hears what becomes of it, ends it.
+
+use super::{CommandSpec, Ended, KEEP_COMMAND, MARK, Report, monotonic_ns};
+use procfs::process::all_processes;
+use rustix::process::{Pid, Signal};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// Longest report: a clause on why it could not be started.
+const REPORT_BYTES_MAX: u64 = 64 << 10;
+/// How long a keeper may take to end once it has said its last word.
+const END_MAX: Duration = Duration::from_secs(15);
+/// How often its end is looked for.
+const POLL: Duration = Duration::from_millis(2);
+
+/// Where a command's output comes out.
+pub struct Outputs {
+    /// What it writes to its standard output.
+    pub stdout: ChildStdout,
+    /// What it writes to its standard error.
+    pub stderr: ChildStderr,
+}
+
+/// A command that runs. Dropping it ends it, with all that it started.
+pub struct RunningCommand {
+    keeper: Child,
+    socket: UnixStream,
+    reports: BufReader<UnixStream>,
+    mark: String,
+    /// Its number, once it was started.
+    pid: Option<u32>,
+    has_ended: bool,
+}
+
+impl RunningCommand {
+    /// Starts it; neither it nor its keeper inherit the environment variables `hidden`. Gives the instant, CLOCK_MONOTONIC,
+    /// ns, at which it was started.
+    ///
+    /// # Errors
+    /// It cannot be started, one lowercase clause.
+    pub fn start(spec: &CommandSpec, hidden: &[String]) -> Result<(Self, Outputs, u64), String> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+        let (ours, theirs) = UnixStream::pair().map_err(|e| failed("no socket for a command", &e))?;
+        let reports = ours.try_clone().map_err(|e| failed("no socket for a command", &e))?;
+        let mut command = Command::new(&spec.exe);
+        for variable in hidden {
+            command.env_remove(variable);
+        }
+        let mut keeper = command
+            .arg(KEEP_COMMAND)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|e| failed("the keeper of a command cannot be started", &e))?;
+        // It holds the keeper's end of the socket, which must close when the keeper ends.
+        drop(command);
+        let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
+        let mut running = Self {
+            keeper,
+            socket: ours,
+            reports: BufReader::new(reports),
+            mark: spec.mark.clone(),
+            pid: None,
+            has_ended: false,
+        };
+        let outputs = stdout.zip(stderr).map(|(stdout, stderr)| Outputs { stdout, stderr });
+        let outputs = outputs.ok_or_else(|| failed("a command has no output", &"no pipe"))?;
+        let line = serde_json::to_string(spec).map_err(|e| failed("a command cannot be told", &e))?;
+        // A keeper that is gone is heard of at once.
+        let _ = writeln!(running.socket, "{line}");
+        match running.hear() {
+            Some(Report::Started { pid, at_ns }) => {
+                running.pid = Some(pid);
+                Ok((running, outputs, at_ns))
+            }
+            Some(Report::Failed { why }) => Err(why),
+            Some(Report::Ended(_)) | None => {
+                let mut why = String::new();
+                let _ = outputs.stderr.take(REPORT_BYTES_MAX).read_to_string(&mut why);
+                Err(failed("the keeper of a command did not start it", &why.trim()))
+            }
+        }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// By which it can be ended from another thread.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn stopper(&self) -> std::io::Result<Stopper> {
+        self.socket.try_clone().map(Stopper)
+    }
+
+    /// Waits until nothing of it is left. `None`: its keeper was ended from outside, and the command with it.
+    pub fn wait(&mut self) -> Option<Ended> {
+        let ended = match self.hear() {
+            Some(Report::Ended(ended)) => Some(ended),
+            _ => None,
+        };
+        self.end(ended.is_some());
+        ended
+    }
+
+    fn hear(&mut self) -> Option<Report> {
+        let mut line = String::new();
+        Read::by_ref(&mut self.reports).take(REPORT_BYTES_MAX).read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+
+    /// Takes leave of the keeper; unless that has said that nothing is left, makes sure of it.
+    fn end(&mut self, is_told: bool) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let _ = self.socket.shutdown(Shutdown::Both);
+        let until_ns = monotonic_ns() + u64::try_from(END_MAX.as_nanos()).unwrap_or(u64::MAX);
+        while matches!(self.keeper.try_wait(), Ok(None)) {
+            if monotonic_ns() > until_ns {
+                // Its death is the command's as well.
+                let _ = self.keeper.kill();
+                let _ = self.keeper.wait();
+                break;
+            }
+            std::thread::sleep(POLL);
+        }
+        if !is_told {
+            kill_marked(&self.mark);
+        }
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+/// Ends a command.
+#[derive(Debug)]
+pub struct Stopper(UnixStream);
+
+impl Stopper {
+    /// Asks for its end; that it has ended is told to who waits for it.
+    pub fn stop(&self) {
+        // The keeper sees its socket's end; what it still has to say is heard. One that is gone needs no word.
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
+}
+
+/// Kills every process that has the mark in its environment. One may have started another meanwhile, so it is looked for
+/// until there is none.
+fn kill_marked(mark: &str) {
+    const LOOKS_MAX: u32 = 100;
+    for _ in 0..LOOKS_MAX {
+        let Ok(all) = all_processes() else { return };
+        let own = std::process::id().cast_signed();
+        let is_marked = |process: &procfs::process::Process| {
+            let environ = process.environ().ok();
+            environ.is_some_and(|all| all.get(std::ffi::OsStr::new(MARK)).is_some_and(|value| value == mark))
+        };
+        let is_alive = |process: &procfs::process::Process| {
+            process.stat().is_ok_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+        };
+        let marked: Vec<i32> = all
+            .filter_map(Result::ok)
+            .filter(|process| process.pid() != own && is_alive(process) && is_marked(process))
+            .map(|process| process.pid())
+            .collect();
+        if marked.is_empty() {
+            return;
+        }
+        for pid in marked.into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(POLL);
+    }
+}
