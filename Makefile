@@ -51,7 +51,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay": these alone)
 	@scripts/setup.sh kafka accuracy
-	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test accuracy --test accounting)
+	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test streams -- accuracy:: accounting::)
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy $(ONLY)
 

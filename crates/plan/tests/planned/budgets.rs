@@ -1,0 +1,190 @@
+//! What budgets and caps leave of comparisons and lists, and what is told of it before they start.
+
+use crate::common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, target};
+use kdyno_model::plan::{Depth, EvidenceUnit, Isolation, PairDesign, Strategy};
+use kdyno_plan::{Choices, CompareChoices, estimate};
+
+/// Two releases, each on a cluster of its own.
+fn releases(design: PairDesign) -> CompareChoices {
+    CompareChoices { design: Some(design), ..comparing(&[], &["kafka=4.1.1"]) }
+}
+
+#[test]
+fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
+    let with = |minutes: Option<u64>, depth: Depth| Choices {
+        budget_ns: minutes.map(|minutes| minutes * MINUTE_NS),
+        depth,
+        ..asking(releases(PairDesign::Turns))
+    };
+    let looks = |minutes: Option<u64>, depth: Depth| compared(BASE, &with(minutes, depth)).1;
+    // A start: two clusters of a process each (9 s), conditioned (50 s of load at most, the window of 1 s and 4 s around
+    // it each), and a pair of 19 s each: 157 s at the longest.
+    assert_eq!(looks(None, Depth::Verdict).looks, [8, 16, 24]);
+    assert_eq!(looks(Some(63), Depth::Verdict).looks, [8, 16, 24]);
+    assert_eq!(looks(Some(62), Depth::Verdict).looks, [8, 16]);
+    assert_eq!(looks(Some(41), Depth::Verdict).looks, [15], "one look: all of the error is spent on it");
+    assert_eq!(looks(Some(16), Depth::Verdict).looks, [6]);
+    // Both at once: 55 s and two pairs of 19 s, 102 s a start.
+    let at_once = |minutes: u64| {
+        let budget_ns = Some(minutes * MINUTE_NS);
+        compared(BASE, &Choices { budget_ns, ..asking(releases(PairDesign::Duet)) }).1.looks
+    };
+    assert_eq!((at_once(41), at_once(40)), (vec![8, 16, 24], vec![8, 16]));
+    let error = planned(BASE, &with(Some(15), Depth::Verdict)).unwrap_err();
+    assert!(error.contains("the budget of 15 min is too small for a verdict: six units"), "{error}");
+    assert!(error.contains("`16m` is the smallest that would do"), "{error}");
+
+    let (told, _) = facts(BASE, &with(Some(62), Depth::Verdict));
+    assert!(told.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{told:?}");
+    let smallest = "looks after 8 and 16 starts of the clusters; smallest differences it can typically see: \
+                    brokers.cpu_us_per_record 8.8 %, writers.response.p50 5.2 %, writers.response.p99 40.4 %";
+    assert!(told.iter().any(|fact| fact == smallest), "{told:?}");
+    let (told, _) = facts(BASE, &with(None, Depth::Verdict));
+    assert!(told.iter().all(|fact| !fact.contains("budget")), "{told:?}");
+}
+
+#[test]
+fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
+    let look = |text: &str, minutes: Option<u64>, design: PairDesign| {
+        let budget_ns = minutes.map(|minutes| minutes * MINUTE_NS);
+        let choices = Choices { budget_ns, depth: Depth::Quick, ..asking(releases(design)) };
+        let plan = planned(text, &choices)?;
+        let Strategy::Compare(compare) = &plan.strategy else { panic!("a comparison") };
+        assert_eq!((compare.unit, compare.looks.len()), (EvidenceUnit::Pair, 1));
+        assert_eq!(compare.looks[0], compare.pairs_per_start, "all on one start");
+        let bound_ns = minutes.unwrap_or(10).min(10) * MINUTE_NS;
+        assert!(estimate(&plan).longest_ns <= bound_ns, "{:?}", estimate(&plan));
+        assert_eq!(plan.budget_ns, Some(bound_ns), "no trial begins that might end after it");
+        Ok::<_, String>(compare.looks[0])
+    };
+    let quick = |text: &str, minutes: Option<u64>| look(text, minutes, PairDesign::Turns);
+    // Two clusters and their conditioning take 119 s at the longest, a pair 38 s; both at once 64 s and 19 s.
+    let at_once = |minutes| look(BASE, minutes, PairDesign::Duet).unwrap();
+    assert_eq!((at_once(None), at_once(Some(4)), at_once(Some(3))), (8, 8, 6));
+    let pairs = |minutes| quick(BASE, minutes).unwrap();
+    assert_eq!((pairs(None), pairs(Some(6)), pairs(Some(5)), pairs(Some(4))), (8, 6, 4, 3));
+    let error = quick(BASE, Some(3)).unwrap_err();
+    assert!(error.contains("the budget of 3 min is too small for a quick look: three pairs"), "{error}");
+    assert!(error.contains("`4m` is the smallest"), "{error}");
+    // Trials of up to 55 s and 4 s around each: 118 s. Neither a longer budget nor the scenario's makes it a longer look.
+    let long = BASE.replace("warmup: 5s,", "warmup: 5s..45s,");
+    assert_eq!((quick(&long, None).unwrap(), quick(&long, Some(45)).unwrap()), (4, 4));
+    assert_eq!(quick(&format!("{long}budget: 45m\n"), None).unwrap(), 4);
+    let longer = BASE.replace("measure: 10s", "measure: 2m");
+    let error = quick(&longer, Some(45)).unwrap_err();
+    assert!(error.contains("a quick look's budget of 10 min is too small for a quick look"), "{error}");
+    assert!(error.contains("it takes up to 15 min; fewer cases or shorter phases need less"), "{error}");
+    let choices = Choices { depth: Depth::Quick, ..asking(releases(PairDesign::Turns)) };
+    let (told, _) = facts(&long, &choices);
+    let start = "a quick look: 4 pairs on one start of the clusters, no verdict; smallest differences";
+    assert!(told.iter().any(|fact| fact.starts_with(start) && !fact.contains("none")), "{told:?}");
+}
+
+#[test]
+fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
+    let warned = |judge: &[&str]| {
+        let judge = judge.iter().map(ToString::to_string).collect();
+        let (_, warnings) =
+            facts(BASE, &asking(CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) }));
+        warnings.into_iter().filter(|warning| !warning.contains("`spare`")).collect::<Vec<_>>()
+    };
+    // Of 24 starts about 0.7 spreads can be seen: 1.0 % where pairs of a duet typically have 2 %, two of them on a start.
+    assert!(warned(&["brokers.cpu_us_per_record:3%", "writers.response.p99:20%"]).is_empty());
+    let told = warned(&["brokers.cpu_us_per_record:0.5%", "writers.response.p99:20%"]);
+    let [warning] = told.as_slice() else { panic!("{told:?}") };
+    assert!(
+        warning.contains("more than the margin of brokers.cpu_us_per_record (1.0 %, margin 0.5 %):"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn a_duet_is_recommended_with_what_each_side_would_have() {
+    let told_of = |text: &str| {
+        let judge = vec!["writers.response.p99:3%".to_owned()];
+        let ask = CompareChoices { judge, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
+        facts(text, &asking(ask))
+    };
+    let warned = |text: &str| {
+        let (_, warnings) = told_of(text);
+        warnings.into_iter().find(|warning| warning.contains("than the margin")).unwrap()
+    };
+    let told = warned(BASE);
+    assert!(told.contains("`--design duet`, both sides at once on clusters of their own"), "{told}");
+    let alone =
+        BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
+    let alone = alone.replace("  readers: {consume: t}\n", "");
+    let told = warned(&alone);
+    assert!(told.contains("`--design duet`, both sides at once on null brokers of their own"), "{told}");
+    let (told, _) = told_of(&alone);
+    let looks = told.iter().find(|fact| fact.starts_with("looks after")).unwrap();
+    assert!(looks.contains(" starts; smallest") && !looks.contains("clusters"), "{looks}");
+}
+
+#[test]
+fn a_budget_shortens_repeats() {
+    let text = format!("{BASE}repeat: 10\n");
+    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };
+    let repeats = |minutes: u64| planned(&text, &with(minutes)).unwrap().repeats_planned(0);
+    // The cluster and its conditioning once (59.5 s at the longest), then 19 s each.
+    assert_eq!((repeats(2), repeats(3), repeats(60)), (Some(3), Some(6), Some(10)));
+    assert!(planned(&text, &with(0)).unwrap_err().contains("too small for one trial of each case"));
+    let (told, _) = facts(&text, &with(2));
+    assert!(told.iter().any(|fact| fact == "the budget allows 3 of 10 repeats"), "{told:?}");
+    let own = format!("{text}budget: 3m\n");
+    assert_eq!(planned(&own, &Choices::default()).unwrap().repeats_planned(0), Some(6));
+    assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(3), "by hand wins");
+    // Of several cases whole repeats are cut, and what is left is how the longer list begins.
+    let several = format!("{text}vary: {{rate: [1k/s, 2k/s, 3k/s]}}\n");
+    let list = |minutes: u64| match planned(&several, &with(minutes)).unwrap().strategy {
+        Strategy::List(list) => list,
+        other => panic!("{other:?}"),
+    };
+    let (cut, all) = (list(5), list(60));
+    assert_eq!((cut.len(), all.len()), (4 * 3, 10 * 3));
+    assert_eq!(cut, all[..12]);
+}
+
+#[test]
+fn a_comparison_on_a_target_fits_its_caps() {
+    let on = |caps: &str| {
+        let target = Some(target("staging", &format!("guard: {{caps: {{{caps}}}}}\n")));
+        Choices { target, ..asking(comparing(&[], &["load.writers.client.linger.ms=0"])) }
+    };
+    // Each trial has two partitions, and its topics go before the next one's come.
+    let (plan, compare) = compared(BASE, &on("partitions: 2"));
+    assert_eq!((compare.looks, plan.isolation), (vec![8, 16, 24], Isolation::Topic));
+    assert!(planned(BASE, &on("partitions: 1")).unwrap_err().contains("2 partitions at once"));
+    let none = format!("{BASE}isolation: none\n");
+    assert!(planned(&none, &on("partitions: 2")).unwrap_err().contains("96 partitions at once"));
+    // A pair takes 38 s: the time that the target allows is a budget.
+    assert_eq!(compared(BASE, &on("time: 12m")).1.looks, [8, 16]);
+    let error = planned(BASE, &on("time: 3m")).unwrap_err();
+    assert!(error.contains("the target's cap on `time` of 3 min is too small for a verdict"), "{error}");
+}
+
+#[test]
+fn what_a_target_does_not_show_is_not_judged() {
+    let own = format!(
+        "{BASE}compare:\n  A: {{}}\n  B: {{load: {{writers: {{value: 2KiB}}}}}}\n  judge:\n\
+         \u{20}   - {{of: brokers.cpu_us_per_record}}\n    - {{of: writers.response.p50}}\n"
+    );
+    let on = |ask: CompareChoices| Choices { target: Some(target("staging", "")), ..asking(ask) };
+    let of = |choices: &Choices| {
+        let judged = compared(&own, choices).1.judge.into_iter().map(|judge| judge.of.to_string());
+        judged.collect::<Vec<_>>().join(" ")
+    };
+    let by_file = on(CompareChoices::default());
+    assert_eq!(of(&by_file), "writers.response.p50");
+    let warning = "brokers.cpu_us_per_record is not judged: the processes of a target's brokers are not seen";
+    assert!(facts(&own, &by_file).1.iter().any(|told| told == warning));
+    let on_own = asking(CompareChoices::default());
+    assert_eq!(of(&on_own), "brokers.cpu_us_per_record writers.response.p50");
+    assert!(facts(&own, &on_own).1.iter().all(|told| told != warning));
+    let judge = vec!["brokers.cpu_us_per_record:3%".to_owned()];
+    let error = planned(&own, &on(CompareChoices { judge, ..CompareChoices::default() })).unwrap_err();
+    assert!(
+        error.starts_with("`--judge brokers.cpu_us_per_record:3%`: the processes of a target's"),
+        "{error}"
+    );
+}

@@ -1,0 +1,24 @@
+//! Scenarios and choices to plans, and which trial comes next.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod bad_input;
+mod budgets;
+mod bundled;
+mod commands;
+#[path = "../common/mod.rs"]
+mod common;
+mod consuming;
+mod drivers;
+mod duets;
+mod flame;
+mod groups;
+mod limits;
+mod listeners;
+mod null_broker;
+mod planning;
+mod questions;
+mod records;
+mod searching;
+mod targets;
+mod zones;

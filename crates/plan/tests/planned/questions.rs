@@ -1,0 +1,352 @@
+//! Comparisons, claims and budgets by hand: what the plan makes of them, and what is refused.
+
+use crate::common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, release, target};
+use kdyno_model::plan::{
+    Better, ClaimExpr, Conditioning, EvidenceUnit, Mode, Role, Strategy, SystemPlan, WarmupAuto,
+};
+use kdyno_model::version::NEWEST;
+use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, SideChoices, retarget};
+use kdyno_scenario::target::Target;
+
+#[test]
+fn sides_are_made_of_params_keys_of_the_system_and_paths() {
+    let sides = |a: &str, b: &str| {
+        let (plan, compare) = compared(BASE, &asking(comparing(&[a], &[b])));
+        assert_eq!(compare.labels, [a, b].map(|side| side.trim_start_matches("system.")));
+        (release(&plan.cases[0].system), release(&compare.b[0].system), compare.changes.join("; "))
+    };
+    let told = |a: &str, b: &str, change: &str| (a.to_owned(), b.to_owned(), change.to_owned());
+    assert_eq!(sides("kafka=3.9.1", "kafka=4.1.1"), told("3.9.1", "4.1.1", "kafka: 3.9.1 → 4.1.1"));
+    assert_eq!(
+        sides("system.kafka=3.9.1", "home=/k"),
+        told("3.9.1", "home /k", "system.kafka: 3.9.1 → {home: /k}")
+    );
+    assert_eq!(
+        sides("kafka=3.9.1", "source=/k"),
+        told("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
+    );
+    let label = |b: &[&str]| compared(BASE, &asking(comparing(&[], b))).1.labels[1].clone();
+    let paths = ["load.writers.client.linger.ms=0", "load.readers.client.fetch.min.bytes=9"];
+    assert_eq!(label(&paths), "linger.ms=0, fetch.min.bytes=9");
+    let alike =
+        ["load.writers.client.request.timeout.ms=9000", "load.readers.client.request.timeout.ms=9000"];
+    assert_eq!(label(&alike), alike.join(", "), "both would be called the same");
+    let (plan, compare) = compared(BASE, &asking(comparing(&["mode=zookeeper"], &["mode=kraft"])));
+    let efficiency = compare.judge[0].of.to_string();
+    assert_eq!(efficiency, "system.cpu_us_per_record", "brokers do in one mode what others do in the other");
+    let mode = |system: &SystemPlan| match system {
+        SystemPlan::Local(cluster) => cluster.mode,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => panic!("local"),
+    };
+    assert_eq!(mode(&plan.cases[0].system), Mode::Zookeeper { nodes: 1 });
+    assert_eq!(mode(&compare.b[0].system), Mode::KraftCombined);
+
+    let one = comparing(&[], &["load.writers.client.linger.ms=0", "system.config.num.io.threads=4"]);
+    let (plan, compare) = compared(BASE, &asking(one));
+    assert_eq!(compare.labels[0], "as it stands");
+    let linger = |plan: &kdyno_model::plan::CasePlan| match &plan.load["writers"].role {
+        Role::Produce(produce) => produce.client.linger_ns,
+        Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
+    };
+    assert_eq!((linger(&plan.cases[0]), linger(&compare.b[0])), (5_000_000, 0));
+    let expected = ["load.writers.client.linger.ms: not set → 0", "system.config.num.io.threads: 8 → 4"];
+    assert_eq!(compare.changes, expected);
+}
+
+#[test]
+fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
+    let patch = |text: &str| Change::Patch { file: "p.yaml".to_owned(), text: text.to_owned() };
+    let with = |text: &str| {
+        let b = SideChoices { changes: vec![patch(text)], ..SideChoices::default() };
+        asking(CompareChoices { b, ..CompareChoices::default() })
+    };
+    let (_, compare) = compared(BASE, &with("params: {kafka: 4.1.1}\nload: {writers: {value: 2KiB}}\n"));
+    assert_eq!(compare.labels, ["as it stands", "@p.yaml"]);
+    assert_eq!(compare.changes, ["kafka: 3.7.2 → 4.1.1", "load.writers.value: 1KiB → 2KiB"]);
+    let refused = |text: &str| planned(BASE, &with(text)).unwrap_err();
+    assert!(refused("{}").starts_with("`--b @p.yaml`: the patch changes nothing"), "{}", refused("{}"));
+    assert!(
+        refused("load: {x: {rate: 1/s}}")
+            .contains("the scenario has no `x` under `load` | allowed here: `writers`")
+    );
+    assert!(
+        refused("params: {kafak: 1}")
+            .contains("`kafak` is not a param of this scenario | did you mean `kafka`?")
+    );
+    assert!(refused("a: [").starts_with("p.yaml:"), "{}", refused("a: ["));
+    assert!(refused("[1]").contains("takes a map, not a list"), "{}", refused("[1]"));
+
+    let own = format!(
+        "{BASE}compare:\n  A: {{label: old $kafka}}\n  B: {{params: {{kafka: 4.1.1}}}}\n  may_differ: [log.dirs]\n  looks: [10, 20]\n  pairs_per_start: 2\n"
+    );
+    let (plan, compare) = compared(&own, &Choices::default());
+    assert_eq!(compare.labels, ["old 3.7.2", "params: {kafka: 4.1.1}"]);
+    assert_eq!(
+        (release(&plan.cases[0].system), release(&compare.b[0].system)),
+        ("3.7.2".into(), "4.1.1".into())
+    );
+    assert_eq!(
+        (compare.looks, compare.pairs_per_start, compare.unit),
+        (vec![10, 20], 2, EvidenceUnit::Start)
+    );
+    assert_eq!(compare.may_differ, ["log.dirs"]);
+    // Both by hand take the place of its own; the rest stays.
+    let (_, by_hand) = compared(&own, &asking(comparing(&["kafka=3.9.1"], &["kafka=3.8.1"])));
+    assert_eq!((by_hand.changes.join(""), by_hand.looks), ("kafka: 3.9.1 → 3.8.1".to_owned(), vec![10, 20]));
+}
+
+#[test]
+fn a_side_by_hand_leaves_the_other_one_as_the_scenario_has_it() {
+    let own = format!(
+        "{BASE}compare:\n  A: {{label: old $kafka}}\n  B: {{label: new $kafka, params: {{kafka: 4.1.1}}}}\n"
+    );
+    let sides = |a: &[&str], b: &[&str]| {
+        let (plan, compare) = compared(&own, &asking(comparing(a, b)));
+        (
+            compare.labels,
+            [release(&plan.cases[0].system), release(&compare.b[0].system)],
+            compare.changes.join("; "),
+        )
+    };
+    let told = |labels: [&str; 2], releases: [&str; 2], change: &str| {
+        (labels.map(str::to_owned), releases.map(str::to_owned), change.to_owned())
+    };
+    assert_eq!(
+        sides(&["kafka=3.9.1"], &[]),
+        told(["kafka=3.9.1", "new 4.1.1"], ["3.9.1", "4.1.1"], "kafka: 3.9.1 → 4.1.1")
+    );
+    assert_eq!(
+        sides(&[], &["kafka=3.9.1"]),
+        told(["old 3.7.2", "kafka=3.9.1"], ["3.7.2", "3.9.1"], "kafka: 3.7.2 → 3.9.1")
+    );
+    let error = planned(&own, &asking(comparing(&["kafka=4.1.1"], &[]))).unwrap_err();
+    assert!(error.contains("sides A and B do the same"), "{error}");
+}
+
+#[test]
+fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
+    let refused = |a: &[&str], b: &[&str]| planned(BASE, &asking(comparing(a, b))).unwrap_err();
+    let cases = [
+        (
+            &[][..],
+            &["kafak=1"][..],
+            "`--b kafak=1`: `kafak` is neither a param nor a key of `system` | did you mean `kafka`?",
+        ),
+        (
+            &["kafka=four"],
+            &[],
+            "`--a kafka=four`: `kafka`: `four` is not a Kafka version (used at s.yaml:5:17)",
+        ),
+        (&["load.wrters.rate=1/s"], &[], "did you mean `writers`?"),
+        (&["phases.measure=1s"], &[], "`--a phases.measure=1s`: `phases` is the same on both sides"),
+        (&[], &["mode=zookeeper", "kafka=4.1.1"], "`--b kafka=4.1.1`: "),
+        (&[], &["load.writers.client.linger=1"], "`--b load.writers.client.linger=1`: "),
+        (&["spare=2"], &["spare=3"], "sides A and B do the same | param `spare` is used nowhere"),
+        (&["kafka=3.7.2"], &["system.kafka=3.7.2"], "sides A and B do the same | what they change"),
+        (&[], &["kafka=3.7.2"], "sides A and B do the same"),
+    ];
+    for (a, b, part) in cases {
+        let error = refused(a, b);
+        assert!(error.contains(part), "{a:?} {b:?}: {error}");
+    }
+    let error = planned(BASE, &asking(CompareChoices::default())).unwrap_err();
+    assert!(error.starts_with("s.yaml: the scenario has no `compare` | say what differs: `--a"), "{error}");
+    let varied = format!("{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\n");
+    let error = planned(&varied, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
+    assert!(error.contains("side A has 2 cases, side B 1"), "{error}");
+}
+
+#[test]
+fn releases_that_nobody_tried_are_told_of_either_side() {
+    let told = |a: &str, b: &str| {
+        let (facts, _) = facts(BASE, &asking(comparing(&[a], &[b])));
+        facts.into_iter().filter(|fact| fact.starts_with("Kafka ")).collect::<Vec<_>>()
+    };
+    assert!(told("kafka=3.7.2", "kafka=newest").is_empty());
+    let [unknown, untested] = &told("kafka=4.1.1", "kafka=3.7.9")[..] else { panic!("one of each side") };
+    assert!(unknown.starts_with("Kafka 3.7.9 was no known release"), "{unknown}");
+    assert!(untested.starts_with("Kafka 4.1.1 is not among the releases"), "{untested}");
+}
+
+#[test]
+fn the_same_on_both_sides_is_meant_when_it_is_typed_so() {
+    let twice = asking(comparing(&["kafka=4.1.1"], &["kafka=4.1.1"]));
+    let (plan, compare) = compared(BASE, &twice);
+    assert_eq!(plan.cases, compare.b);
+    assert!(compare.changes.is_empty());
+    let (told, warned) = facts(BASE, &twice);
+    assert!(told.iter().any(|fact| fact.contains("what chance alone does")), "{told:?}");
+    let is_known = |warning: &String| warning.contains("`spare`") || warning.contains("more than the margin");
+    assert!(warned.iter().all(is_known), "{warned:?}");
+    let different = asking(comparing(&["rate=1k/s"], &["rate=2k/s"]));
+    let (_, warned) = facts(BASE, &different);
+    assert!(warned.iter().any(|warning| warning.contains("offer `writers` different loads")), "{warned:?}");
+}
+
+#[test]
+fn what_is_judged_is_as_said_or_the_usual() {
+    let judged = |text: &str, judge: &[&str]| {
+        let judge = judge.iter().map(ToString::to_string).collect();
+        let ask = CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) };
+        let plan = planned(text, &asking(ask))?;
+        let Strategy::Compare(compare) = plan.strategy else { panic!("a comparison") };
+        let one = |judge: &kdyno_model::plan::Judge| {
+            let sign = if judge.better == Better::Lower { '-' } else { '+' };
+            format!("{}{sign}{}", judge.of, judge.margin)
+        };
+        Ok::<_, String>(compare.judge.iter().map(one).collect::<Vec<_>>().join(" "))
+    };
+    let usual = "brokers.cpu_us_per_record-0.03 writers.response.p50-0.1 writers.response.p99-0.1";
+    assert_eq!(judged(BASE, &[]).unwrap(), usual);
+    let closed = BASE.replace("rate: 1k/s,", "rate: max,");
+    assert_eq!(judged(&closed, &[]).unwrap(), "brokers.cpu_us_per_record-0.03 writers.acked_per_s+0.03");
+    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag:5%"];
+    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag-0.05";
+    assert_eq!(judged(BASE, &by_hand).unwrap(), told);
+    let error = judged(BASE, &["writers.p99:3%"]).unwrap_err();
+    assert!(error.starts_with("`--judge writers.p99:3%`: `p99` is not a metric"), "{error}");
+    assert!(judged(BASE, &["writers.acked_per_s:3"]).unwrap_err().contains("is not a share in percent"));
+    assert!(judged(BASE, &["writers.acked_per_s:100%"]).unwrap_err().contains("below 100%"));
+    assert!(judged(BASE, &["writers.clients"]).unwrap_err().contains("which direction"));
+    assert!(judged(BASE, &["writers.acked_per_s"; 2]).unwrap_err().contains("judged twice"));
+}
+
+#[test]
+fn a_scenario_may_compare_and_search() {
+    let both = format!(
+        "{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\nfind: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n\
+         compare:\n  A: {{}}\n  B: {{load: {{writers: {{value: 2KiB}}}}}}\n"
+    );
+    let asked = |ask: Ask| planned(&both, &Choices { ask, ..Choices::default() }).unwrap().strategy;
+    assert!(matches!(asked(Ask::Scenario), Strategy::List(list) if list.len() == 2), "its cases");
+    let compare = asked(Ask::Compare(CompareChoices::default()));
+    assert!(matches!(compare, Strategy::Compare(of) if of.changes == ["load.writers.value: 1KiB → 2KiB"]));
+    let find = asked(Ask::Find(FindChoices { side: Some("A".to_owned()), ..FindChoices::default() }));
+    assert!(matches!(find, Strategy::Find(of) if of.item == "writers"));
+    let (told, _) = facts(&both, &Choices::default());
+    assert!(told.iter().any(|fact| fact.contains("here its cases are run")), "{told:?}");
+    // Sides by hand do not ask for its search.
+    let search = format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
+    let by_hand = planned(&search, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap();
+    assert!(matches!(by_hand.strategy, Strategy::Compare(_)));
+    assert!(matches!(planned(&search, &Choices::default()).unwrap().strategy, Strategy::Find(_)));
+}
+
+#[test]
+fn targets_are_chosen_by_side_and_by_case() {
+    let sides = CompareChoices {
+        a: SideChoices { target: Some(target("one", "")), ..SideChoices::default() },
+        b: SideChoices { target: Some(target("two", "")), ..SideChoices::default() },
+        ..CompareChoices::default()
+    };
+    let (plan, compare) = compared(BASE, &asking(sides));
+    assert_eq!((release(&plan.cases[0].system), release(&compare.b[0].system)), ("one".into(), "two".into()));
+    assert_eq!((compare.unit, compare.pairs_per_start), (EvidenceUnit::Pair, 24), "nothing is started anew");
+    assert_eq!(
+        (compare.changes, compare.labels),
+        (vec!["target: one → two".to_owned()], ["one".into(), "two".into()])
+    );
+    assert_eq!(plan.targets().len(), 2);
+    // A stored plan is put on both again, each side by its cluster's id.
+    let mut stored = plan.clone();
+    let moved = |name: &str| {
+        let mut moved = target(name, "");
+        moved.attached.bootstrap = vec![format!("{name}:9093")];
+        moved
+    };
+    retarget(&mut stored, &[moved("two"), moved("one")]).unwrap();
+    let addresses: Vec<_> = stored.targets().into_iter().map(|of| of.bootstrap.join(",")).collect();
+    assert_eq!(addresses, ["one:9093", "two:9093"]);
+    let refused = |targets: &[Target]| retarget(&mut plan.clone(), targets).unwrap_err().to_string();
+    let error = refused(&[moved("one")]);
+    assert!(error.contains("the run also used target `two`, cluster id id-of-two"), "{error}");
+    let error = refused(&[moved("one"), moved("two"), moved("three")]);
+    assert!(error.contains("the run used cluster id id-of-one and id-of-two, target `three`"), "{error}");
+
+    let text = format!("{BASE}vary: {{rate: [1k/s, 2k/s]}}\n");
+    let named = |cases: &[(&str, &str)], target: Target| CaseTarget {
+        cases: cases.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        target,
+    };
+    let with = |targets: Vec<CaseTarget>| planned(&text, &Choices { targets, ..Choices::default() });
+    let both =
+        vec![named(&[("rate", "1000/s")], target("one", "")), named(&[("rate", "2k/s")], target("two", ""))];
+    let plan = with(both.clone()).unwrap();
+    assert_eq!(plan.cases.iter().map(|case| release(&case.system)).collect::<Vec<_>>(), ["one", "two"]);
+    assert!(with(both[..1].to_vec()).unwrap_err().contains("no target was named for case `rate=2k/s`"));
+    let misspelt = vec![named(&[("rat", "1k/s")], target("one", ""))];
+    assert!(with(misspelt).unwrap_err().contains("did you mean `rate`?"));
+    // Each target's caps hold for what it gets.
+    let small = "guard: {caps: {partitions: 1}}\n";
+    let error = with(vec![both[0].clone(), named(&[], target("two", small))]).unwrap_err();
+    assert!(error.contains("target `two`: the run has 2 partitions at once"), "{error}");
+}
+
+#[test]
+fn the_newest_release_is_called_by_its_number() {
+    let (_, compare) = compared(BASE, &asking(comparing(&["kafka=3.7.2"], &["kafka=newest"])));
+    assert_eq!(compare.labels, ["kafka=3.7.2".to_owned(), format!("kafka={NEWEST}")]);
+    assert_eq!(compare.changes, [format!("kafka: 3.7.2 → {NEWEST}")]);
+    // A word of which it is a part is another word.
+    let own = format!(
+        "{BASE}compare:\n  A: {{}}\n  B: {{label: \"newest, not newestish\", params: {{kafka: newest}}}}\n"
+    );
+    let (_, compare) = compared(&own, &Choices::default());
+    assert_eq!(compare.labels[1], format!("{NEWEST}, not newestish"));
+}
+
+#[test]
+fn warm_ups_end_by_themselves_between_their_bounds() {
+    let phases = |warmup: &str, rate: &str| {
+        let text = BASE.replace("warmup: 5s", &format!("warmup: {warmup}")).replace("rate: 1k/s", rate);
+        planned(&text, &Choices::default()).unwrap().cases[0].phases
+    };
+    let auto =
+        |least: u64, records_min: u64| Some(WarmupAuto { least_ns: least * 1_000_000_000, records_min });
+    let told = phases("auto", "rate: 1k/s");
+    assert_eq!((told.warmup_ns, told.warmup_auto), (MINUTE_NS, auto(5, 20_000)));
+    assert_eq!(
+        phases("10s..20s", "rate: 1k/s").warmup_auto,
+        auto(10, 10_000),
+        "half of what is offered at most"
+    );
+    assert_eq!(phases("10s..20s", "rate: max").warmup_auto, auto(10, 20_000));
+    assert_eq!(phases("7s", "rate: 1k/s").warmup_auto, None);
+    let conditioning = |text: &str| {
+        planned(&BASE.replace("condition: 20s..50s, ", text), &Choices::default()).unwrap().conditioning
+    };
+    let of = |least: u64, most: u64| {
+        Some(Conditioning { least_ns: least * 1_000_000_000, most_ns: most * 1_000_000_000 })
+    };
+    assert_eq!(conditioning(""), of(20, 60));
+    assert_eq!(conditioning("condition: 30s, "), of(30, 30));
+    assert_eq!(conditioning("condition: none, "), None);
+}
+
+#[test]
+fn claims_find_their_cases_or_are_not_tested() {
+    let text = format!(
+        "{BASE}vary: {{rate: [1k/s, 2k/s]}}\nprofiles: {{laptop: {{}}, one: {{rate: 3k/s, vary: {{kafka: [3.7.2, 4.1.1]}}}}}}\nexpect:\n  - {{claim: twice, that: 'writers.acked_per_s[rate=2000/s] >= 1.9 * writers.acked_per_s[rate=1k/s]'}}\n  - {{claim: newer, that: 'brokers.cpu_us_per_record[kafka=4.1.1] <= 40us'}}\n"
+    );
+    let plan = planned(&text, &Choices::default()).unwrap();
+    let [claim] = plan.claims.as_slice() else { panic!("{:?}", plan.claims) };
+    let case = |expr: &ClaimExpr| match expr {
+        ClaimExpr::Metric { case, .. } => *case,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((claim.text.as_str(), case(&claim.left)), ("twice", 1));
+    let ClaimExpr::Product(factor, metric) = &claim.right else { panic!("{:?}", claim.right) };
+    assert_eq!((&**factor, case(metric)), (&ClaimExpr::Number(1.9), 0));
+    let (told, _) = facts(&text, &Choices::default());
+    let untested = "claim `newer` is not tested: profile laptop has no case with kafka=4.1.1";
+    assert!(told.iter().any(|fact| fact == untested), "{told:?}");
+    let other = Choices { profile: Some("one".to_owned()), ..Choices::default() };
+    let plan = planned(&text, &other).unwrap();
+    assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
+    assert_eq!(plan.claims[0].right, ClaimExpr::Number(40.0));
+    // Of a comparison's trials they say nothing.
+    let compare = Choices { ask: Ask::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
+    assert!(planned(&text, &compare).unwrap().claims.is_empty());
+    let (told, _) = facts(&text, &compare);
+    assert!(told.iter().any(|fact| fact.contains("they are not judged here")), "{told:?}");
+}
