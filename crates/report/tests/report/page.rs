@@ -161,10 +161,27 @@ fn the_page_can_be_found_ones_way_on() {
     }
 }
 
+/// A number from 0 to 1 that looks drawn by chance.
+fn noise(at: u32, of: u32) -> f64 {
+    f64::from((at.wrapping_mul(2_654_435_761).wrapping_add(of * 97)) >> 20) / 4096.0
+}
+
+/// A map of so many seconds in which most rows have records.
+fn heat(seconds: u32) -> HeatMap {
+    HeatMap {
+        seconds: seconds.div_ceil(120),
+        edges_ns: (0..22).map(|row| 1e6 * 10f64.powf(f64::from(row) / 8.0)).collect(),
+        columns: (0..120)
+            .map(|column| {
+                let records = (0..21).map(|row| (1e6 * noise(column, row).powi(8)) as u64).collect();
+                HeatColumn { second: column * seconds.div_ceil(120), records, unfinished: 0 }
+            })
+            .collect(),
+    }
+}
+
 /// A trial of so many seconds with a writer, a reader, three brokers, a controller, a worker and the host.
 fn long(trial: u32, seconds: u32) -> TrialSeries {
-    let noise =
-        |at: u32, of: u32| f64::from((at.wrapping_mul(2_654_435_761).wrapping_add(of * 97)) >> 20) / 4096.0;
     let short = run().series[0].clone();
     let last = u64::from(seconds);
     let points = |base: f64| -> Vec<SecondPoint> {
@@ -187,21 +204,11 @@ fn long(trial: u32, seconds: u32) -> TrialSeries {
         };
         (0..seconds).map(point).collect()
     };
-    let heat = || HeatMap {
-        seconds: seconds.div_ceil(120),
-        edges_ns: (0..22).map(|row| 1e6 * 10f64.powf(f64::from(row) / 8.0)).collect(),
-        columns: (0..120)
-            .map(|column| {
-                let records = (0..21).map(|row| (1e6 * noise(column, row).powi(8)) as u64).collect();
-                HeatColumn { second: column * seconds.div_ceil(120), records, unfinished: 0 }
-            })
-            .collect(),
-    };
     let mut streams = short.streams.clone();
     for stream in &mut streams {
         stream.seconds = points(60_000.0);
     }
-    (streams[0].end_to_end_heat, streams[1].heat) = (heat(), heat());
+    (streams[0].end_to_end_heat, streams[1].heat) = (heat(seconds), heat(seconds));
     let subjects = [
         Subject::Broker(0),
         Subject::Broker(1),
