@@ -250,6 +250,8 @@ pub fn x_cell(axis: Horizontal, x: f64) -> String {
     match axis {
         Horizontal::Seconds | Horizontal::Rate => tick_number(x),
         Horizontal::Nines => {
+            // Beyond this nothing is drawn, nor could be printed.
+            let x = x.clamp(0.0, 9.0);
             let decimals = x.ceil().max(1.0) as usize;
             short(&format!("{:.decimals$}", 100.0 * (1.0 - 10f64.powf(-x)))).to_owned()
         }
