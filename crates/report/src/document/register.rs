@@ -12,7 +12,7 @@ use kdyno_model::trial::Trial;
 /// One row per trial, in the order in which they ran.
 pub(super) fn table(runs: &[DocumentRun<'_>]) -> TextTable {
     let columns = [
-        ("run", true),
+        ("run", false),
         ("trial", true),
         ("scenario", false),
         ("profile", false),

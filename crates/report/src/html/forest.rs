@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// Metrics in one picture at most, and pairs in one.
 const METRICS_MAX: usize = 40;
 const PAIRS_MAX: usize = 60;
-/// Ratios further from 1 than this are drawn at the end of the axis.
+/// Ratios beyond this are told in words at the end of the axis.
 const RATIO_MAX: f64 = 8.0;
 /// Height of a ratio and of a pair, px.
 const RATIO_PX: f64 = 34.0;
@@ -51,7 +51,8 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
         figure id=(format!("forest-{case}")) {
             figcaption { "By how much B differs from A, metric by metric" }
             p class="note" {
-                "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. A hollow                  sign has no interval."
+                "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. "
+                "A hollow sign has no interval."
             }
             (lanes(&rows, &Axis { across: &across, text: &text, label: &label }))
             @if shown.len() < verdicts.len() { p class="note" { "The first " (shown.len()) " of " (verdicts.len()) " metrics." } }
@@ -117,10 +118,12 @@ fn row(one: &Verdict, across: &Scale) -> Lane {
             @let none = percent(across.place(1.0));
             line class="middle" x1=(none) x2=(none) y1="0" y2=(px(RATIO_PX)) {}
             @if let Some((at, anchor, text)) = arrow { text x=(at) y="11" text-anchor=(anchor) { (text) } }
-            @if let Some((low, high)) = bounds {
+            @if let Some(ratio) = ratio.filter(|ratio| ratio.estimate > RATIO_MAX) {
+                text x="100%" y=(px(middle + 4.0)) text-anchor="end" class="label" { "×" (tick_number(ratio.estimate)) " →" }
+            } @else if let Some((low, high)) = bounds {
                 (interval(&format!("ends {}", pen::look_class(look)), (across.place(low), across.place(high)), middle))
             }
-            @if let Some(ratio) = ratio {
+            @if let Some(ratio) = ratio.filter(|ratio| ratio.estimate <= RATIO_MAX) {
                 @let sign = if bounds.is_some() { Sign::Filled(look) } else { Sign::Hollow(look) };
                 (sign.at(across.place(ratio.estimate), middle, None))
             }

@@ -1,7 +1,7 @@
 //! The pictures of the page, and what the page is like as a whole.
 
 use crate::fixture::{Ends, Run, SECOND_NS, comparison, run, search};
-use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Scope, Value};
 use kdyno_model::plan::Depth;
@@ -159,6 +159,22 @@ fn the_page_can_be_found_ones_way_on() {
             html.split("<svg").filter(|one| one.split('>').next().unwrap_or("").contains("role=\"img\""));
         assert!(pictures.clone().count() > 0 && pictures.clone().all(|one| one.contains("<title")), "{html}");
     }
+}
+
+#[test]
+fn a_ratio_beyond_the_axis_is_told_and_not_drawn_at_its_end() {
+    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let ratios = run.conclusions.iter_mut().filter_map(|one| match one {
+        Conclusion::Verdict(of) => of.ratio.as_mut(),
+        _ => None,
+    });
+    let mut count = 0;
+    for ratio in ratios {
+        ratio.estimate = 24.0;
+        count += 1;
+    }
+    let html = page(&run.input());
+    assert!(count > 0 && html.matches("×24 →").count() > 0, "{html}");
 }
 
 /// Between 0 and 1, the same each time.
