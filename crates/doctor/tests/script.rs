@@ -67,7 +67,7 @@ fn observed() -> Observed {
         rotational: Some("0".to_owned()),
         ..Disk::default()
     };
-    let threads = Setting { value: "8".to_owned(), level: Level::Broker };
+    let threads = Setting { value: "32".to_owned(), level: Level::Broker };
     let broker = Broker {
         id: 4,
         processors: Some(2),
@@ -108,8 +108,8 @@ fn both_ways_are_run_and_tuned_which_sets_others_is_first() {
         [
             "mount -o remount,noatime /data 1".to_owned(),
             "tee /sys/block/sda/queue/scheduler < none".to_owned(),
-            broker(4),
-            broker(2),
+            broker(16),
+            broker(8),
         ]
     );
     let (called, code, said) = run(&script, "undo", NOTHING);
@@ -126,8 +126,8 @@ fn both_ways_are_run_and_tuned_which_sets_others_is_first() {
         [
             "mount -o remount,atime,relatime /data 1".to_owned(),
             "tee /sys/block/sda/queue/scheduler < bfq".to_owned(),
-            broker(4),
-            broker(8),
+            broker(16),
+            broker(32),
         ]
     );
     assert!(script.contains(governors) && !script.contains("( swapoff"), "{script}");
@@ -143,8 +143,8 @@ fn a_command_that_fails_is_told_and_those_after_it_run() {
         assert_eq!(said, "failed: host: vm.swappiness\ncommands that failed: 1\n");
     }
     // Of several steps the later ones would be refused.
-    let (called, code, said) = run(&script, "apply", "num.io.threads=4");
-    assert!(called.last().is_some_and(|last| last.ends_with("num.io.threads=4")), "{called:?}");
+    let (called, code, said) = run(&script, "apply", "num.io.threads=16");
+    assert!(called.last().is_some_and(|last| last.ends_with("num.io.threads=16")), "{called:?}");
     assert!(code == 1 && said.starts_with("failed: broker 4: num.io.threads\n"), "{said}");
 }
 

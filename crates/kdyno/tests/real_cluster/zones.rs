@@ -80,7 +80,7 @@ fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
         topics: {perf: {partitions: 2, replicas: 2}}\n\
         load: {writers: {produce: perf, rate: 200/s, value: 10KiB}, \
         readers: {consume: perf, zone: b, client: {client.rack: $rack}}}\n\
-        phases: {warmup: 2s, condition: none, measure: 5s, drain: 4s}\n\
+        phases: {warmup: 2s, condition: none, measure: 20s, drain: 4s}\n\
         show: {columns: [readers.fetched_per_s, relay-0.relayed_mib_per_s]}\n";
     ran(&start_scenario(&place, text).wait(RUN_DEADLINE));
     place.expect_no_processes();
