@@ -43,7 +43,7 @@ fn every_session_is_kept_when_each_is_killed_in_the_middle() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     for number in 1..=2 {
-        let mut killed = Killed(child("child_writes_a_session", folder.path()).spawn().unwrap());
+        let mut killed = Killed(child("resume::child_writes_a_session", folder.path()).spawn().unwrap());
         wait_for("the child's commits", || {
             let found = RunFile::open(&path).ok()?.evidence(TrialId(number)).ok()?;
             (found.samples.len() > 20).then_some(())
