@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_an_author_writes_runs_nothing() {
         let text = author_text(
-            "# *A*\n\n<script>x</script> [a](javascript:x) [b](https://e.org) ![c](http://e.org/c.png)",
+            "# *A*\n\n<script>y</script>\n\nB <script>x</script> [a](javascript:x) [b](https://e.org) ![c](http://e.org/c.png)",
         )
         .0;
         assert!(text.contains("<em>A</em>") && text.contains("<a href=\"https://e.org\">b</a>"), "{text}");
