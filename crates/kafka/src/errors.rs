@@ -1,6 +1,6 @@
 //! The brokers' error codes: name, whether a retry can help, whether fresh metadata is needed first.
 //!
-//! The classes are those of the Java client of Kafka 4.3 (`RetriableException`, and of those the ones that
+//! The classes are those of the Java client of Kafka 4.4 (`RetriableException`, and of those the ones that
 //! ask for a metadata refresh). List: <https://kafka.apache.org/protocol#protocol_error_codes>.
 
 use std::fmt;

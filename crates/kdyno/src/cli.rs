@@ -39,7 +39,7 @@ Examples:
   kdyno run ibm-payload --profile laptop      a published report's question, on this machine
   kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
   kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.3.1
+  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0
                                               is one release slower than the other for this load?
   kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
                                               how much does it carry at that latency?

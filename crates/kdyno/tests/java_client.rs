@@ -27,7 +27,7 @@ use std::time::Duration;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
-const VERSIONS: [&str; 2] = ["2.7.2", "4.3.1"];
+const VERSIONS: [&str; 2] = ["2.7.2", "4.4.0"];
 /// Far longer than a Java process takes to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 

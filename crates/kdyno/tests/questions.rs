@@ -101,7 +101,7 @@ fn a_side_that_is_not_named_is_what_the_scenario_says_of_it() {
     let one_side = ["compare", "upgrade-check", "--a", "kafka=3.9.2", "--dry-run"];
     planned(
         &one_side,
-        &["comparison: A is kafka=3.9.2, B is Kafka 4.3.1; to differ: system.kafka: 3.9.2 → 4.3.1"],
+        &["comparison: A is kafka=3.9.2, B is Kafka 4.4.0; to differ: system.kafka: 3.9.2 → 4.4.0"],
     );
 }
 

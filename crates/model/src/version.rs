@@ -4,13 +4,13 @@
 use crate::plan::{Listeners, Mechanism, Mode};
 use crate::words::quoted;
 
-/// The release that `newest` means: the newest one whose parts were all on Maven Central when this was
-/// written (4.4.0 was listed there, but `kafka-tools-api` 4.4.0 was not).
-pub const NEWEST: &str = "4.3.1";
+/// The release that `newest` means: the newest one whose parts were all on Maven Central when this was written.
+pub const NEWEST: &str = "4.4.0";
 
 /// The releases that `make test-matrix` starts in every mode they have; docs/CLUSTERS.md has the table.
-pub const TESTED: &[&str] =
-    &["2.7.2", "2.8.1", "2.8.2", "3.0.2", "3.2.3", "3.5.2", "3.7.2", "3.9.2", "4.0.2", "4.1.2", NEWEST];
+pub const TESTED: &[&str] = &[
+    "2.7.2", "2.8.1", "2.8.2", "3.0.2", "3.2.3", "3.5.2", "3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.3.1", NEWEST,
+];
 
 /// The releases known when this list was made. A newer one is tried all the same.
 const KNOWN: &[&str] = &[
@@ -18,12 +18,12 @@ const KNOWN: &[&str] = &[
     "3.1.2", "3.2.0", "3.2.1", "3.2.2", "3.2.3", "3.3.0", "3.3.1", "3.3.2", "3.4.0", "3.4.1", "3.5.0",
     "3.5.1", "3.5.2", "3.6.0", "3.6.1", "3.6.2", "3.7.0", "3.7.1", "3.7.2", "3.8.0", "3.8.1", "3.9.0",
     "3.9.1", "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0",
-    NEWEST,
+    "4.3.1", NEWEST,
 ];
 
 /// Lines of releases by the lowest level of `metadata.version` that came with each: a broker supports levels up to those of
 /// its own line. From Kafka's own list (`MetadataVersion`), whose levels never change once released.
-const METADATA_LEVELS: [(i16, &str); 15] = [
+const METADATA_LEVELS: [(i16, &str); 16] = [
     (1, "3.0"),
     (2, "3.1"),
     (3, "3.2"),
@@ -38,7 +38,8 @@ const METADATA_LEVELS: [(i16, &str); 15] = [
     (26, "4.1"),
     (28, "4.2"),
     (30, "4.3"),
-    (31, "later than 4.3"),
+    (31, "4.4"),
+    (34, "later than 4.4"),
 ];
 
 /// The line of releases of a broker that supports this level of `metadata.version` at most; `None` of a level that never
@@ -314,16 +315,24 @@ pub fn untested(text: &str) -> Option<String> {
     if TESTED.contains(&text) {
         return None;
     }
-    if !KNOWN.contains(&text) {
-        return Some(format!(
-            "Kafka {text} was no known release when this kdyno was made; it is tried all the same (the nearest known: {})",
-            nearest(text)
-        ));
+    if let Some(unknown) = unknown(text) {
+        return Some(unknown);
     }
     let tested = nearest_by_number(text, TESTED).unwrap_or(NEWEST);
     Some(format!(
         "Kafka {text} is not among the releases that kdyno is tested with (the nearest of them: {tested})"
     ))
+}
+
+/// That nobody knew a release of brokers or clients, a sentence with the nearest one that is known; `None` for a known one.
+#[must_use]
+pub fn unknown(text: &str) -> Option<String> {
+    (!KNOWN.contains(&text)).then(|| {
+        format!(
+            "Kafka {text} was no known release when this kdyno was made; it is tried all the same (the nearest known: {})",
+            nearest(text)
+        )
+    })
 }
 
 /// The release of a list whose numbers are nearest to those of `text`; `None` where that has none.
@@ -365,7 +374,8 @@ mod tests {
             (25, Some("4.0")),
             (27, Some("4.1")),
             (30, Some("4.3")),
-            (40, Some("later than 4.3")),
+            (33, Some("4.4")),
+            (40, Some("later than 4.4")),
         ] {
             assert_eq!(line_of_metadata_level(level), line, "{level}");
         }

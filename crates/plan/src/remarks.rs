@@ -8,7 +8,9 @@ use crate::{
     Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, records, sustained,
     topic_settings,
 };
-use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{
+    CasePlan, Depth, JavaClient, KafkaSource, ListedTrial, LoadPlan, Plan, Strategy, SystemPlan,
+};
 use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
@@ -88,7 +90,7 @@ fn of_sides(scenario: &Scenario, choices: &Choices) -> Result<Vec<Note>, PlanErr
     Ok(found)
 }
 
-/// A sentence for each release that is not tested.
+/// A sentence for each release of brokers that is not tested, and for each one of Java clients that is not known.
 fn untested(plan: &Plan) -> BTreeSet<String> {
     let release = |case: &CasePlan| match &case.system {
         SystemPlan::Local(cluster) => match &cluster.kafka {
@@ -97,7 +99,12 @@ fn untested(plan: &Plan) -> BTreeSet<String> {
         },
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     };
-    plan.every_case().filter_map(release).collect()
+    let client = |item: &LoadPlan| match &item.driver.as_java()?.client {
+        JavaClient::Version(text) => version::unknown(text),
+        JavaClient::Home(_) | JavaClient::Source(_) | JavaClient::Jar(_) => None,
+    };
+    let of_case = |case| release(case).into_iter().chain(case.load.values().filter_map(client));
+    plan.every_case().flat_map(of_case).collect()
 }
 
 /// What the answer will be able to say, and what it will not.

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use zip::ZipArchive;
 
 /// The release of kafka-clients that the specifications are taken from.
-pub const KAFKA_VERSION: &str = "4.3.1";
+pub const KAFKA_VERSION: &str = "4.4.0";
 /// The plugin that also fetches clusters, so that nothing else has to be downloaded.
 const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
 

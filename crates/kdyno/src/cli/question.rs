@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
 
 const COMPARE_AFTER: &str = "\
 Examples:
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.3.1      two releases under one load
+  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0      two releases under one load
   kdyno compare upgrade-check --set old=3.7.2 --set new=3.7.2 --a mode=zookeeper --b mode=kraft
   kdyno compare my.yaml --a load.writers.client.linger.ms=0 --b load.writers.client.linger.ms=5
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout

@@ -49,7 +49,7 @@ pub struct ComparePlan {
     pub design: PairDesign,
     /// Settings that may differ beside those that are compared.
     pub may_differ: Vec<String>,
-    /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.3.1`.
+    /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.4.0`.
     pub changes: Vec<String>,
     /// Both sides on further clusters: pairs take turns, pair by pair. Empty: each side has one system.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

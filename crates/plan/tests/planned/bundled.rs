@@ -161,7 +161,7 @@ fn the_reports_questions_are_asked() {
     let told = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
     assert_eq!(changes("folio-41-kafka"), told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
     assert_eq!(changes("folio-kraft-kafka"), told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
-    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka 4.3.1", "system.kafka: 3.7.2 → 4.3.1"));
+    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka 4.4.0", "system.kafka: 3.7.2 → 4.4.0"));
 
     let intel = of("intel-sla", "published");
     let Strategy::Find(search) = &intel.strategy else { panic!("a search") };
@@ -300,8 +300,8 @@ fn drivers_and_clients_are_set_side_by_side() {
     let check = of("client-check", "laptop");
     let Strategy::Compare(compare) = &check.strategy else { panic!("a comparison") };
     assert_eq!(told(&check), ["java 4.1.2 -Xmx512m"]);
-    assert_eq!(compare.b[0].load["writers"].driver.to_string(), "java 4.3.1 -Xmx512m");
-    assert_eq!(compare.changes, ["load.writers.client.version: 4.1.2 → 4.3.1"]);
+    assert_eq!(compare.b[0].load["writers"].driver.to_string(), "java 4.4.0 -Xmx512m");
+    assert_eq!(compare.changes, ["load.writers.client.version: 4.1.2 → 4.4.0"]);
     assert!(estimate(&check).longest_ns <= 600_000_000_000, "ten minutes: {:?}", estimate(&check));
     let judged: Vec<String> = compare.judge.iter().map(|judge| judge.of.to_string()).collect();
     let wanted = ["client_threads_cpu_us_per_record", "client_allocated_bytes_per_record"];

@@ -166,6 +166,14 @@ fn releases_that_nobody_tried_are_told_of_either_side() {
     let [unknown, untested] = &told("kafka=4.1.1", "kafka=3.7.9")[..] else { panic!("one of each side") };
     assert!(unknown.starts_with("Kafka 3.7.9 was no known release"), "{unknown}");
     assert!(untested.starts_with("Kafka 4.1.1 is not among the releases"), "{untested}");
+    let client = |version: &str| format!("load.writers.client.version={version}");
+    let of_clients = |a: &str, b: &str| {
+        let text = BASE.replace("client: {acks: all}", "client: {driver: java}");
+        let (facts, _) = facts(&text, &asking(comparing(&[&client(a)], &[&client(b)])));
+        facts.into_iter().filter(|fact| fact.starts_with("Kafka ")).collect::<Vec<_>>()
+    };
+    let [unknown] = &of_clients("3.9.2", "9.9.9")[..] else { panic!("the client of one side") };
+    assert!(unknown.starts_with("Kafka 9.9.9 was no known release"), "{unknown}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What Kafka's clients can be set to and is not acted on, each with what becomes of it: a note where it has no effect
 //! here, an error where leaving it out would be another load than the one that was asked for.
 //!
-//! Names and types are those of the `ConfigDef`s of kafka-clients 4.3.1 (`tests/client-settings.tsv` has them).
+//! Names and types are those of the `ConfigDef`s of kafka-clients 4.4.0 (`tests/client-settings.tsv` has them).
 
 /// A client of Kafka.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,8 @@ const FIXED_TIMES: &str = "topics are made and deleted within fixed times";
 const RETRIED_UNTIL: &str = "a record is sent again until `delivery.timeout.ms`";
 const BOOTSTRAP_AGAIN: &str = "bootstrap addresses are asked again whenever no broker can be reached, one asks for that, or none \
      has told of the cluster for 300 s";
+const CLUSTER_COMPARED: &str = "the cluster's id is compared in every answer about metadata";
+const NO_RACKS: &str = "producers choose partitions wherever their leaders are";
 const SERIALIZERS: &[&str] = &[
     "org.apache.kafka.common.serialization.ByteArraySerializer",
     "org.apache.kafka.common.serialization.ByteBufferSerializer",
@@ -149,6 +151,7 @@ pub const OTHERS: &[Other] = &[
     row("connections.max.idle.ms", PC, Long, Always(&["540000"], FIXED_IDLE)),
     row("metadata.recovery.strategy", PCA, Text, WithoutEffect(BOOTSTRAP_AGAIN)),
     row("metadata.recovery.rebootstrap.trigger.ms", PCA, Long, WithoutEffect(BOOTSTRAP_AGAIN)),
+    row("metadata.cluster.check.enable", PCA, Boolean, WithoutEffect(CLUSTER_COMPARED)),
     row("enable.metrics.push", PCA, Boolean, WithoutEffect(NO_METRICS_PUSH)),
     row("metric.reporters", PCA, List, WithoutEffect(NO_JAVA)),
     row("auto.include.jmx.reporter", PCA, Boolean, WithoutEffect(NO_JAVA)),
@@ -163,6 +166,8 @@ pub const OTHERS: &[Other] = &[
     row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer has one topic, which it does not forget")),
     row("transactional.id", P, Text, Always(&[], OWN_ID)),
     row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], ONE_PHASE)),
+    row("partitioner.rack.aware", P, Boolean, Always(&["false"], NO_RACKS)),
+    row("client.rack", P, Text, WithoutEffect(NO_RACKS)),
     // Consumers.
     row("key.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
     row("value.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
@@ -220,6 +225,9 @@ const SINCE: &[(&str, (u32, u32))] = &[
     ("share.acknowledgement.mode", (4, 1)),
     ("transaction.two.phase.commit.enable", (4, 1)),
     ("share.acquire.mode", (4, 2)),
+    ("bootstrap.resolve.timeout.ms", (4, 4)),
+    ("metadata.cluster.check.enable", (4, 4)),
+    ("partitioner.rack.aware", (4, 4)),
 ];
 
 /// Settings that are no more, each with the first version without it.

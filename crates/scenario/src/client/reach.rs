@@ -8,6 +8,7 @@ use Rule::{Always, Used, WithoutEffect};
 const NO_JAVA: &str = "there is no Java here";
 const NO_KERBEROS: &str = "Kerberos is not supported";
 const NOT_OVER_HTTP: &str = "tokens are not fetched over HTTP";
+const RESOLVED_FIRST: &str = "addresses are looked up before the load begins, and again after failures";
 const ASKED_ANEW: &str = "a token is asked for anew after 80 % of the time that is left to it, as by default";
 const OWN_CODE: &str =
     "it names code of Java's; see `secrets: {…: {exec: …}}` of the target's `client` for tokens";
@@ -19,6 +20,7 @@ const TOKEN_HANDLERS: &[&str] = &[
 /// What becomes of each of them.
 pub const REACH: &[Other] = &[
     row("bootstrap.servers", PCA, List, Used),
+    row("bootstrap.resolve.timeout.ms", PCA, Long, WithoutEffect(RESOLVED_FIRST)),
     row("bootstrap.controllers", &[Client::Admin], List, Always(&[""], "brokers are asked, not controllers")),
     row(
         "config.providers",
@@ -66,6 +68,8 @@ pub const REACH: &[Other] = &[
     row("sasl.kerberos.ticket.renew.jitter", PCA, Double, WithoutEffect(NO_KERBEROS)),
     row("sasl.kerberos.ticket.renew.window.factor", PCA, Double, WithoutEffect(NO_KERBEROS)),
     row("sasl.oauthbearer.token.endpoint.url", PCA, Text, Used),
+    row("sasl.oauthbearer.allow.unverified.audience", PCA, Boolean, WithoutEffect(NOT_OVER_HTTP)),
+    row("sasl.oauthbearer.allow.unverified.issuer", PCA, Boolean, WithoutEffect(NOT_OVER_HTTP)),
     row("sasl.oauthbearer.assertion.algorithm", PCA, Text, WithoutEffect(NOT_OVER_HTTP)),
     row("sasl.oauthbearer.assertion.claim.aud", PCA, Text, WithoutEffect(NOT_OVER_HTTP)),
     row("sasl.oauthbearer.assertion.claim.exp.seconds", PCA, Int, WithoutEffect(NOT_OVER_HTTP)),

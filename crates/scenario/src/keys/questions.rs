@@ -6,7 +6,7 @@ use super::{COUNT, DURATION, Kind, RATE, SYSTEM, Section, TEXT, key, needed, sec
 pub static COMPARE: Section = section(
     "compare",
     "Pairs of trials of two sides, in an order that is drawn, until the verdict is clear or the last look is reached, e.g. \
-     `compare: {A: {label: now, system: {kafka: 3.9.2}}, B: {label: next, system: {kafka: 4.3.1}}, judge: [{of: \
+     `compare: {A: {label: now, system: {kafka: 3.9.2}}, B: {label: next, system: {kafka: 4.4.0}}, judge: [{of: \
      writers.response.p99, margin: 10%}]}`. `--a` and `--b` of `kdyno compare` each take the place of their own side alone.",
     &[
         needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
