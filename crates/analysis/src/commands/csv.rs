@@ -2,6 +2,7 @@
 
 use super::lines::LINE_BYTES_MAX;
 use super::told::Told;
+use csv::{ReaderBuilder, StringRecord};
 use kdyno_model::plan::CsvColumns;
 
 /// Columns of JMeter's results without a header, in its usual order.
@@ -79,7 +80,7 @@ impl CsvReader {
                 return;
             }
             let is_headless =
-                self.is_jtl && fields.first().is_some_and(|first| first.trim().parse::<u64>().is_ok());
+                self.is_jtl && fields.get(0).is_some_and(|first| first.trim().parse::<u64>().is_ok());
             match self.places(&JTL).filter(|_| is_headless) {
                 Some(places) => {
                     told.tells_errors = true;
@@ -90,7 +91,7 @@ impl CsvReader {
             }
             return;
         };
-        let field = |at: usize| fields.get(at).map(|field| field.trim());
+        let field = |at: usize| fields.get(at).map(str::trim);
         let elapsed_ms = field(at.elapsed).and_then(|text| text.parse::<f64>().ok());
         let elapsed_ms = elapsed_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
         let success = at.success.map(|at| field(at).and_then(is_success));
@@ -131,22 +132,12 @@ fn has_open_quote(line: &str) -> bool {
     line.bytes().filter(|byte| *byte == b'"').count() % 2 == 1
 }
 
-fn fields(line: &str) -> Vec<String> {
-    let (mut found, mut field) = (Vec::new(), String::new());
-    let (mut is_quoted, mut rest) = (false, line.chars().peekable());
-    while let Some(c) = rest.next() {
-        match c {
-            '"' if is_quoted && rest.peek() == Some(&'"') => {
-                rest.next();
-                field.push('"');
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => found.push(std::mem::take(&mut field)),
-            c => field.push(c),
-        }
-    }
-    found.push(field);
-    found
+fn fields(record: &str) -> StringRecord {
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(record.as_bytes());
+    let mut fields = StringRecord::new();
+    // Of text at hand, with as many fields as it likes, nothing can fail.
+    let _ = reader.read_record(&mut fields);
+    fields
 }
 
 #[cfg(test)]
