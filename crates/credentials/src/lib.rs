@@ -59,6 +59,14 @@ pub enum CredentialsError {
     Login(#[from] CredentialError),
 }
 
+impl CredentialsError {
+    /// Whether other settings, files or passwords would help, rather than another host.
+    #[must_use]
+    pub fn is_of_what_was_given(&self) -> bool {
+        !matches!(self, Self::NoRoots(_))
+    }
+}
+
 /// Gives a secret's value by its name in the plan.
 pub type Values<'a> = &'a dyn Fn(&str) -> Option<&'a Secret>;
 

@@ -366,6 +366,8 @@ impl From<LabError> for Failure {
         match error {
             LabError::Interrupted => Self { exit: Exit::Interrupted, message: error.to_string(), hint: None },
             LabError::Testbed(error) => error.into(),
+            // Asked for before anything is started, so it is what was typed: a wrong password of a store, say.
+            LabError::Credentials(error) if error.is_of_what_was_given() => Self::usage(error),
             error => Self::tool(&error).maybe_hint(error.hint()),
         }
     }

@@ -12,8 +12,9 @@ use crate::execution::{Planned, TargetFiles};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::Caps;
+use kdyno_model::plan::{Caps, Plan};
 use kdyno_model::properties::Property;
+use kdyno_plan::Note;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, quoted};
 use kdyno_scenario::security::{ClientProperties, client_properties};
@@ -46,11 +47,12 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     let bootstrap = bootstrap(args, &properties)?;
     check(args)?;
     let (settings, notes) = properties.of_load(Side::Produce);
-    let (target, topic) = look(args, &bootstrap, &properties)?;
     let client = client(args.acks.as_deref(), &settings);
-    let text = scenario_text(args, &topic, &client);
-    let (plan, remarks) =
-        planned((&text, SCENARIO), target).map_err(|error| as_given(error, args, &text, &client))?;
+    let mut target = target(args, bootstrap, &properties);
+    // What is wrong with a setting is told before the cluster is asked for anything.
+    planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
+    let topic = look(args, &mut target)?;
+    let (text, plan, remarks) = planned_for(args, &client, (target, topic))?;
     Ok(Planned {
         plan,
         scenario_text: text,
@@ -59,6 +61,18 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         remarks: told_of_properties(&properties, notes).chain(remarks).collect(),
         resumed: None,
     })
+}
+
+/// Writes the scenario and plans it.
+fn planned_for(
+    args: &QuickArgs,
+    client: &[Setting<'_>],
+    (target, topic): (Target, TopicShape),
+) -> Result<(String, Plan, Vec<Note>), InputError> {
+    let text = scenario_text(args, &topic, client);
+    let (plan, remarks) =
+        planned((&text, SCENARIO), target).map_err(|error| as_given(error, args, &text, client))?;
+    Ok((text, plan, remarks))
 }
 
 /// Longest measured window: a quick look is no endurance test.
@@ -99,33 +113,29 @@ fn bootstrap(args: &QuickArgs, properties: &ClientProperties) -> Result<Vec<Stri
     }
 }
 
-/// Asks the cluster who it is, and of what the topic is or will be made.
-fn look(
-    args: &QuickArgs,
-    bootstrap: &[String],
-    properties: &ClientProperties,
-) -> Result<(Target, TopicShape), Failure> {
+/// The cluster as it was typed, before it was asked for anything.
+fn target(args: &QuickArgs, bootstrap: Vec<String>, properties: &ClientProperties) -> Target {
     let topics = args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect();
-    let mut attached = attached(SCENARIO, bootstrap.to_vec(), properties, topics);
+    let mut attached = attached(SCENARIO, bootstrap, properties, topics);
     attached.caps = CAPS;
-    let (mut admin, brokers) =
-        ask_cluster_id(&mut attached, &properties.secrets, &|name| std::env::var_os(name))?;
-    let topic = match &args.topic {
-        None => TopicShape {
-            partitions: args.partitions,
-            replicas: args.replicas.unwrap_or(REPLICAS.min(brokers)),
-        },
-        Some(name) => {
-            let found = admin.topics(Some(&[name])).map_err(|error| failed(&error, &attached))?;
-            let found = found.iter().find(|topic| topic.name == *name && !topic.error.is_error());
-            let found = found.ok_or_else(|| {
-                Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(name)))
-                    .hint("it is not there, or this user may not describe it")
-            })?;
-            TopicShape::of(found)
-        }
+    Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }
+}
+
+/// Asks the cluster who it is, and of what the topic is or will be made.
+fn look(args: &QuickArgs, target: &mut Target) -> Result<TopicShape, Failure> {
+    let Target { attached, secrets, .. } = target;
+    let (mut admin, brokers) = ask_cluster_id(attached, secrets, &|name| std::env::var_os(name))?;
+    let Some(name) = &args.topic else {
+        let replicas = args.replicas.unwrap_or(REPLICAS.min(brokers));
+        return Ok(TopicShape { partitions: args.partitions, replicas });
     };
-    Ok((Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }, topic))
+    let found = admin.topics(Some(&[name])).map_err(|error| failed(&error, attached))?;
+    let found = found.iter().find(|topic| topic.name == *name && !topic.error.is_error());
+    let found = found.ok_or_else(|| {
+        Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(name)))
+            .hint("it is not there, or this user may not describe it")
+    })?;
+    Ok(TopicShape::of(found))
 }
 
 /// The producer's settings: those of the properties file, and `acks` where the command line or nobody says it.

@@ -65,6 +65,16 @@ fn quick_takes_what_kafkas_own_tools_take() {
         let said = quick(&config(text));
         assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
+    // What is wrong here is told before any cluster is asked: at this address there is none.
+    let store = place.file("store.p12", "no store");
+    for (text, words) in [
+        ("acks=maybe\n".to_owned(), "client.properties:2:1: `acks`"),
+        (format!("security.protocol=SSL\nssl.truststore.location={}\n", store.display()), "store.p12"),
+    ] {
+        let nowhere = format!("bootstrap.servers=127.0.0.1:1\n{text}");
+        let said = quick(place.file("client.properties", &nowhere).to_str().expect("plain path"));
+        assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
+    }
     let both = config("enable.idempotence=true\n");
     let said = place.kdyno(&["quick", "--command-config", &both, "--acks", "1", "--share"]);
     assert!(said.code == Some(2) && said.stderr.contains("--acks"), "{said:?}");
