@@ -192,9 +192,11 @@ fn read_results(plan: &ParsePlan, folder: &Path, output: &mut CommandOutput) {
 mod tests {
     use super::*;
     use kdyno_model::plan::{CsvColumns, OutputFormat};
+    use std::collections::BTreeMap;
 
     fn plan(file: Option<&str>) -> ParsePlan {
-        ParsePlan { format: OutputFormat::Csv, file: file.map(str::to_owned), columns: CsvColumns::default() }
+        let (file, columns) = (file.map(str::to_owned), CsvColumns::default());
+        ParsePlan { format: OutputFormat::Csv, file, columns, labels: BTreeMap::new() }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 
 const COMMAND: &[SubjectKind] = &[SubjectKind::Command];
+/// Of requests, which may have a label.
+const REQUESTED: &[SubjectKind] = &[SubjectKind::Command, SubjectKind::Label];
 
 /// From the command's start to its exit.
 pub const DURATION: &str = "duration";
@@ -43,15 +45,15 @@ pub const METRICS: &[Metric] = &[
     ),
     metric(
         REQUESTS,
-        COMMAND,
+        REQUESTED,
         Unit::Count,
         "requests that the command told of (`parse`); records, of Kafka's own tools",
     ),
-    metric(ERRORS, COMMAND, Unit::Count, "those of them that failed"),
-    metric(ERROR_SHARE, COMMAND, Unit::Ratio, "failed requests divided by all of them"),
+    metric(ERRORS, REQUESTED, Unit::Count, "those of them that failed"),
+    metric(ERROR_SHARE, REQUESTED, Unit::Ratio, "failed requests divided by all of them"),
     metric(
         REQUESTS_PER_S,
-        COMMAND,
+        REQUESTED,
         Unit::RequestsPerS,
         "requests per second from the first one's beginning to the last one's end; where the command tells no instants, of \
          its duration; of Kafka's own tools as they tell it",

@@ -26,6 +26,8 @@ pub enum Concern {
     Command {
         /// Load item.
         item: String,
+        /// Its labels, whose figures are of the same command.
+        labels: Vec<String>,
     },
     /// One quantile, and those above it, of a load item's response time, or of its end-to-end latency.
     LatenciesFrom {
@@ -48,7 +50,10 @@ impl Concern {
         match self {
             Self::Everything => true,
             Self::Latencies { item } => is_of(item) && is_latency(&of.metric),
-            Self::Command { item } => is_of(item) && !matches!(of.metric.as_str(), SUCCEEDED | EXIT_CODE),
+            Self::Command { item, labels } => {
+                let is_how_it_ended = matches!(of.metric.as_str(), SUCCEEDED | EXIT_CODE);
+                labels.contains(&of.subject) || is_of(item) && !is_how_it_ended
+            }
             Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || metric::is_cost(&of.metric),
             Self::Mean { item } => {
                 is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
@@ -118,6 +123,16 @@ mod tests {
 
     fn of(name: &str) -> Address {
         Address::parse(name).expect("an address")
+    }
+
+    #[test]
+    fn of_a_command_that_failed_all_is_concerned_but_how_it_ended() {
+        let failed = Concern::Command { item: "jmeter".to_owned(), labels: vec!["check-out".to_owned()] };
+        let covered =
+            ["jmeter.duration", "jmeter.response.p95", "check-out.response.p95", "check-out.requests"];
+        assert!(covered.iter().all(|name| failed.covers(&of(name))));
+        let others = ["jmeter.exit_code", "jmeter.succeeded", "check-in.response.p95", "brokers.cpu_percent"];
+        assert!(!others.iter().any(|name| failed.covers(&of(name))));
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Command, Consume, EndToEnd, Group, Host, Process, Produce, Relay, Worker};
+use SubjectKind::{Broker, Command, Consume, EndToEnd, Group, Host, Label, Process, Produce, Relay, Worker};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -363,7 +363,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
-        Command => &[Timing::Response],
+        Command | Label => &[Timing::Response],
         Broker | Worker | Process | Relay | Host | Group => &[],
     }
 }

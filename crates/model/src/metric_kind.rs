@@ -13,6 +13,8 @@ pub enum SubjectKind {
     EndToEnd,
     /// A load item that is a command.
     Command,
+    /// The requests of a command that have a label.
+    Label,
     /// `brokers`, `broker-N` or `system`.
     Broker,
     /// `workers`.
@@ -97,6 +99,7 @@ impl SubjectKind {
             Self::Consume => "consume items",
             Self::EndToEnd => "end_to_end items",
             Self::Command => "command items",
+            Self::Label => "labels of commands",
             Self::Broker => "brokers",
             Self::Worker => "workers",
             Self::Process => "processes named with --probe",

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 
 /// Longest argument list.
 const WORDS_MAX: usize = 1_000;
+/// Most labels whose requests are told by themselves: each takes 200 KiB while the command runs.
+const LABELS_MAX: usize = 100;
 /// What runs a command that is one text.
 const SHELL: [&str; 2] = ["sh", "-c"];
 
@@ -121,6 +123,7 @@ fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, P
     let Some(typed) = &item.parse else {
         let needless = item.results.as_ref().map(|results| ("results", results));
         let needless = needless.or(item.columns.as_ref().map(|columns| ("columns", &columns.elapsed)));
+        let needless = needless.or(item.labels.first().map(|(_, label)| ("labels", label)));
         return match needless {
             None => Ok(None),
             Some((key, typed)) => {
@@ -140,11 +143,37 @@ fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, P
             elapsed: reader.filled(&columns.elapsed, "elapsed")?,
             time: reader.filled(&columns.time, "time")?,
             success: reader.filled(&columns.success, "success")?,
+            label: reader.filled(&columns.label, "label")?,
         },
         None => CsvColumns::default(),
     };
     let file = item.results.as_ref().map(|results| reader.filled(results, "results")).transpose()?;
-    Ok(Some(ParsePlan { format, file, columns }))
+    let labels = labels(reader, item, format)?;
+    Ok(Some(ParsePlan { format, file, columns, labels }))
+}
+
+fn labels(
+    reader: &Reader<'_>,
+    item: &CommandFile,
+    format: OutputFormat,
+) -> Result<BTreeMap<String, String>, PlanError> {
+    let mut found = BTreeMap::new();
+    for (name, typed) in &item.labels {
+        if format == OutputFormat::PerfTest {
+            let error = reader.wrong(typed, "`labels`: Kafka's own tools give their records none");
+            return Err(error.hint("leave it out"));
+        }
+        if found.len() == LABELS_MAX {
+            return Err(reader.wrong(typed, format!("`labels`: more than {LABELS_MAX}")));
+        }
+        let label = reader.filled(typed, "labels")?;
+        if found.values().any(|known| *known == label) {
+            let message = format!("`labels`: {} is named twice", quoted(&label));
+            return Err(reader.wrong(typed, message).hint("one name for each label"));
+        }
+        found.insert(name.text.clone(), label);
+    }
+    Ok(found)
 }
 
 /// Commands begin inside of the measure phase.

@@ -77,6 +77,10 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
             let told = [command_metrics::REQUESTS_PER_S, "response.mean", "response.p95"];
             found.extend(told.map(|metric| of(name, metric)));
         }
+        let labels = command.labels();
+        found.extend(
+            labels.flat_map(|label| ["response.mean", "response.p95"].map(|metric| of(label, metric))),
+        );
     }
     if cases.iter().any(|case| !case.load.is_empty()) {
         found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);

@@ -139,7 +139,17 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
         }
     }
     let commands = file.commands.iter().map(|(name, _)| name);
-    for name in file.load.iter().map(|(name, _)| name).chain(commands) {
+    let items: Vec<&Typed> = file.load.iter().map(|(name, _)| name).chain(commands).collect();
+    let labels: Vec<&Typed> = file.labels().map(|(name, _)| name).collect();
+    for (at, name) in labels.iter().enumerate() {
+        if let Some(first) = items.iter().chain(&labels[..at]).find(|first| first.text == name.text) {
+            let message =
+                format!("`{}` is already the name of what stands in line {}", name.text, first.place.line);
+            return Err(InputError::at(name.place, message)
+                .hint("labels and load items need names of their own: metrics are called by them"));
+        }
+    }
+    for name in items.into_iter().chain(labels) {
         let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
         if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
             return Err(InputError::at(
@@ -154,7 +164,7 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
         if !fits {
             return Err(InputError::at(
                 name.place,
-                format!("{} cannot name a load item", quoted(&name.text)),
+                format!("{} cannot name a load item or a label", quoted(&name.text)),
             )
             .hint("letters, digits, `-` and `_`, beginning with a lowercase letter"));
         }

@@ -58,6 +58,9 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     if file.commands.iter().any(|(known, _)| known.text == name) {
         return Some(SubjectKind::Command);
     }
+    if file.labels().any(|(known, _)| known.text == name) {
+        return Some(SubjectKind::Label);
+    }
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),

@@ -61,6 +61,11 @@ impl ScenarioFile {
         self.load.iter().map(|(name, _)| name.text.as_str()).chain(commands)
     }
 
+    /// The labels of commands whose requests are told by themselves: what they are called, and the label.
+    pub fn labels(&self) -> impl Iterator<Item = &(Typed, Typed)> {
+        self.commands.iter().flat_map(|(_, item)| &item.labels)
+    }
+
     /// Every value into which params may be inserted, params and published rows aside.
     pub fn values(&self) -> Vec<Keyed<'_>> {
         let mut found = self.system.values();

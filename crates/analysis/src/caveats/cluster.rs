@@ -109,8 +109,9 @@ pub(super) fn command_failed(trial: &Trial<'_>) -> Vec<Found> {
     failed
         .map(|(item, event)| {
             let item = item.to_owned();
+            let labels = commands::labels(trial.evidence, &item).map(str::to_owned).collect();
             Found {
-                concerns: Concern::Command { item: item.clone() },
+                concerns: Concern::Command { item: item.clone(), labels },
                 ..Caveat::CommandFailed { item, first: event.detail.clone() }.into()
             }
         })

@@ -6,10 +6,11 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::command::series;
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 
-/// What every command told over time.
+/// What every command, and every label of one that is told by itself, did over time.
 pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
-    let commands = evidence.start.trial.effective.commands.keys();
-    commands.filter_map(|item| course(evidence, item)).collect()
+    let commands = evidence.start.trial.effective.commands.iter();
+    let names = commands.flat_map(|(item, command)| std::iter::once(item.as_str()).chain(command.labels()));
+    names.filter_map(|name| course(evidence, name)).collect()
 }
 
 fn course(evidence: &TrialEvidence, item: &str) -> Option<ImportedSeries> {

@@ -29,6 +29,7 @@ struct Places {
     elapsed: usize,
     time: Option<usize>,
     success: Option<usize>,
+    label: Option<usize>,
 }
 
 impl CsvReader {
@@ -101,9 +102,10 @@ impl CsvReader {
         };
         let began_ms = at.time.and_then(field).and_then(|text| text.parse::<f64>().ok());
         let began_ns = began_ms.filter(|ms| ms.is_finite()).map(|ms| (ms * NS_PER_MS) as i64);
-        told.request(elapsed_ms / 1e3, began_ns);
+        let label = at.label.and_then(field);
+        told.request_of(label, elapsed_ms / 1e3, began_ns);
         if success == Some(Some(false)) {
-            told.error(began_ns);
+            told.error_of(label, began_ns);
         }
     }
 
@@ -111,8 +113,8 @@ impl CsvReader {
     fn places(&self, names: &[&str]) -> Option<Places> {
         let at =
             |name: &str| names.iter().take(COLUMNS_MAX).position(|known| known.eq_ignore_ascii_case(name));
-        let CsvColumns { elapsed, time, success } = &self.columns;
-        Some(Places { elapsed: at(elapsed)?, time: at(time), success: at(success) })
+        let CsvColumns { elapsed, time, success, label } = &self.columns;
+        Some(Places { elapsed: at(elapsed)?, time: at(time), success: at(success), label: at(label) })
     }
 }
 

@@ -9,6 +9,7 @@ use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::{self, SubjectKind, Unit};
+use kdyno_model::plan::CommandPlan;
 use kdyno_model::plan::command::series;
 use kdyno_model::sample::ProbeReading;
 
@@ -16,22 +17,33 @@ const NS_PER_S: f64 = 1e9;
 /// Told of every command, whatever it says.
 const ALWAYS: [&str; 3] = [DURATION, SUCCEEDED, EXIT_CODE];
 
-/// The figures of every command of the trial: what it told where there is something.
+/// The figures of every command of the trial and of its labels: what it told where there is something.
 pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
-    let commands = trial.evidence.start.trial.effective.commands.keys();
-    commands.flat_map(|item| of_command(trial, item)).collect()
+    let mut found = Vec::new();
+    for item in trial.evidence.start.trial.effective.commands.keys() {
+        found.extend(of_subject(trial, item, SubjectKind::Command));
+        let labels = labels(trial.evidence, item);
+        found.extend(labels.flat_map(|label| of_subject(trial, label, SubjectKind::Label)));
+    }
+    found
 }
 
-fn of_command(trial: &Trial<'_>, item: &str) -> Vec<Finding> {
-    let own = Readings::of(trial.evidence, item);
+/// The names of a command's labels.
+pub(crate) fn labels<'e>(evidence: &'e TrialEvidence, item: &str) -> impl Iterator<Item = &'e str> + use<'e> {
+    let command = evidence.start.trial.effective.commands.get(item);
+    command.into_iter().flat_map(CommandPlan::labels)
+}
+
+fn of_subject(trial: &Trial<'_>, subject: &str, kind: SubjectKind) -> Vec<Finding> {
+    let own = Readings::of(trial.evidence, subject);
     let mut found = Vec::new();
-    for name in metric::names(SubjectKind::Command) {
+    for name in metric::names(kind) {
         let value = own.value(&name);
         if value == Value::None && !ALWAYS.contains(&name.as_str()) {
             continue;
         }
-        let unit = metric::find(SubjectKind::Command, &name).map_or(Unit::Count, |known| known.unit);
-        found.push(trial.stated(item, &name, unit, value));
+        let unit = metric::find(kind, &name).map_or(Unit::Count, |known| known.unit);
+        found.push(trial.stated(subject, &name, unit, value));
     }
     found
 }

@@ -20,6 +20,15 @@ struct Data {
     time: Option<String>,
     #[serde(default)]
     value: Option<f64>,
+    #[serde(default)]
+    tags: Tags,
+}
+
+/// What k6 says of a point: a request is called by its address unless the script names it.
+#[derive(Deserialize, Default)]
+struct Tags {
+    #[serde(default)]
+    name: Option<String>,
 }
 
 pub(super) fn line(line: &str, told: &mut Told) {
@@ -39,11 +48,16 @@ pub(super) fn line(line: &str, told: &mut Told) {
     let data = parsed.data;
     // It says when the request had ended.
     let ended_ns = data.as_ref().and_then(|data| time::unix_ns(data.time.as_deref()?, None).ok());
-    match data.and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
+    let label = data.as_ref().and_then(|data| data.tags.name.as_deref());
+    match data.as_ref().and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
         Some(ms) if is_duration => {
-            told.request(ms / 1e3, ended_ns.map(|ended_ns| ended_ns.saturating_sub((ms * 1e6) as i64)));
+            told.request_of(
+                label,
+                ms / 1e3,
+                ended_ns.map(|ended_ns| ended_ns.saturating_sub((ms * 1e6) as i64)),
+            );
         }
-        Some(failed) if failed > 0.0 => told.error(ended_ns),
+        Some(failed) if failed > 0.0 => told.error_of(label, ended_ns),
         Some(_) => {}
         None => told.unparsed += 1,
     }

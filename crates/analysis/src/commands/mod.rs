@@ -10,7 +10,7 @@ mod perf_test;
 mod told;
 
 pub(crate) use course::courses;
-pub(crate) use figures::{cpu_s, failures, findings};
+pub(crate) use figures::{cpu_s, failures, findings, labels};
 pub use lines::{LINE_BYTES_MAX, Lines};
 pub use told::{SECONDS_MAX, Told};
 
@@ -39,7 +39,7 @@ impl Reader {
             OutputFormat::K6Json => Format::K6,
             OutputFormat::PerfTest => Format::PerfTest(perf_test::PerfTestReader::default()),
         };
-        Self { format, told: Told::default() }
+        Self { format, told: Told::with_labels(&plan.labels) }
     }
 
     /// One line without its end, read at an instant, ns since 1970.
@@ -67,6 +67,7 @@ impl Reader {
             Format::PerfTest(reader) => reader.finish(&mut told),
             Format::K6 => {}
         }
+        told.finish();
         told
     }
 }

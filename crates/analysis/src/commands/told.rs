@@ -34,6 +34,8 @@ pub struct Told {
     span_ns: Option<(i64, i64)>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,
+    /// Of the requests with a label, by that: what they are called, and the same of them.
+    labels: BTreeMap<String, (String, Told)>,
 }
 
 /// Figures that a tool states itself.
@@ -46,8 +48,36 @@ pub(super) struct Stated {
 }
 
 impl Told {
+    /// Nothing yet; requests with these labels, by what these are called, are also told by themselves.
+    pub(super) fn with_labels(named: &BTreeMap<String, String>) -> Self {
+        let labels =
+            named.iter().map(|(name, label)| (label.clone(), (name.clone(), Self::default()))).collect();
+        Self { labels, ..Self::default() }
+    }
+
+    /// A request with a label that took so long, s, and when it began, ns since 1970, where that is told.
+    pub(super) fn request_of(&mut self, label: Option<&str>, took_s: f64, began_unix_ns: Option<i64>) {
+        if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
+            own.request(took_s, began_unix_ns);
+        }
+        self.request(took_s, began_unix_ns);
+    }
+
+    /// That a request with a label failed, and when it began, ns since 1970, where that is told.
+    pub(super) fn error_of(&mut self, label: Option<&str>, began_unix_ns: Option<i64>) {
+        if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
+            own.error(began_unix_ns);
+        }
+        self.error(began_unix_ns);
+    }
+
+    /// All has been told.
+    pub(super) fn finish(&mut self) {
+        self.labels.values_mut().for_each(|(_, own)| own.tells_errors = self.tells_errors);
+    }
+
     /// A request that took so long, s, and when it began, ns since 1970, where that is told.
-    pub(super) fn request(&mut self, took_s: f64, began_unix_ns: Option<i64>) {
+    fn request(&mut self, took_s: f64, began_unix_ns: Option<i64>) {
         self.requests += 1;
         let took_us = (took_s * 1e6).clamp(0.0, TIME_US_MAX as f64) as u64;
         if self.times.is_none() {
@@ -67,7 +97,7 @@ impl Told {
     }
 
     /// That a request failed, and when it began, ns since 1970, where that is told.
-    pub(super) fn error(&mut self, began_unix_ns: Option<i64>) {
+    fn error(&mut self, began_unix_ns: Option<i64>) {
         self.errors += 1;
         if let Some(began_ns) = began_unix_ns {
             self.count(began_ns, 0, 1);
@@ -85,10 +115,20 @@ impl Told {
         counted[1] = counted[1].saturating_add(errors);
     }
 
-    /// It as readings of a load item, in a trial whose T0 was at an instant, ns since 1970; what is of the whole command is
+    /// It as readings of a load item and of the labels that are told by themselves, in a trial whose T0 was at an instant, ns since 1970; what is of the whole command is
     /// put at its end, ns from T0. Seconds before `from_ns` and after that, ns from T0, are of no course.
     pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
-        let subject = Subject::Item(item.to_owned());
+        let named = std::iter::once((item, self));
+        let all = named.chain(self.labels.values().map(|(name, own)| (name.as_str(), own)));
+        let mut found: Vec<ProbeReading> =
+            all.flat_map(|(name, told)| told.of_requests(name, t0_unix_ns, from_ns, end_ns)).collect();
+        let (subject, series) = (Subject::Item(item.to_owned()), series::UNPARSED_LINES.to_owned());
+        found.push(ProbeReading { at_ns: end_ns, subject, series, value: self.unparsed as f64 });
+        found
+    }
+
+    fn of_requests(&self, name: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
+        let subject = Subject::Item(name.to_owned());
         let reading = |at_ns: i64, series: &str, value: f64| ProbeReading {
             at_ns,
             subject: subject.clone(),
@@ -102,7 +142,6 @@ impl Told {
         // The course ends with all of them, also those that lie in no second of it.
         add(series::REQUESTS_TOTAL, Some(self.requests as f64));
         add(series::ERRORS_TOTAL, self.tells_errors.then_some(self.errors as f64));
-        add(series::UNPARSED_LINES, Some(self.unparsed as f64));
         add(series::REQUESTS_PER_S, self.stated.per_s.or_else(|| self.per_s()));
         add(series::MIB_PER_S, self.stated.mib_per_s);
         for (statistic, time_s) in self.times_s() {

@@ -50,7 +50,11 @@ fn commands_are_timed_and_what_they_tell_is_read() {
   told:
     command: 'sleep 0.2; env | grep -E "^(KDYNO_|EXTRA)" | sort > told.txt; test -s "$$KDYNO_CLIENT_PROPERTIES"'
     environment: {EXTRA: "n is $n"}
-  words: {command: [printf, "elapsed,success\n5,true\n15,false\nodd\n"], after: told, parse: csv}
+  words:
+    command: [printf, "elapsed,success,label\n5,true,a b\n15,false,c\nodd\n"]
+    after: told
+    parse: csv
+    labels: {find: a b, none: d}
   file:
     command: 'for i in 1 2 3; do echo "{\"type\":\"Point\",\"metric\":\"http_req_duration\",\"data\":{\"value\":10}}"; done > "$$KDYNO_FOLDER/out.json"; cat /dev/zero | head -c 100000000'
     after: words
@@ -75,6 +79,15 @@ expect: [{claim: half fail, that: words.error_share >= 40%}, {claim: it ends, th
     assert_eq!(document.figure("words", "unparsed_lines"), Some(1.0));
     assert_eq!(document.figure("words", "response.mean"), Some(10e6));
     assert_eq!(
+        (document.figure("find", "requests"), document.figure("find", "errors")),
+        (Some(1.0), Some(0.0))
+    );
+    assert_eq!(document.figure("find", "response.mean"), Some(5e6));
+    assert_eq!(
+        (document.figure("none", "requests"), document.figure("none", "response.mean")),
+        (Some(0.0), None)
+    );
+    assert_eq!(
         (document.figure("file", "requests"), document.figure("file", "errors")),
         (Some(3.0), Some(0.0))
     );
@@ -90,9 +103,9 @@ expect: [{claim: half fail, that: words.error_share >= 40%}, {claim: it ends, th
         assert!(told.lines().any(|line| line.starts_with(beginning)), "{beginning}: {told}");
     }
     let shown = place.kdyno(&["show", "latest"]);
-    assert!(shown.stdout.contains("Commands") && shown.stdout.contains("words"), "{shown:?}");
+    assert!(["Commands", "words", "find"].iter().all(|word| shown.stdout.contains(word)), "{shown:?}");
     let logs = place.kdyno(&["show", "latest", "--logs"]);
-    assert!(logs.stdout.contains("15,false"), "{logs:?}");
+    assert!(logs.stdout.contains("15,false,c"), "{logs:?}");
     let again = place.kdyno(&["rerun", "latest", "--share"]);
     assert!(again.code == Some(2) && again.stderr.contains("the stored plan runs a command"), "{again:?}");
 }

@@ -31,6 +31,11 @@ pub struct CommandPlan {
 }
 
 impl CommandPlan {
+    /// The names of the labels whose requests are told by themselves.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.parse.iter().flat_map(|parse| parse.labels.keys().map(String::as_str))
+    }
+
     /// The command line for people: arguments that a shell would take apart are quoted.
     pub fn line(&self) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
@@ -63,6 +68,10 @@ pub struct ParsePlan {
     /// Of CSV which columns are meant.
     #[serde(default)]
     pub columns: CsvColumns,
+    /// Requests of one kind that are told by themselves: what they are called here, and the label that the command gives
+    /// them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// In which form a command tells what it measured.
@@ -96,12 +105,20 @@ pub struct CsvColumns {
     pub time: String,
     /// Whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399.
     pub success: String,
+    /// Of which kind it was.
+    #[serde(default = "label")]
+    pub label: String,
+}
+
+fn label() -> String {
+    "label".to_owned()
 }
 
 impl Default for CsvColumns {
     /// Those of JMeter.
     fn default() -> Self {
-        Self { elapsed: "elapsed".to_owned(), time: "timeStamp".to_owned(), success: "success".to_owned() }
+        let (elapsed, time, success) = ("elapsed".to_owned(), "timeStamp".to_owned(), "success".to_owned());
+        Self { elapsed, time, success, label: label() }
     }
 }
 

@@ -64,6 +64,15 @@ fn its_figures_can_be_named_wherever_others_can() {
     assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.requests_per_s >= 5/s}]\n").is_ok());
     let wrong = planned(load, "measure: 1m", "show: {columns: [c.acked_per_s]}\n").expect_err("a producer's");
     assert!(wrong.contains("is not a metric of `c`"), "{wrong}");
+    let labels = "  c: {command: [x], parse: jtl, labels: {check-out: Check out $n, pay: Pay}}";
+    let judged = "compare: {A: {params: {n: 1}}, B: {params: {n: 2}}, judge: [{of: check-out.response.p95}, {of: pay.error_share}]}\n";
+    let plan = planned(labels, "measure: 1m", judged).expect("a plan");
+    let parse = plan.cases[0].commands["c"].parse.as_ref().expect("it is parsed");
+    assert_eq!(parse.labels["check-out"], "Check out 1");
+    let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
+    assert_eq!(columns[4..6], ["check-out.response.mean", "check-out.response.p95"]);
+    let wrong = planned(labels, "measure: 1m", "show: {columns: [pay.duration]}\n").expect_err("a command's");
+    assert!(wrong.contains("is not a metric of `pay`"), "{wrong}");
 }
 
 #[test]
@@ -95,6 +104,20 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         ("  c: {command: [x]}", "measure: {until: d}", "`until`: `d` is no load item that is a command"),
         ("  c: {command: [x]}", "measure: {until: c, records: 5}", "either `records` or `until`"),
         ("  c: {command: [x], timeout: 0s}", "measure: 1m", "`timeout`"),
+        ("  c: {command: [x], labels: {a: A}}", "measure: 1m", "`labels` needs `parse`"),
+        ("  c: {command: [x], parse: perf-test, labels: {a: A}}", "measure: 1m", "give their records none"),
+        ("  c: {command: [x], parse: jtl, labels: {a: A, b: A}}", "measure: 1m", "\"A\" is named twice"),
+        ("  c: {command: [x], parse: jtl, labels: {c: A}}", "measure: 1m", "`c` is already the name"),
+        (
+            "  c: {command: [x], parse: jtl, labels: {brokers: A}}",
+            "measure: 1m",
+            "`brokers` names something else",
+        ),
+        (
+            "  c: {command: [x], parse: jtl, labels: {Check Out: A}}",
+            "measure: 1m",
+            "cannot name a load item or a label",
+        ),
     ] {
         let error = refused(load, phases);
         assert!(error.contains(words), "{words}: {error}");

@@ -26,10 +26,12 @@ const COLUMNS: [(&str, &str); 13] = [
 const NOTE: &str = "Duration: from the start of the command to its exit. Requests and what they took are what the command itself \
     told of them.";
 
-/// The table: a row for each command and case; `None`: there is no command.
+/// The table: a row for each command, each of its labels, and case; `None`: there is no command.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let is_command =
-        |subject: &str| input.plan().every_case().any(|case| case.commands.contains_key(subject));
-    let table = table(input, ("command", &is_command), &COLUMNS)?;
+    let is_command = |subject: &str| {
+        let mut commands = input.plan().every_case().flat_map(|case| &case.commands);
+        commands.any(|(item, command)| item == subject || command.labels().any(|label| label == subject))
+    };
+    let table = table(input, ("command or label", &is_command), &COLUMNS)?;
     Some(Answer::of_table("Commands".to_owned(), table, vec![NOTE.to_owned()]))
 }

@@ -112,7 +112,7 @@ fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
         }
         (_, Concern::Latencies { item }) => Some((item.as_str(), Part::All("latencies"))),
         (_, Concern::Rates { item }) => Some((item.as_str(), Part::All("rates"))),
-        (_, Concern::Command { item }) => Some((item.as_str(), Part::All("figures"))),
+        (_, Concern::Command { item, .. }) => Some((item.as_str(), Part::All("figures"))),
         (_, Concern::Mean { item }) => Some((item.as_str(), Part::Mean)),
         (_, Concern::Everything) => None,
     }

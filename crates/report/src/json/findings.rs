@@ -156,7 +156,7 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
         Concern::Latencies { item }
         | Concern::Rates { item }
         | Concern::Mean { item }
-        | Concern::Command { item } => (Some(item.clone()), None),
+        | Concern::Command { item, .. } => (Some(item.clone()), None),
         Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
     };
     CaveatDocument {

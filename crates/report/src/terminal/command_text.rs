@@ -28,10 +28,15 @@ fn parse_text(parse: &ParsePlan) -> String {
         Some(file) => format!("its file {file}"),
         None => "its standard output".to_owned(),
     };
-    let CsvColumns { elapsed, time, success } = &parse.columns;
+    let CsvColumns { elapsed, time, success, label } = &parse.columns;
     let columns = match parse.format {
-        OutputFormat::Csv => format!(", columns {elapsed}, {time}, {success}"),
+        OutputFormat::Csv if parse.labels.is_empty() => format!(", columns {elapsed}, {time}, {success}"),
+        OutputFormat::Csv => format!(", columns {elapsed}, {time}, {success}, {label}"),
         OutputFormat::Jtl | OutputFormat::K6Json | OutputFormat::PerfTest => String::new(),
     };
-    format!("{from} is read as {}{columns}", parse.format)
+    let label = |(name, label): (&String, &String)| format!("{name} ({label:?})");
+    let labels: Vec<String> = parse.labels.iter().map(label).collect();
+    let labels =
+        if labels.is_empty() { String::new() } else { format!("; by themselves: {}", labels.join(", ")) };
+    format!("{from} is read as {}{columns}{labels}", parse.format)
 }

@@ -17,6 +17,8 @@ pub struct CommandFile {
     pub parse: Option<Typed>,
     pub results: Option<Typed>,
     pub columns: Option<ColumnsFile>,
+    /// What requests with a label are called, and the label.
+    pub labels: Vec<(Typed, Typed)>,
 }
 
 /// What is run.
@@ -35,6 +37,7 @@ pub struct ColumnsFile {
     pub elapsed: Typed,
     pub time: Typed,
     pub success: Typed,
+    pub label: Typed,
 }
 
 impl CommandFile {
@@ -49,10 +52,10 @@ impl CommandFile {
         found.extend(others.filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
         found.extend(self.environment.iter().map(|(name, value)| (name.text.as_str(), value)));
         if let Some(columns) = &self.columns {
-            let named =
-                [("elapsed", &columns.elapsed), ("time", &columns.time), ("success", &columns.success)];
-            found.extend(named);
+            found.extend([("elapsed", &columns.elapsed), ("time", &columns.time)]);
+            found.extend([("success", &columns.success), ("label", &columns.label)]);
         }
+        found.extend(self.labels.iter().map(|(name, label)| (name.text.as_str(), label)));
         found
     }
 }
@@ -76,6 +79,7 @@ pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
             elapsed: columns.required("elapsed")?,
             time: columns.required("time")?,
             success: columns.required("success")?,
+            label: columns.required("label")?,
         })
     })?;
     Ok(CommandFile {
@@ -87,5 +91,6 @@ pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
         parse: fields.scalar("parse")?,
         results: fields.scalar("results")?,
         columns,
+        labels: opt(&fields, "labels", |node| settings(node, "labels"))?.unwrap_or_default(),
     })
 }

@@ -45,6 +45,12 @@ pub static COMMAND: Section = Section {
              standard output",
         ),
         key("columns", Kind::Section(&COLUMNS), "with `parse: csv`: the names of the columns"),
+        key(
+            "labels",
+            Kind::Settings("texts"),
+            "requests of one kind that are told by themselves, `{check-out: \"Check out\"}`: what metrics call them, and the \
+             label that JMeter or the column `label` has, or k6's tag `name`",
+        ),
     ],
     later: &[
         ("until", "a command ends by itself; `timeout` says how long it may take"),
@@ -68,5 +74,6 @@ pub static COLUMNS: Section = section(
             "success",
             "whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399; may be missing",
         ),
+        or("label", TEXT, "label", "of which kind it was, for `labels`; may be missing"),
     ],
 );
