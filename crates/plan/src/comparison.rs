@@ -308,7 +308,9 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "throttled_share"
             | "lag_records"
             | "memory_rss_bytes_max"
-            | BROKER_ALLOCATED,
+            | BROKER_ALLOCATED
+            | command_metrics::ERRORS
+            | command_metrics::ERROR_SHARE,
             _,
         ) => Some(Better::Lower),
         ("committed", _) => Some(Better::Higher),

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
 
 /// Beginnings of names of which more is better; of everything else less is.
-const MORE_IS_BETTER: [&str; 10] = [
+const MORE_IS_BETTER: [&str; 13] = [
     "acked_",
     "achieved_",
     "fetched_",
@@ -23,6 +23,9 @@ const MORE_IS_BETTER: [&str; 10] = [
     "compression_ratio",
     "committed",
     "target_reached",
+    "requests_per_s",
+    "told_mib_per_s",
+    "succeeded",
 ];
 
 /// Share of false ones among the metrics that were not named beforehand and are called different, on average.
@@ -96,4 +99,25 @@ pub(super) fn compared(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTr
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::metric::{SubjectKind, all};
+
+    #[test]
+    fn more_of_every_rate_of_a_load_item_is_better() {
+        let of_items = [SubjectKind::Produce, SubjectKind::Consume, SubjectKind::Command, SubjectKind::Label];
+        let rates = all()
+            .filter(|known| known.unit.is_rate() && known.kinds.iter().any(|kind| of_items.contains(kind)));
+        let less_is: Vec<&str> = rates
+            .map(|known| known.name)
+            .filter(|name| {
+                let of = Address { subject: "item".to_owned(), metric: (*name).to_owned() };
+                better(&of) == Better::Lower
+            })
+            .collect();
+        assert!(less_is.is_empty(), "{less_is:?}");
+    }
 }

@@ -106,7 +106,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         ("  c: {command: [x], timeout: 0s}", "measure: 1m", "`timeout`"),
         ("  c: {command: [x], labels: {a: A}}", "measure: 1m", "`labels` needs `parse`"),
         ("  c: {command: [x], parse: perf-test, labels: {a: A}}", "measure: 1m", "give their records none"),
-        ("  c: {command: [x], parse: jtl, labels: {a: A, b: A}}", "measure: 1m", "\"A\" is named twice"),
+        ("  c: {command: [x], parse: jtl, labels: {a: A, b: A}}", "measure: 1m", "`A` is named twice"),
         ("  c: {command: [x], parse: jtl, labels: {c: A}}", "measure: 1m", "`c` is already the name"),
         (
             "  c: {command: [x], parse: jtl, labels: {brokers: A}}",
