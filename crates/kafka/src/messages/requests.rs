@@ -60,6 +60,8 @@ impl m18_api_versions::Request {
         Self {
             client_software_name: "kdyno".to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            // Whether it is the cluster that was meant is told by every answer about metadata.
+            ..Self::default()
         }
     }
 }

@@ -1,5 +1,5 @@
 //! OffsetFetch (key 9), from `OffsetFetchRequest.json` and `OffsetFetchResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! FindCoordinator (key 10), from `FindCoordinatorRequest.json` and `FindCoordinatorResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

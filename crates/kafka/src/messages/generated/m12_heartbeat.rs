@@ -1,5 +1,5 @@
 //! Heartbeat (key 12), from `HeartbeatRequest.json` and `HeartbeatResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! SyncGroup (key 14), from `SyncGroupRequest.json` and `SyncGroupResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

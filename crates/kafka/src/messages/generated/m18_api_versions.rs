@@ -1,5 +1,5 @@
 //! ApiVersions (key 18), from `ApiVersionsRequest.json` and `ApiVersionsResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;
@@ -10,6 +10,8 @@ message! {
     Request {
         client_software_name: String [3..],
         client_software_version: String [3..],
+        cluster_id: Option<String> [5..],
+        node_id: i32 [5..] = -1,
     }
 
     Response {

@@ -1,5 +1,5 @@
 //! CreateTopics (key 19), from `CreateTopicsRequest.json` and `CreateTopicsResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! AddPartitionsToTxn (key 24), from `AddPartitionsToTxnRequest.json` and `AddPartitionsToTxnResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

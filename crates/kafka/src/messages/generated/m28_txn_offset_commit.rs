@@ -1,5 +1,5 @@
 //! TxnOffsetCommit (key 28), from `TxnOffsetCommitRequest.json` and `TxnOffsetCommitResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;
@@ -12,14 +12,15 @@ message! {
         group_id: String [0..],
         producer_id: i64 [0..],
         producer_epoch: i16 [0..],
-        generation_id: i32 [3..] = -1,
+        generation_id_or_member_epoch: i32 [3..] = -1,
         member_id: String [3..],
         group_instance_id: Option<String> [3..],
         topics: Vec<TxnOffsetCommitRequestTopic> [0..],
     }
 
     TxnOffsetCommitRequestTopic {
-        name: String [0..],
+        name: String [0..=5],
+        topic_id: [u8; 16] [6..],
         partitions: Vec<TxnOffsetCommitRequestPartition> [0..],
     }
 
@@ -36,7 +37,8 @@ message! {
     }
 
     TxnOffsetCommitResponseTopic {
-        name: String [0..],
+        name: String [0..=5],
+        topic_id: [u8; 16] [6..],
         partitions: Vec<TxnOffsetCommitResponsePartition> [0..],
     }
 

@@ -1,5 +1,5 @@
 //! SaslAuthenticate (key 36), from `SaslAuthenticateRequest.json` and `SaslAuthenticateResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! CreatePartitions (key 37), from `CreatePartitionsRequest.json` and `CreatePartitionsResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

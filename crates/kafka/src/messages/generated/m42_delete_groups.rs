@@ -1,5 +1,5 @@
 //! DeleteGroups (key 42), from `DeleteGroupsRequest.json` and `DeleteGroupsResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;
@@ -19,5 +19,6 @@ message! {
     DeletableGroupResult {
         group_id: String [0..],
         error_code: ErrorCode [0..],
+        error_message: Option<String> [3..],
     }
 }

@@ -1,5 +1,5 @@
 //! ElectLeaders (key 43), from `ElectLeadersRequest.json` and `ElectLeadersResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

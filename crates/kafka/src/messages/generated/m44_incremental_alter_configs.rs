@@ -1,5 +1,5 @@
 //! IncrementalAlterConfigs (key 44), from `IncrementalAlterConfigsRequest.json` and `IncrementalAlterConfigsResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

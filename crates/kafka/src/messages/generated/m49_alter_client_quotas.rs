@@ -1,5 +1,5 @@
 //! AlterClientQuotas (key 49), from `AlterClientQuotasRequest.json` and `AlterClientQuotasResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! ConsumerGroupHeartbeat (key 68), from `ConsumerGroupHeartbeatRequest.json` and `ConsumerGroupHeartbeatResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,5 +1,5 @@
 //! ConsumerGroupDescribe (key 69), from `ConsumerGroupDescribeRequest.json` and `ConsumerGroupDescribeResponse.json`.
-//! Made by `cargo xtask messages --write` from kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from kafka-clients 4.4.0.
 
 use crate::errors::ErrorCode;
 use crate::messages::message;

@@ -1,4 +1,4 @@
-//! Made by `cargo xtask messages --write` from the specifications in kafka-clients 4.3.1.
+//! Made by `cargo xtask messages --write` from the specifications in kafka-clients 4.4.0.
 
 #![allow(missing_docs, reason = "names are Kafka's own, whose specifications say what they mean")]
 
