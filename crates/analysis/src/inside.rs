@@ -33,6 +33,9 @@ const ONE_POOL_LIKELY_MAX: f64 = 1.02;
 /// Least distance of two readings whose growth is a share of time, ns: over less, what was counted late weighs too much.
 const SHARE_NS_MIN: i64 = 5 * NS_PER_S.cast_signed();
 
+/// Brokers are asked at T0 for the first time; what is told later than this holds too much of the trial's own load.
+const FIRST_NS_MAX: i64 = 5 * NS_PER_S.cast_signed();
+
 /// Series of brokers' own metrics, whole names and beginnings.
 const SERIES: [&str; 13] = [
     series::BYTES_IN_TOTAL,
@@ -123,6 +126,20 @@ impl<'a> Inside<'a> {
             "heap_used_bytes_max" => most(series::HEAP_USED_BYTES),
             _ => None,
         }
+    }
+
+    /// Records that all brokers together say that they had taken, since they started, when the load of the trial began, and how
+    /// many of them they took in a second of the window; `None` where one of them does not tell, or nothing was taken.
+    pub(crate) fn taken_before(&self) -> Option<(f64, f64)> {
+        let brokers: Vec<Subject> = self.brokers().cloned().collect();
+        let first = |broker: &Subject| {
+            let (at_ns, count) =
+                self.readings.get(broker)?.get(series::MESSAGES_IN_TOTAL)?.first_key_value()?;
+            (*at_ns <= FIRST_NS_MAX).then_some(*count)
+        };
+        let records = brokers.iter().map(first).sum::<Option<f64>>()?;
+        let per_s = self.value(&brokers, "messages_in_per_s").filter(|per_s| *per_s > 0.0)?;
+        Some((records, per_s))
     }
 
     /// Processor time that a broker says that it used in the window, seconds.

@@ -239,6 +239,13 @@ pub enum Caveat {
     },
     /// The cluster had just been started and had carried no load before this trial.
     Unconditioned,
+    /// The brokers of a target tell that they had hardly carried anything since they started.
+    BrokersFresh {
+        /// Records that they had taken when this load began.
+        records: u64,
+        /// Seconds in which this load brings as many.
+        load_s: f64,
+    },
     /// The two trials of a pair that were to run at once were not measured in the same seconds.
     NotAtOnce {
         /// Share of the measure phase in which the other one's lay too, 0 to 1.

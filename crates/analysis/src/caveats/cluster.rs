@@ -3,10 +3,11 @@
 use super::found::{Found, events};
 use crate::commands;
 use crate::evidence::{NS_PER_S, cut_short};
+use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::plan::PHASE_NS_MAX;
+use kdyno_model::plan::{PHASE_NS_MAX, SystemPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What clients and the lab saw of the cluster that changes what is measured.
@@ -84,6 +85,25 @@ pub(super) fn since_t0<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<
 pub(super) fn unconditioned(trial: &Trial<'_>) -> Vec<Found> {
     let event = events(trial, EventKind::Unconditioned).next();
     event.map(|_| Caveat::Unconditioned.into()).into_iter().collect()
+}
+
+/// Brokers that took less than what this load brings in so long count as fresh: the least for which a local cluster is
+/// conditioned.
+const FRESH_S: f64 = 20.0;
+
+/// Of a target nobody here saw the start; its brokers count what they have taken since.
+pub(super) fn brokers_fresh(trial: &Trial<'_>) -> Vec<Found> {
+    let system = &trial.evidence.start.trial.effective.system;
+    if !matches!(system, SystemPlan::Attached(_)) {
+        return Vec::new();
+    }
+    let taken = Inside::of(trial).taken_before();
+    let fresh = taken.map(|(records, per_s)| (records, records / per_s));
+    let fresh = fresh.filter(|(_, load_s)| *load_s < FRESH_S);
+    // A count, not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let caveat = |(records, load_s): (f64, f64)| Caveat::BrokersFresh { records: records as u64, load_s };
+    fresh.map(|found| caveat(found).into()).into_iter().collect()
 }
 
 pub(super) fn warmup_not_settled(trial: &Trial<'_>) -> Vec<Found> {

@@ -90,6 +90,7 @@ const RULES: &[(Rule, Weight)] = &[
     (java::stacks_sampled, BOTH_SIDES_ALIKE),
     (java::agent_busy, BOTH_SIDES_ALIKE),
     (cluster::unconditioned, WARNING),
+    (cluster::brokers_fresh, WARNING),
     (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),
     (cluster::cut_short_by, WARNING),

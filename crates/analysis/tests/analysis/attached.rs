@@ -8,7 +8,7 @@ use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::{COST_PER_GB, Unit, is_cost};
 use kdyno_model::plan::{AttachedPlan, Caps, Price, SystemPlan};
 use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::series;
+use kdyno_model::sample::{ProbeReading, series};
 use std::collections::BTreeMap;
 
 /// A target; what it costs is for the test to say.
@@ -182,4 +182,40 @@ fn a_window_is_short_of_what_the_one_who_measures_says() {
     assert_eq!(missing(None), of(3600));
     assert_eq!(missing(Some(11 * S)), of(11));
     assert_eq!(missing(Some(10 * S)), (None, false));
+}
+
+/// What is told of brokers that had taken so many records each when the load began, of which it brings each 500 per second, and
+/// that were first asked at this instant.
+fn fresh(system: SystemPlan, taken: f64, first_ms: i64) -> Vec<(Severity, Caveat)> {
+    let mut trial = Trial::clean();
+    trial.start.trial.effective.system = system;
+    for broker in [0, 1] {
+        let row = |at_ms: i64| ProbeReading {
+            at_ns: at_ms * 1_000_000,
+            subject: Subject::Broker(broker),
+            series: series::MESSAGES_IN_TOTAL.to_owned(),
+            value: taken + 500.0 * (at_ms - first_ms) as f64 / 1e3,
+        };
+        trial.probes.extend([first_ms, 12_005].map(row));
+    }
+    let mut found = unscoped(trial.judged().caveats);
+    found.retain(|(_, caveat)| matches!(caveat, Caveat::BrokersFresh { .. }));
+    found
+}
+
+#[test]
+fn brokers_of_a_target_that_had_taken_hardly_anything_are_told() {
+    let of = |taken| fresh(target(None), taken, 1);
+    let [(Severity::Warning, Caveat::BrokersFresh { records: 3_000, load_s })] = of(1_500.0)[..] else {
+        panic!("{:?}", of(1_500.0));
+    };
+    assert!((load_s - 3.0).abs() < 1e-6, "{load_s}");
+    assert_eq!(of(10_000.0), [], "as much as 20 s of this load");
+    assert_eq!(of(9_000.0).len(), 1);
+    assert_eq!(fresh(target(None), 0.0, 6_000), [], "what they had taken at T0 is not known");
+    assert_eq!(
+        fresh(Trial::clean().start.trial.effective.system.clone(), 0.0, 1),
+        [],
+        "a start that the run saw"
+    );
 }

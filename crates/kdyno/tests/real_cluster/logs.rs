@@ -79,6 +79,7 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert!(figure(&document, "group:g.committed_lag_records_at_end") < 8.0 * acked_per_s);
     assert!(of("g", series::COMMITTED_LAG_S).iter().all(|s| *s < 12.0));
 
+    is_fresh(&document);
     let growth = figure(&document, "brokers.run_log_growth_mib_per_s");
     let bytes_in = figure(&document, "brokers.bytes_in_mib_per_s");
     assert!((growth / bytes_in - 1.0).abs() < 0.05, "grew by {growth} MiB/s, {bytes_in} MiB/s came in");
@@ -89,4 +90,12 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert!(shown.contains("Committed lag of consumer groups") && shown.contains("strangers"), "{shown}");
     ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();
+}
+
+/// The cluster was started for this test, and a thousand records are two seconds of this load.
+fn is_fresh(document: &Value) {
+    let caveats = document["caveats"].as_array().expect("caveats");
+    let fresh = caveats.iter().find(|one| one["kind"] == "brokers-fresh");
+    let told = fresh.and_then(|one| one["message"].as_str()).unwrap_or_default();
+    assert!(told.starts_with("the brokers had taken only 1,"), "{caveats:?}");
 }

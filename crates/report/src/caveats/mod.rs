@@ -158,6 +158,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::Unsteady { .. }
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
+        | Caveat::BrokersFresh { .. }
         | Caveat::StacksSampled { .. }
         | Caveat::AgentBusy { .. }
         | Caveat::StacksNotSampled { .. }

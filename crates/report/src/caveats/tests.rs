@@ -161,6 +161,7 @@ fn others() -> Vec<Caveat> {
         Caveat::Unsteady { item: item(), detail: text() },
         Caveat::WarmupNotSettled { detail: text() },
         Caveat::Unconditioned,
+        Caveat::BrokersFresh { records: 1_100, load_s: 2.2 },
         Caveat::NotAtOnce { share: 0.82 },
         Caveat::TheseStartsOnly { starts: 1 },
         Caveat::UndeclaredDifference {

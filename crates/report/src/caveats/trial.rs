@@ -118,6 +118,17 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 .to_owned(),
             "leave `phases.condition` at its default, and repeat the trial",
         ),
+        Caveat::BrokersFresh { records, load_s } => told(
+            "",
+            &[*records as f64, *load_s],
+            format!(
+                "the brokers had taken only {} records since they started, as many as this load brings in {}: fresh \
+                 brokers are slower, so rates may be too low and latencies too high",
+                numbers.count(0),
+                numbers.seconds(1)
+            ),
+            "put this load on them for a minute beforehand, e.g. by the same run, and repeat it",
+        ),
         Caveat::TheseStartsOnly { starts } => told(
             "",
             &[f64::from(*starts)],
