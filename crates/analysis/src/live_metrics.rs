@@ -9,7 +9,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::live_metrics::{LiveMetric, LiveValue, metrics};
-use kdyno_model::plan::RoleKind;
+use kdyno_model::plan::{LoadPlan, RoleKind};
 use kdyno_model::sample::{Counts, Grain, ProbeReading, Sample, Timing, series};
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeMap;
@@ -24,6 +24,11 @@ const UNSEEN_OF_JAVA: [&LiveMetric; 5] = [
     &metrics::THROTTLED,
     &metrics::FETCHED_BYTES,
 ];
+
+/// Reasons for which records of any producer may fail; those of brokers are told once they occur.
+const REASONS: [&str; 2] = ["max-block", "delivery-timeout"];
+/// And of one that writes in transactions.
+const REASON_OF_TRANSACTIONS: &str = "transaction-aborted";
 
 /// Response times are told at these quantiles, 1 being the largest.
 const QUANTILES: [(f64, &str); 3] = [(0.5, "0.5"), (0.99, "0.99"), (1.0, "1")];
@@ -55,6 +60,23 @@ struct Item {
 }
 
 impl LiveItems {
+    /// A trial begins: of its load items everything counts from 0, or on from the trials of the case before.
+    pub fn begin(&mut self, case: &str, load: &BTreeMap<String, LoadPlan>) {
+        for (name, plan) in load {
+            let is_java = !plan.driver.is_native();
+            if plan.role.as_consume().is_some() {
+                self.item(case, name, RoleKind::Consume).is_java = is_java;
+            }
+            let Some(produce) = plan.role.as_produce() else { continue };
+            let item = self.item(case, name, RoleKind::Produce);
+            item.is_java = is_java;
+            let of_transactions = produce.transactions.as_ref().map(|_| REASON_OF_TRANSACTIONS);
+            for reason in REASONS.into_iter().chain(of_transactions) {
+                item.counted.failed.entry(reason.to_owned()).or_default();
+            }
+        }
+    }
+
     /// Takes what a trial has written. `recent` holds its rows of the last seconds, those of the seconds before
     /// `complete_until` all there.
     pub fn take(&mut self, case: &str, recent: &TrialEvidence, complete_until: u32) {

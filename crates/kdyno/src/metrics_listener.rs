@@ -75,16 +75,17 @@ impl MetricsListener {
     /// Takes one piece of news.
     pub(crate) fn tell(&mut self, progress: &Progress) {
         match progress {
+            Progress::TrialStarted { trial, .. } => {
+                self.items.begin(&trial.label, &trial.effective.load);
+                self.publish(Vec::new());
+            }
             Progress::Live(live) => self.take(&[live]),
             Progress::LiveOfPair(pair) => self.take(&[&pair[0], &pair[1]]),
             Progress::TrialEnded(outcome) => {
                 self.items.end(outcome.trial.id);
                 self.publish(Vec::new());
             }
-            Progress::Step(_)
-            | Progress::Warning(_)
-            | Progress::TrialStarted { .. }
-            | Progress::ClientMetrics(_) => {}
+            Progress::Step(_) | Progress::Warning(_) | Progress::ClientMetrics(_) => {}
         }
     }
 

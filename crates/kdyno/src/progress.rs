@@ -39,11 +39,11 @@ impl Printer {
             Progress::Warning(what) => self.line(&format!("warning: {what}")),
             _ if self.quiet => {}
             Progress::Step(step) => self.line(&step),
-            Progress::TrialStarted { trial, of, label } => {
+            Progress::TrialStarted { trial, of } => {
                 self.plain_at_ns = None;
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
-                let label = if label.is_empty() { String::new() } else { format!(": {label}") };
-                self.line(&format!("trial {trial}{of}{label}"));
+                let label = if trial.label.is_empty() { String::new() } else { format!(": {}", trial.label) };
+                self.line(&format!("trial {}{of}{label}", trial.id));
             }
             Progress::Live(live) => {
                 let text = live_line(&live_state(&live), &self.options);

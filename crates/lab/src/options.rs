@@ -8,7 +8,7 @@ use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::{Counts, Phase};
 use kdyno_model::series::LiveFigures;
-use kdyno_model::trial::TrialId;
+use kdyno_model::trial::{Trial, TrialId};
 use kdyno_testbed::probe::named::NamedProcesses;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -71,12 +71,10 @@ pub enum Progress {
     Warning(String),
     /// A trial's load is about to start.
     TrialStarted {
-        /// Number of the trial.
-        trial: TrialId,
+        /// The trial.
+        trial: Box<Trial>,
         /// How many there will be, where that is known.
         of: Option<u32>,
-        /// The trial in words; empty when the plan has one.
-        label: String,
     },
     /// Once per second of a trial.
     Live(Box<Live>),

@@ -226,11 +226,7 @@ impl Run<'_> {
         self.provide(trials)?;
         let of = trials_planned(plan);
         for trial in trials {
-            (self.options.progress)(Progress::TrialStarted {
-                trial: trial.id,
-                of,
-                label: trial.label.clone(),
-            });
+            (self.options.progress)(Progress::TrialStarted { trial: Box::new(trial.clone()), of });
         }
         let later_ns = kdyno_plan::load_ns_after(plan, self.done + trials.len());
         let mut contexts = Vec::new();

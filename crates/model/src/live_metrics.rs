@@ -143,7 +143,7 @@ pub mod metrics {
         "kdyno_records_failed",
         None,
         &["case", "item", "reason"],
-        "Records that will not be acknowledged, by reason",
+        "Records that will not be acknowledged, by reason; max-block and delivery-timeout are there from the beginning, a broker's error once it occurs",
     );
     pub static RECORDS_HANDED_OVER: LiveMetric = LiveMetric::counter(
         "kdyno_records_handed_over",
@@ -235,7 +235,7 @@ pub mod metrics {
         "kdyno_host_network",
         Some(Bytes),
         &["direction"],
-        "Bytes received and sent over the network interfaces of this host",
+        "Bytes received and sent over the network interfaces of this host, without loopback",
     );
 }
 

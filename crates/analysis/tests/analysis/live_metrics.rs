@@ -6,7 +6,7 @@ use kdyno_analysis::live_metrics::LiveItems;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::live_metrics::{LiveMetric, metrics};
-use kdyno_model::plan::RoleKind;
+use kdyno_model::plan::{RoleKind, TransactionsPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, Timing, series};
 
 fn silent() -> TrialEvidence {
@@ -46,6 +46,10 @@ fn values(items: &LiveItems, metric: &'static LiveMetric) -> Vec<(Vec<String>, f
     of_it.map(|value| (value.labels, value.value)).collect()
 }
 
+fn labels<const N: usize>(of: [&str; N]) -> Vec<String> {
+    of.map(str::to_owned).to_vec()
+}
+
 fn one(items: &LiveItems, metric: &'static LiveMetric) -> f64 {
     let [(_, value)] = values(items, metric)[..] else { panic!("{:?}", values(items, metric)) };
     value
@@ -64,6 +68,31 @@ fn whole_seconds_are_counted_once_however_often_their_rows_come() {
     assert_eq!(values(&items, &metrics::RECORDS_FAILED)[0].0, ["a=1", "writers", "TIMED_OUT"]);
     assert_eq!(one(&items, &metrics::RECORDS_FAILED), 12.0);
     assert_eq!(one(&items, &metrics::RECORDS_OFFERED), 612.0);
+}
+
+#[test]
+fn counters_stand_at_0_before_anything_is_counted_and_are_not_set_back() {
+    let mut trial = Trial::clean();
+    trial.samples.clear();
+    trial.probes.clear();
+    let mut items = LiveItems::default();
+    items.begin("a=1", &trial.start.trial.effective.load);
+    assert_eq!(values(&items, &metrics::RECORDS_ACKNOWLEDGED), [(labels(["a=1", "writers"]), 0.0)]);
+    assert_eq!(values(&items, &metrics::RECORDS_HANDED_OVER), [(labels(["a=1", "readers"]), 0.0)]);
+    let failed = [["a=1", "writers", "delivery-timeout"], ["a=1", "writers", "max-block"]];
+    assert_eq!(values(&items, &metrics::RECORDS_FAILED), failed.map(|failed| (labels(failed), 0.0)));
+    add(&mut trial, 0, 100, 5);
+    items.take("a=1", &trial, 1);
+    items.end(trial.start.trial.id);
+    items.begin("a=1", &trial.start.trial.effective.load);
+    assert_eq!(values(&items, &metrics::RECORDS_ACKNOWLEDGED), [(labels(["a=1", "writers"]), 100.0)]);
+    let told = values(&items, &metrics::RECORDS_FAILED);
+    assert!(told.contains(&(labels(["a=1", "writers", "TIMED_OUT"]), 2.0)) && told.len() == 3, "{told:?}");
+    // Of a transaction records fail for one reason more.
+    trial.writers().transactions = Some(TransactionsPlan { every_ns: 1, abort_share: 0.0 });
+    items.begin("a=2", &trial.start.trial.effective.load);
+    let told = values(&items, &metrics::RECORDS_FAILED);
+    assert!(told.contains(&(labels(["a=2", "writers", "transaction-aborted"]), 0.0)), "{told:?}");
 }
 
 #[test]
