@@ -32,7 +32,7 @@ pub fn examine(observed: &Observed) -> Vec<Advice> {
     }
     all.extend(rules::disks::examine(&observed.disks));
     let cluster = observed.cluster.as_ref();
-    all.extend(rules::brokers::examine(&observed.brokers, cluster));
+    all.extend(rules::brokers::examine(&observed.brokers, cluster, observed.broker_memory_bytes));
     all.extend(rules::topics::examine(&observed.topics, observed.brokers.len(), cluster));
     all.extend(rules::clients::examine(&observed.clients, &observed.topics, observed.client_processors));
     all

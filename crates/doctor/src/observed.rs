@@ -12,6 +12,8 @@ pub struct Observed {
     pub disks: Vec<Disk>,
     /// Brokers, by id.
     pub brokers: Vec<Broker>,
+    /// Memory of the host that all of these brokers run on, bytes; `None`: not known, or several hosts.
+    pub broker_memory_bytes: Option<u64>,
     /// The cluster as commands reach it; `None`: it is not there yet.
     pub cluster: Option<Cluster>,
     /// Topics.
@@ -111,8 +113,33 @@ pub enum Level {
 pub struct Jvm {
     /// `-Xmx`, bytes.
     pub heap_bytes: u64,
-    /// Options beside those of Kafka's start scripts.
+    /// Options of its command line; of a planned one those beside what Kafka's start scripts give.
     pub options: Vec<String>,
+}
+
+impl Jvm {
+    /// What the command line of a running Java process says; `None` where it does not say `-Xmx`, whose default hangs on the host.
+    #[must_use]
+    pub fn of_command_line(words: &[String]) -> Option<Self> {
+        let options: Vec<String> = words.iter().filter(|word| word.starts_with('-')).cloned().collect();
+        // The last one counts.
+        let heap = options.iter().rev().find_map(|option| option.strip_prefix("-Xmx"))?;
+        Some(Self { heap_bytes: java_bytes(heap)?, options })
+    }
+}
+
+/// A size as Java's options have it: `1g`, `512M`, `1073741824`.
+pub(crate) fn java_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        "t" | "T" => 1 << 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// A topic.

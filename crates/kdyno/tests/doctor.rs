@@ -98,6 +98,28 @@ fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
     assert_eq!((&in_sync["current"], &in_sync["verdict"]), (&"2".into(), &"followed".into()));
 }
 
+/// One heap that is larger than this host's memory, and sessions into which two heartbeats fit.
+#[test]
+fn a_heap_beyond_the_memory_and_slow_heartbeats_are_told() {
+    let place = Place::new();
+    let memory = std::fs::read_to_string("/proc/meminfo").expect("/proc");
+    let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).expect("a total");
+    let kib: u64 = kib.trim().trim_end_matches(" kB").parse().expect("a number");
+    let gib = kib / (1 << 20) + 6;
+    let with = SCENARIO
+        .replace("brokers: 3,", &format!("brokers: 3, limits: {{heap: {gib}GiB}},"))
+        .replace("consume: perf,", "consume: perf, group: g, client: {session.timeout.ms: 7s},");
+    let path = place.file("large.yaml", &with);
+    let path = path.to_str().expect("plain path");
+    let all = advice(&place, &[path]);
+    let heaps = find(&all, "brokers", "heaps beside the host's memory");
+    assert_eq!((&heaps["verdict"], &heaps["severity"]), (&"not_followed".into(), &"high".into()), "{heaps}");
+    let heartbeats = find(&all, "load readers", "heartbeat.interval.ms");
+    assert_eq!(heartbeats["verdict"], "not_followed");
+    assert_eq!(heartbeats["recommended"], "at most 2333 (a third of session.timeout.ms, 7000)");
+    assert_eq!(place.kdyno(&["doctor", path]).code, Some(3), "of high severity");
+}
+
 #[test]
 fn of_a_null_broker_nothing_is_said_of_replicas() {
     let place = Place::new();

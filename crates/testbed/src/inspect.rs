@@ -2,7 +2,8 @@
 
 use crate::attach;
 use crate::error::TestbedError;
-use kdyno_kafka::admin::{Access, ConfigOf, SettingInfo, TopicInfo};
+use crate::listeners;
+use kdyno_kafka::admin::{Access, BrokerInfo, ConfigOf, SettingInfo, TopicInfo};
 use kdyno_model::plan::AttachedPlan;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,9 @@ pub struct Inspected {
     pub topics: Vec<(TopicInfo, BTreeMap<String, SettingInfo>)>,
     /// Whether its addresses are loopback ones, so that its brokers are on this host.
     pub is_on_this_host: bool,
+    /// Command lines of the processes that listen at the brokers' ports on this host, by broker; of those that this user may
+    /// look into.
+    pub command_lines: BTreeMap<i32, Vec<String>>,
     /// What was not told, and why: each a lowercase sentence.
     pub notes: Vec<String>,
 }
@@ -30,6 +34,10 @@ pub fn inspect(plan: &AttachedPlan, access: &Access) -> Result<Inspected, Testbe
     let (mut admin, cluster) = attach::connect(plan, access)?;
     let is_on_this_host = plan.bootstrap.iter().all(|address| attach::is_loopback(address));
     let mut told = Inspected { is_on_this_host, ..Inspected::default() };
+    if is_on_this_host {
+        let port = |broker: &BrokerInfo| Some((broker.id, u16::try_from(broker.port).ok()?));
+        told.command_lines = listeners::command_lines(&cluster.brokers.iter().filter_map(port).collect());
+    }
     for broker in &cluster.brokers {
         let settings = admin.describe_configs(ConfigOf::Broker(broker.id));
         if let Err(error) = &settings {

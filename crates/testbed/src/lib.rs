@@ -28,6 +28,7 @@ pub mod inspect;
 pub mod java;
 pub mod jmx_exporters;
 pub mod leftovers;
+mod listeners;
 pub mod lock;
 pub mod metrics;
 pub mod network_speed;

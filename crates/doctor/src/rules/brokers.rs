@@ -1,11 +1,11 @@
-//! Settings of brokers, by their processors where these are known, and options of their JVMs.
+//! Settings of brokers, by their processors where these are known.
 
-use super::{Reason, advice, source};
+use super::{Reason, advice, jvm, source};
 use crate::advice::Severity::{High, Low, Medium};
 use crate::advice::{Advice, Change};
 use crate::expect::Expect;
 use crate::kafka_tool::{self, Entity};
-use crate::observed::{Broker, Cluster, Jvm, Level, Setting};
+use crate::observed::{Broker, Cluster, Level, Setting};
 
 /// A broker's setting whose recommended value is the same everywhere.
 struct Rule {
@@ -100,15 +100,22 @@ const REPLICATED: &[(&str, &str, &str, &str)] = &[
 struct Place<'a> {
     cluster: Option<&'a Cluster>,
     entity: Entity<'a>,
+    /// Memory of the host of all of them.
+    memory_bytes: Option<u64>,
 }
 
-/// Holds brokers against the tables. What all of them have in common is told once.
-pub(crate) fn examine(brokers: &[Broker], cluster: Option<&Cluster>) -> Vec<Advice> {
-    let in_common = in_common(brokers, cluster);
+/// Holds brokers against the tables, with the memory of the host that all of them run on. What they have in common is told
+/// once.
+pub(crate) fn examine(
+    brokers: &[Broker],
+    cluster: Option<&Cluster>,
+    memory_bytes: Option<u64>,
+) -> Vec<Advice> {
+    let in_common = in_common(brokers, cluster, memory_bytes);
     let is_common = |setting: &str| in_common.iter().any(|advice| advice.setting == setting);
     let mut all = Vec::new();
     for (index, broker) in brokers.iter().enumerate() {
-        let place = Place { cluster, entity: Entity::Broker(broker.id) };
+        let place = Place { cluster, entity: Entity::Broker(broker.id), memory_bytes };
         for advice in of_broker(&format!("broker {}", broker.id), broker, brokers.len(), place) {
             if !is_common(&advice.setting) {
                 all.push(advice);
@@ -117,12 +124,13 @@ pub(crate) fn examine(brokers: &[Broker], cluster: Option<&Cluster>) -> Vec<Advi
             }
         }
     }
+    all.extend(memory_bytes.and_then(|memory_bytes| jvm::heaps(brokers, memory_bytes)));
     all
 }
 
 /// Advice that every one of several brokers gets in the same words; its change is then for all of them.
-fn in_common(brokers: &[Broker], cluster: Option<&Cluster>) -> Vec<Advice> {
-    let place = Place { cluster, entity: Entity::AllBrokers };
+fn in_common(brokers: &[Broker], cluster: Option<&Cluster>, memory_bytes: Option<u64>) -> Vec<Advice> {
+    let place = Place { cluster, entity: Entity::AllBrokers, memory_bytes };
     let of_each: Vec<Vec<Advice>> =
         brokers.iter().map(|broker| of_broker("brokers", broker, brokers.len(), place)).collect();
     let Some((first, others)) = of_each.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -146,7 +154,8 @@ fn of_broker(of: &str, broker: &Broker, brokers: usize, place: Place<'_>) -> Vec
         all.extend(REPLICATED.iter().map(|row| replicated(of, broker, row, place)));
         all.extend(broker.has_controller.map(|has| controller(of, has)));
     }
-    all.extend(broker.jvm.iter().flat_map(|jvm| of_jvm(of, jvm)));
+    let memory_bytes = place.memory_bytes.map(|all| all / brokers.max(1) as u64);
+    all.extend(broker.jvm.iter().flat_map(|of_it| jvm::examine(of, of_it, memory_bytes, broker.is_planned)));
     all
 }
 
@@ -237,38 +246,6 @@ fn change(name: &str, value: &str, now: Option<&Setting>, is_dynamic: bool, plac
     }
 }
 
-fn of_jvm(of: &str, jvm: &Jvm) -> [Advice; 2] {
-    const HEAP_BYTES: u64 = 4 << 30;
-    let heap = Reason {
-        severity: Low,
-        why: "leaves garbage collections rare and short under production load; in a small test a smaller heap may do",
-        source: source::INTEL,
-    };
-    let touch = Reason {
-        severity: Low,
-        why: "the kernel hands out all memory of the heap at the start, not under load",
-        source: source::INTEL,
-    };
-    const TOUCH: &str = "-XX:+AlwaysPreTouch";
-    let has_touch = jvm.options.iter().any(|option| option == TOUCH);
-    let now = if has_touch { "on" } else { "off" };
-    let in_scenario = |what: &str| Some(Change::by_hand(format!("in the scenario: {what}")));
-    let heap_now = kdyno_model::units::bytes(jvm.heap_bytes as f64);
-    [
-        advice(
-            of,
-            "heap (-Xms = -Xmx)",
-            (Some(heap_now), Some(jvm.heap_bytes >= HEAP_BYTES)),
-            "at least 4 GiB".to_owned(),
-            heap,
-            |_| in_scenario("system.limits: {heap: 4GiB}"),
-        ),
-        advice(of, TOUCH, (Some(now.to_owned()), Some(has_touch)), "on".to_owned(), touch, |_| {
-            in_scenario(&format!("system.jvm: [{TOUCH}]"))
-        }),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,17 +264,17 @@ mod tests {
         for (processors, network, io) in
             [(16, "6 to 8", "8 to 16"), (8, "3 to 4", "8"), (2, "1", "2 to 8"), (1, "1", "1 to 8")]
         {
-            let all = examine(&[planned(0, Some(processors))], None);
+            let all = examine(&[planned(0, Some(processors))], None, None);
             assert_eq!(of(&all, "num.network.threads").recommended, network, "of {processors}");
             assert_eq!(of(&all, "num.io.threads").recommended, io, "of {processors}");
         }
-        let unknown = of(&examine(&[planned(0, None)], None), "num.io.threads");
+        let unknown = of(&examine(&[planned(0, None)], None, None), "num.io.threads");
         assert_eq!((unknown.verdict, unknown.change), (Verdict::Unknown, None));
     }
 
     #[test]
     fn what_brokers_have_in_common_is_told_once() {
-        let all = examine(&[planned(0, Some(4)), planned(1, Some(4)), planned(2, Some(8))], None);
+        let all = examine(&[planned(0, Some(4)), planned(1, Some(4)), planned(2, Some(8))], None, None);
         let of_fetchers: Vec<_> =
             all.iter().filter(|advice| advice.setting == "num.replica.fetchers").collect();
         assert_eq!(of_fetchers.iter().map(|advice| advice.of.as_str()).collect::<Vec<_>>(), ["brokers"]);
@@ -318,7 +295,7 @@ mod tests {
 
     /// The change and the way back of one setting, without what every command begins with.
     fn commands(brokers: &[Broker], of: &str, setting: &str) -> (String, String) {
-        let all = examine(brokers, Some(&cluster()));
+        let all = examine(brokers, Some(&cluster()), None);
         let advice = all.iter().find(|advice| advice.of == of && advice.setting == setting);
         let change = advice.and_then(|advice| advice.change.clone()).unwrap_or_else(|| panic!("{all:#?}"));
         let start = "kafka-configs.sh --bootstrap-server host:9092 --alter --entity-type brokers ";
@@ -368,7 +345,7 @@ mod tests {
 
     #[test]
     fn brokers_of_which_different_values_are_recommended_are_told_apart() {
-        let all = examine(&[planned(0, Some(4)), planned(1, Some(8))], None);
+        let all = examine(&[planned(0, Some(4)), planned(1, Some(8))], None, None);
         let recommended = |of: &str| {
             let advice = all.iter().find(|advice| advice.of == of && advice.setting == "num.network.threads");
             advice.map(|advice| advice.recommended.as_str())
@@ -379,7 +356,7 @@ mod tests {
 
     #[test]
     fn of_a_running_broker_what_it_did_not_tell_is_not_known() {
-        let all = examine(&[running(1, &[])], Some(&cluster()));
+        let all = examine(&[running(1, &[])], Some(&cluster()), None);
         assert_eq!(of(&all, "socket.send.buffer.bytes").verdict, Verdict::Unknown);
     }
 }

@@ -3,8 +3,8 @@
 use super::{Reason, advice, source};
 use crate::advice::Severity::{High, Low, Medium};
 use crate::advice::{Advice, Change};
-use crate::observed::Topic;
-use kdyno_model::plan::{Compression, LoadPlan, ProducePlan};
+use crate::observed::{Topic, java_bytes};
+use kdyno_model::plan::{Compression, GroupProtocol, LoadPlan, ProducePlan};
 use std::collections::BTreeMap;
 
 const MS_NS: u64 = 1_000_000;
@@ -27,6 +27,7 @@ pub(crate) fn examine(
         if let Some(topic) = topic.filter(|_| item.role.as_consume().is_some()) {
             all.push(consumers(&of, item, topic));
         }
+        all.extend(item.role.group().and_then(|group| heartbeats(&of, name, &group.protocol)));
     }
     all
 }
@@ -128,20 +129,6 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
     ]
 }
 
-/// A size as Java's options have it: `1g`, `512M`, `1073741824`.
-fn java_bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match &text[digits.len()..] {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        "g" | "G" => 1 << 30,
-        "t" | "T" => 1 << 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
-}
-
 /// Producers that hardly send: their connections and memory are there, their batches hold one record.
 fn idle(of: &str, item: &LoadPlan, per_s: f64) -> Advice {
     let each = per_s / f64::from(item.clients.max(1));
@@ -169,10 +156,55 @@ fn consumers(of: &str, item: &LoadPlan, topic: &Topic) -> Advice {
     advice(of, "consumers", (Some(clients.to_string()), Some(fits)), recommended, reason, how)
 }
 
+/// Of a member whose heartbeats are its own setting; those of the newer protocol are the brokers'.
+fn heartbeats(of: &str, name: &str, protocol: &GroupProtocol) -> Option<Advice> {
+    const NAME: &str = "heartbeat.interval.ms";
+    let GroupProtocol::Classic { session_timeout_ns, heartbeat_interval_ns, .. } = protocol else {
+        return None;
+    };
+    let (session_ms, now_ms) = (session_timeout_ns / MS_NS, heartbeat_interval_ns / MS_NS);
+    let most_ms = (session_ms / 3).max(1);
+    let reason = Reason {
+        severity: Medium,
+        why: "one heartbeat or two that come late must not end a session: the group would share out its partitions anew",
+        source: source::KAFKA_CONSUMER_CONFIGS,
+    };
+    let how = |_: &str| {
+        Some(Change::by_hand(format!("in the scenario: load.{name}.client: {{{NAME}: {most_ms}}}")))
+    };
+    let recommended = format!("at most {most_ms} (a third of session.timeout.ms, {session_ms})");
+    let current = (Some(now_ms.to_string()), Some(now_ms <= most_ms));
+    Some(advice(of, NAME, current, recommended, reason, how))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Verdict::{self, Followed, NotFollowed};
+
+    #[test]
+    fn three_heartbeats_fit_into_a_session() {
+        let of = |session_ms: u64, heartbeat_ms: u64| {
+            let protocol = GroupProtocol::Classic {
+                assignors: Vec::new(),
+                session_timeout_ns: session_ms * MS_NS,
+                heartbeat_interval_ns: heartbeat_ms * MS_NS,
+            };
+            heartbeats("load readers", "readers", &protocol).expect("a rule")
+        };
+        assert_eq!(of(45_000, 3_000).verdict, Followed, "Kafka's defaults");
+        assert_eq!(of(9_000, 3_000).verdict, Followed);
+        let short = of(6_000, 3_000);
+        assert_eq!(short.verdict, NotFollowed);
+        assert_eq!(short.recommended, "at most 2000 (a third of session.timeout.ms, 6000)");
+        let change = short.change.expect("a change").apply;
+        assert_eq!(change, "in the scenario: load.readers.client: {heartbeat.interval.ms: 2000}");
+        assert_eq!(
+            heartbeats("", "", &GroupProtocol::Consumer { assignor: None }),
+            None,
+            "the brokers' settings"
+        );
+    }
 
     fn verdicts(options: &[&str], processors: u32) -> [Verdict; 2] {
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();

@@ -4,6 +4,7 @@ pub(crate) mod brokers;
 pub(crate) mod clients;
 pub(crate) mod disks;
 pub mod host;
+mod jvm;
 pub(crate) mod topics;
 
 use crate::advice::{Advice, Change, Severity, Verdict};
@@ -18,7 +19,9 @@ pub(crate) mod source {
     pub(crate) const KAFKA_PRODUCER: &str = "Apache Kafka documentation, Producer Configs";
     pub(crate) const KAFKA_JAVADOC: &str = "Apache Kafka Javadoc, KafkaProducer";
     pub(crate) const KAFKA_OPERATIONS: &str = "Apache Kafka documentation, Basic Kafka Operations";
+    pub(crate) const KAFKA_CONSUMER_CONFIGS: &str = "Apache Kafka documentation, Consumer Configs";
     pub(crate) const KAFKA_CONSUMER: &str = "Apache Kafka documentation, The Consumer";
+    pub(crate) const STRIMZI: &str = "Strimzi documentation, JVM options";
     pub(crate) const CANONICAL: &str = "Canonical, Charmed Apache Kafka, performance tuning";
 }
 

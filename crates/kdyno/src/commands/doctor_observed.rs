@@ -72,14 +72,22 @@ pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
     let declared =
         PROCESSOR_FACTS.iter().find_map(|name| target.facts.get(*name)?.trim().parse::<u32>().ok());
     let processors = declared.or_else(|| told.is_on_this_host.then(|| shared(told.brokers.len())));
+    let jvms: BTreeMap<i32, Jvm> = told
+        .command_lines
+        .iter()
+        .filter_map(|(id, words)| Some((*id, Jvm::of_command_line(words)?)))
+        .collect();
+    let broker_memory_bytes = host::memory_bytes().filter(|_| told.is_on_this_host);
     let broker = |(id, settings)| {
         let settings = settings_of(settings);
         // With ZooKeeper there are no roles.
         let roles = settings.get("process.roles").map(|roles| &roles.value).filter(|roles| !roles.is_empty());
         let has_controller = roles.map(|roles| roles.contains("controller"));
-        Broker { id, processors, has_controller, settings, ..Broker::default() }
+        let jvm = jvms.get(&id).cloned();
+        Broker { id, processors, has_controller, settings, jvm, ..Broker::default() }
     };
     Observed {
+        broker_memory_bytes,
         brokers: told.brokers.into_iter().map(broker).collect(),
         cluster: target.bootstrap.first().map(|bootstrap| Cluster {
             bootstrap: bootstrap.clone(),
@@ -134,6 +142,7 @@ pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
         for folder in preflight::log_folders(&cluster.storage, &environment.temp_dir, &environment.testbed) {
             on_this_host::add_disk(&mut observed.disks, &folder, cluster.brokers as usize);
         }
+        observed.broker_memory_bytes = host::memory_bytes();
         observed.brokers = (0..cluster.brokers).map(|place| planned_broker(cluster, place)).collect();
     }
     let of_brokers = match &case.system {
