@@ -17,7 +17,9 @@ mod script;
 mod text;
 
 pub use advice::{Advice, Change, Document, Severity, Verdict, json_schema};
-pub use measured::{MeasuredDisk, MeasuredNetwork, measured_network_text, measured_text};
+pub use measured::{
+    DiskRound, MeasuredDisk, MeasuredNetwork, NetworkRound, measured_network_text, measured_text,
+};
 pub use observed::Observed;
 pub use rules::host::{LOOKED_UP, Place};
 pub use script::script;

@@ -188,6 +188,16 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
+/// Of each figure the lowest and the highest of several rounds stand beside it, and no two rounds are alike.
+fn expect_spread(measured: &Value, figures: &[&str]) {
+    for figure in figures {
+        let range = &measured[format!("{figure}_range")];
+        let [median, low, high] =
+            [&measured[*figure], &range[0], &range[1]].map(|one| one.as_f64().expect("a number"));
+        assert!(low <= median && median <= high && low < high, "{figure}: {measured}");
+    }
+}
+
 #[test]
 fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
     let place = Place::new();
@@ -199,7 +209,9 @@ fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
     let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
     let measured = &document["measured"][0];
     assert!(measured["write_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{measured}");
-    assert!(measured["sync_ns_p50"].as_u64() <= measured["sync_ns_p99"].as_u64(), "{measured}");
+    assert!(measured["sync_ns_p50"].as_f64() <= measured["sync_ns_p99"].as_f64(), "{measured}");
+    assert_eq!(measured["rounds"], 5);
+    expect_spread(measured, &["write_bytes_per_s", "sync_ns_p50", "sync_ns_p99"]);
     assert_eq!(std::fs::read_dir(&data).expect("a folder").count(), 0);
 }
 
@@ -217,7 +229,9 @@ fn the_network_to_another_kdyno_is_measured() {
     for way in ["sent_bytes_per_s", "received_bytes_per_s"] {
         assert!(network[way].as_f64().is_some_and(|rate| rate > 1e6), "{network}");
     }
-    assert!(network["round_trip_ns_p50"].as_u64() <= network["round_trip_ns_p99"].as_u64(), "{network}");
+    assert!(network["round_trip_ns_p50"].as_f64() <= network["round_trip_ns_p99"].as_f64(), "{network}");
+    let figures = ["sent_bytes_per_s", "received_bytes_per_s", "round_trip_ns_p50", "round_trip_ns_p99"];
+    expect_spread(network, &figures);
     assert_eq!((network["peer"].as_str(), &document["measured"]), (Some(address), &serde_json::json!([])));
     serving.signal(Signal::INT);
     let served = serving.wait(RUN_DEADLINE);

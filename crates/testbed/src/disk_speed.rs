@@ -12,9 +12,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Rounds, each of writes one after the other and of small ones: by what they differ, the figures are unsure.
+pub const ROUNDS: u32 = 5;
 /// Most bytes that are written; of a disk with little room an eighth of what is free.
 pub const BYTES_MAX: u64 = 1 << 30;
-/// Longest time that writing one after the other takes, and the small writes after it.
+/// Longest time that writing one after the other takes, all rounds together.
 pub const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
 /// The same of the small writes, each waited for.
 pub const SYNC_TIME_MAX: Duration = Duration::from_secs(5);
@@ -25,24 +27,18 @@ const BLOCK_BYTES: usize = 1 << 20;
 const BLOCKS_PER_SYNC: u64 = 32;
 /// Bytes of a small write: a page.
 const SMALL_BYTES: usize = 4096;
-/// Small writes at most.
-const SMALL_MAX: usize = 500;
+/// Small writes of a round at most.
+const SMALL_MAX: usize = 100;
 
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DiskSpeed {
+/// What one round found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiskRound {
     /// Bytes written one after the other.
     pub bytes: u64,
     /// How long that took, until the disk had them all.
     pub took: Duration,
-    /// Small writes, each of which the disk was waited for.
-    pub syncs: usize,
-    /// Median of how long one took.
-    pub sync_p50: Duration,
-    /// 99th percentile of the same.
-    pub sync_p99: Duration,
-    /// The longest.
-    pub sync_max: Duration,
+    /// How long each small write took until the disk had it; at least one.
+    pub syncs: Vec<Duration>,
 }
 
 /// Bytes that [`measure`] would write into the folder at most.
@@ -53,22 +49,25 @@ pub fn bytes_to_write(folder: &Path) -> Result<u64, TestbedError> {
     Ok(BYTES_MAX.min(host::free_bytes(folder)? / 8))
 }
 
-/// Writes and waits, for [`WRITE_TIME_MAX`] and [`SYNC_TIME_MAX`] at most; `None`: `stop` was set before it was done.
+/// Writes and waits, for [`WRITE_TIME_MAX`] and [`SYNC_TIME_MAX`] at most, in [`ROUNDS`]; `None`: `stop` was set before it was
+/// done.
 ///
 /// # Errors
 /// The folder cannot be written, or the disk is full.
-pub fn measure(folder: &Path, stop: &AtomicBool) -> Result<Option<DiskSpeed>, TestbedError> {
-    let bytes_max = bytes_to_write(folder)?.max(BLOCK_BYTES as u64);
+pub fn measure(folder: &Path, stop: &AtomicBool) -> Result<Option<Vec<DiskRound>>, TestbedError> {
+    let bytes_max = (bytes_to_write(folder)? / u64::from(ROUNDS)).max(BLOCK_BYTES as u64);
     let failed = |error| TestbedError::io("cannot write into", folder, error);
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-    let Some((bytes, took)) = one_after_the_other(&mut file, bytes_max, stop).map_err(failed)? else {
-        return Ok(None);
-    };
-    let Some(mut syncs) = small(&mut file, stop).map_err(failed)? else { return Ok(None) };
-    syncs.sort_unstable();
-    let at = |share: f64| syncs[((syncs.len() - 1) as f64 * share).round() as usize];
-    let (sync_p50, sync_p99, sync_max) = (at(0.5), at(0.99), at(1.0));
-    Ok(Some(DiskSpeed { bytes, took, syncs: syncs.len(), sync_p50, sync_p99, sync_max }))
+    (0..ROUNDS).map(|_| round(&mut file, bytes_max, stop).map_err(failed)).collect()
+}
+
+/// `None`: it was stopped.
+fn round(file: &mut File, bytes_max: u64, stop: &AtomicBool) -> io::Result<Option<DiskRound>> {
+    // Logs grow: each round writes where nothing was yet.
+    file.seek(SeekFrom::End(0))?;
+    let Some((bytes, took)) = one_after_the_other(file, bytes_max, stop)? else { return Ok(None) };
+    let syncs = small(file, stop)?;
+    Ok(syncs.map(|syncs| DiskRound { bytes, took, syncs }))
 }
 
 /// How many bytes in how long.
@@ -80,7 +79,7 @@ fn one_after_the_other(
     let block = incompressible(BLOCK_BYTES);
     let started = Instant::now();
     let mut blocks = 0;
-    while (blocks + 1) * BLOCK_BYTES as u64 <= bytes_max && started.elapsed() < WRITE_TIME_MAX {
+    while (blocks + 1) * BLOCK_BYTES as u64 <= bytes_max && started.elapsed() < WRITE_TIME_MAX / ROUNDS {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -100,7 +99,7 @@ fn small(file: &mut File, stop: &AtomicBool) -> io::Result<Option<Vec<Duration>>
     file.seek(SeekFrom::Start(0))?;
     let started = Instant::now();
     let mut found = Vec::new();
-    while found.is_empty() || (found.len() < SMALL_MAX && started.elapsed() < SYNC_TIME_MAX) {
+    while found.is_empty() || (found.len() < SMALL_MAX && started.elapsed() < SYNC_TIME_MAX / ROUNDS) {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -145,6 +144,9 @@ mod tests {
         assert_eq!(bytes, 3 << 20, "no more than it may");
         assert!(took > Duration::ZERO);
         assert!(!small(&mut file, &go_on).expect("written").expect("not stopped").is_empty());
+        let second = round(&mut file, 2 << 20, &go_on).expect("written").expect("not stopped");
+        let size = file.metadata().expect("a file").len();
+        assert_eq!((second.bytes, size), (2 << 20, 5 << 20), "behind the first one");
         assert!(measure(&folder.path().join("no"), &go_on).is_err());
     }
 

@@ -10,7 +10,7 @@ use crate::out;
 use crate::signals;
 use crate::target_source::read_target;
 use kdyno_doctor::{
-    Advice, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_network_text,
+    Advice, DiskRound, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_network_text,
     measured_text, script, text,
 };
 use kdyno_model::plan::CasePlan;
@@ -68,21 +68,23 @@ fn measure(folders: &[PathBuf], stop: &AtomicBool) -> Result<Vec<MeasuredDisk>, 
             units::size(bytes),
             folder.display()
         ));
-        let Some(speed) = disk_speed::measure(folder, stop)? else {
+        let Some(rounds) = disk_speed::measure(folder, stop)? else {
             return Err(interrupted("nothing was measured, and nothing stays"));
         };
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        found.push(MeasuredDisk {
-            folder: folder.display().to_string(),
-            write_bytes: speed.bytes,
-            write_bytes_per_s: speed.bytes as f64 / speed.took.as_secs_f64(),
-            syncs: speed.syncs as u64,
-            sync_ns_p50: ns(speed.sync_p50),
-            sync_ns_p99: ns(speed.sync_p99),
-            sync_ns_max: ns(speed.sync_max),
-        });
+        let round = |round: disk_speed::DiskRound| DiskRound {
+            write_bytes: round.bytes,
+            write_s: round.took.as_secs_f64(),
+            syncs_ns: nanoseconds(&round.syncs),
+        };
+        let rounds: Vec<DiskRound> = rounds.into_iter().map(round).collect();
+        found.push(MeasuredDisk::of(folder.display().to_string(), &rounds));
     }
     Ok(found)
+}
+
+/// Times as numbers of ns.
+pub(super) fn nanoseconds(times: &[Duration]) -> Vec<f64> {
+    times.iter().map(|time| time.as_nanos() as f64).collect()
 }
 
 fn interrupted(what: &str) -> Failure {

@@ -1,12 +1,12 @@
 //! Both ends of `kdyno doctor --measure --network`.
 
+use super::doctor::nanoseconds;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
-use kdyno_doctor::MeasuredNetwork;
+use kdyno_doctor::{MeasuredNetwork, NetworkRound};
 use kdyno_testbed::network_speed::{self, SERVE_TIME_MAX};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Measures the network to the other end, having said what that sends.
 pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, Failure> {
@@ -14,25 +14,20 @@ pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, 
     out::note(&format!(
         "sends as much to {peer} as it takes, and has as much sent back, for about {seconds} s"
     ));
-    let Some(speed) = network_speed::measure(peer, stop)? else {
+    let Some(rounds) = network_speed::measure(peer, stop)? else {
         return Err(Failure {
             exit: Exit::Interrupted,
             message: "interrupted: the network was not measured".to_owned(),
             hint: None,
         });
     };
-    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Ok(MeasuredNetwork {
-        peer: peer.to_owned(),
-        sent_bytes: speed.sent,
-        sent_bytes_per_s: speed.sent as f64 / speed.sending.as_secs_f64(),
-        received_bytes: speed.received,
-        received_bytes_per_s: speed.received as f64 / speed.receiving.as_secs_f64(),
-        round_trips: speed.round_trips as u64,
-        round_trip_ns_p50: ns(speed.round_trip_p50),
-        round_trip_ns_p99: ns(speed.round_trip_p99),
-        round_trip_ns_max: ns(speed.round_trip_max),
-    })
+    let round = |round: network_speed::NetworkRound| NetworkRound {
+        sent: (round.sent, round.sending.as_secs_f64()),
+        received: (round.received, round.receiving.as_secs_f64()),
+        round_trips_ns: nanoseconds(&round.round_trips),
+    };
+    let rounds: Vec<NetworkRound> = rounds.into_iter().map(round).collect();
+    Ok(MeasuredNetwork::of(peer.to_owned(), &rounds))
 }
 
 /// Answers until it is interrupted or its time is over. Prints its address first, for scripts that let it take a free port.

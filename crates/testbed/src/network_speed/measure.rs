@@ -9,17 +9,20 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Round trips at most,
-const ECHOES_MAX: usize = 1000;
+/// Rounds: by what they differ, the figures are unsure.
+pub const ROUNDS: u32 = 5;
+/// Round trips of a round at most,
+const ECHOES_MAX: usize = 200;
 /// and how long they may take.
-const ECHOES_TIME_MAX: Duration = Duration::from_secs(3);
+const ECHOES_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// How long it takes when nothing goes wrong.
-pub const TIME_MAX: Duration = Duration::from_secs(ECHOES_TIME_MAX.as_secs() + 2 * BLOCKS_TIME.as_secs());
+pub const TIME_MAX: Duration =
+    ECHOES_TIME_MAX.saturating_add(BLOCKS_TIME).saturating_add(BLOCKS_TIME).saturating_mul(ROUNDS);
 
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NetworkSpeed {
+/// What one round found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkRound {
     /// Bytes sent to the other end.
     pub sent: u64,
     /// How long that took, until the other end had them all.
@@ -28,28 +31,22 @@ pub struct NetworkSpeed {
     pub received: u64,
     /// How long that took.
     pub receiving: Duration,
-    /// How often 64 bytes went there and back.
-    pub round_trips: usize,
-    /// Median of how long that took.
-    pub round_trip_p50: Duration,
-    /// 99th percentile of the same.
-    pub round_trip_p99: Duration,
-    /// The longest.
-    pub round_trip_max: Duration,
+    /// How long 64 bytes there and back took, each time; at least one.
+    pub round_trips: Vec<Duration>,
 }
 
 /// Measures the network to the end that [`super::serve`]s at `host:port`; `None`: `stop` was set before it was done.
 ///
 /// # Errors
 /// Nobody answers there, something else does, or the connection breaks.
-pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<NetworkSpeed>, TestbedError> {
+pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<Vec<NetworkRound>>, TestbedError> {
     let failed = |why: &dyn std::fmt::Display| TestbedError::Network {
         message: format!("the network to {address} was not measured: {why}"),
         hint: "`kdyno doctor --serve-network [HOST:]PORT` on the other host answers, one peer at a time",
     };
     let stream = connect(address).map_err(|error| failed(&error))?;
     match look(stream, stop) {
-        Ok(speed) => Ok(Some(speed)),
+        Ok(rounds) => Ok(Some(rounds)),
         Err(Fault::Stopped) => Ok(None),
         Err(fault) => Err(failed(&fault)),
     }
@@ -68,7 +65,7 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-fn look(stream: TcpStream, stop: &AtomicBool) -> Result<NetworkSpeed, Fault> {
+fn look(stream: TcpStream, stop: &AtomicBool) -> Result<Vec<NetworkRound>, Fault> {
     let mut peer = Peer::new(stream, stop)?;
     peer.write(HELLO)?;
     let mut hello = [0; HELLO.len()];
@@ -76,38 +73,30 @@ fn look(stream: TcpStream, stop: &AtomicBool) -> Result<NetworkSpeed, Fault> {
     if hello != *HELLO {
         return Err(Fault::Garbage);
     }
-    // The small ones first, while nothing is in the queues between.
-    let mut trips = round_trips(&mut peer)?;
     let mut block = incompressible(BLOCK_BYTES);
+    let rounds = (0..ROUNDS).map(|_| round(&mut peer, &mut block)).collect::<Result<Vec<_>, _>>()?;
+    peer.within(ANSWER_TIME_MAX);
+    peer.write(&[END])?;
+    Ok(rounds)
+}
+
+fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, Fault> {
+    // The small ones first, while nothing is in the queues between.
+    let round_trips = round_trips(peer)?;
     let begun = Instant::now();
     peer.write(&[TAKE])?;
-    let sent = peer.give(&mut block)?;
+    let sent = peer.give(block)?;
     let mut told = [0; 8];
     peer.read(&mut told)?;
     let sending = begun.elapsed();
     if u64::from_be_bytes(told) != sent {
         return Err(Fault::Garbage);
     }
+    peer.within(ANSWER_TIME_MAX);
     let begun = Instant::now();
     peer.write(&[GIVE])?;
-    let received = peer.take(&mut block)?;
-    let receiving = begun.elapsed();
-    peer.within(ANSWER_TIME_MAX);
-    peer.write(&[END])?;
-    trips.sort_unstable();
-    let at = |share: f64| trips[((trips.len() - 1) as f64 * share).round() as usize];
-    let (round_trip_p50, round_trip_p99, round_trip_max) = (at(0.5), at(0.99), at(1.0));
-    let round_trips = trips.len();
-    Ok(NetworkSpeed {
-        sent,
-        sending,
-        received,
-        receiving,
-        round_trips,
-        round_trip_p50,
-        round_trip_p99,
-        round_trip_max,
-    })
+    let received = peer.take(block)?;
+    Ok(NetworkRound { sent, sending, received, receiving: begun.elapsed(), round_trips })
 }
 
 /// How long each took; at least one.

@@ -9,7 +9,7 @@ mod measure;
 mod serve;
 mod wire;
 
-pub use measure::{NetworkSpeed, TIME_MAX, measure};
+pub use measure::{NetworkRound, ROUNDS, TIME_MAX, measure};
 pub use serve::{SERVE_TIME_MAX, Served, serve};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The first bytes of both ends, with the number of this form.
-pub(super) const HELLO: &[u8; 16] = b"kdyno network 1\n";
+pub(super) const HELLO: &[u8; 16] = b"kdyno network 2\n";
 /// Send the other 63 bytes of these back, with this one.
 pub(super) const ECHO: u8 = b'e';
 /// Send blocks.
@@ -21,9 +21,9 @@ pub(super) const ECHO_BYTES: usize = 64;
 /// Bytes of a block. Its first one is 1, of the last block 0.
 pub(super) const BLOCK_BYTES: usize = 128 << 10;
 /// How long blocks are sent.
-pub(super) const BLOCKS_TIME: Duration = Duration::from_secs(3);
+pub(super) const BLOCKS_TIME: Duration = Duration::from_secs(1);
 /// Most bytes of them each way: more than a link of 10 Gbit/s carries meanwhile.
-pub(super) const BLOCKS_BYTES_MAX: u64 = 8 << 30;
+pub(super) const BLOCKS_BYTES_MAX: u64 = 2 << 30;
 /// Until a peer has said hello or an answer of a few bytes is there.
 pub(super) const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 /// Until all blocks are there: a slow link has them in its queues when the last one is sent.
