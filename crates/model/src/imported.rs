@@ -9,7 +9,7 @@ use crate::metric::{Address, Unit};
 /// Units in which a file may hold values: the word, the unit in which they are kept, and how many of these one is.
 pub const UNITS: &[(&str, Unit, f64)] = &[
     ("count", Unit::Count, 1.0),
-    ("percent", Unit::Ratio, 0.01),
+    ("percent", Unit::Percent, 1.0),
     ("ratio", Unit::Ratio, 1.0),
     ("percent-of-core", Unit::PercentOfCore, 1.0),
     ("cores", Unit::PercentOfCore, 100.0),
@@ -67,6 +67,6 @@ mod tests {
             assert_eq!(of_series(&series(*of, "a: b")), Some((*of, "a: b")));
         }
         assert_eq!((of_series("CPU"), of_series("furlongs:CPU")), (None, None));
-        assert_eq!((unit("percent"), unit("parsec")), (Some((Unit::Ratio, 0.01)), None));
+        assert_eq!((unit("percent"), unit("parsec")), (Some((Unit::Percent, 1.0)), None));
     }
 }

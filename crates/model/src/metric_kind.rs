@@ -47,6 +47,8 @@ pub enum Unit {
     Ns,
     /// A ratio or share; 1 is the whole.
     Ratio,
+    /// Percent of a whole, as somebody else measured it.
+    Percent,
     /// Percent of one core.
     PercentOfCore,
     /// Microseconds of processor time per record.
@@ -121,6 +123,7 @@ impl Unit {
             Self::MibPerMin => "MiB/min",
             Self::Ns => "ns",
             Self::Ratio => "ratio",
+            Self::Percent => "%",
             Self::PercentOfCore => "% of one core",
             Self::CpuUsPerRecord => "CPU-µs/record",
             Self::Bytes => "bytes",

@@ -4,7 +4,7 @@
 mod table;
 pub(crate) mod time;
 
-pub use table::{COLUMNS_MAX, Column, FILE_BYTES_MAX, ROWS_MAX, Reading, TableError, read};
+pub use table::{COLUMNS_MAX, Column, FILE_BYTES_MAX, ROWS_MAX, Reading, Table, TableError, read};
 
 use crate::evidence;
 use kdyno_model::event::Subject;

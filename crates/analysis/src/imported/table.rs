@@ -2,6 +2,7 @@
 
 use super::time::{NoInstant, unix_ns};
 use csv::{ReaderBuilder, StringRecord, Trim};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kdyno_model::imported;
 use kdyno_model::metric::Unit;
@@ -42,6 +43,15 @@ pub struct Column {
     pub points: Vec<(i64, f64)>,
 }
 
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Values that stood there once more, at the same instant and equal: each counts once.
+    pub repeated: usize,
+}
+
 /// What is wrong with a file or with what is asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -66,19 +76,21 @@ fn shown(text: &str) -> String {
     format!("`{short}`")
 }
 
-/// Reads a file of comma-separated values whose first line names the columns.
+/// Reads a file of comma-separated values whose first line names the columns. A value that stands there twice, as where
+/// two exports overlap, counts once.
 ///
 /// # Errors
-/// The first thing that is wrong: a size beyond the limits, a column that is not there, a time or a number that is none,
-/// with its line and column.
-pub fn read(bytes: &[u8], how: &Reading) -> Result<Vec<Column>, TableError> {
+/// The first thing that is wrong: a size beyond the limits, a column that is not there, a time or a number that is none, or
+/// two values at one instant, with line and column.
+pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(wrong(format!("it has more than {} MiB", FILE_BYTES_MAX >> 20)));
     }
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
     let head = reader.headers().map_err(|error| of_csv(&error))?.clone();
-    let (time, mut columns) = columns(&head, how)?;
+    let (time, columns) = columns(&head, how)?;
+    let mut read: Vec<Vec<Point>> = vec![Vec::new(); columns.len()];
     let mut record = StringRecord::new();
     let mut rows = 0;
     while reader.read_record(&mut record).map_err(|error| of_csv(&error))? {
@@ -88,7 +100,7 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Vec<Column>, TableError> {
             return Err(wrong(format!("it has more than {ROWS_MAX} rows")));
         }
         let at_ns = instant(record.get(time).unwrap_or_default(), line, how)?;
-        for (place, factor, column) in &mut columns {
+        for ((place, factor, column), points) in columns.iter().zip(&mut read) {
             let cell = record.get(*place).unwrap_or_default();
             let Some(value) = number(cell, line, &column.name)?.map(|value| value * *factor) else {
                 continue;
@@ -98,17 +110,44 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Vec<Column>, TableError> {
                     format!("line {line}, column {}: {} is too large", shown(&column.name), shown(cell));
                 return Err(wrong(message));
             }
-            column.points.push((at_ns, value));
+            points.push((at_ns, value, line));
         }
     }
     if rows == 0 {
         return Err(wrong("it has no row behind its head"));
     }
-    let columns = columns.into_iter().map(|(.., mut column)| {
-        column.points.sort_by_key(|(at_ns, _)| *at_ns);
-        column
-    });
-    Ok(columns.collect())
+    let mut table = Table { columns: Vec::new(), repeated: 0 };
+    for ((.., mut column), points) in columns.into_iter().zip(read) {
+        let all = points.len();
+        column.points = one_at_an_instant(points, &column.name)?;
+        table.repeated += all - column.points.len();
+        table.columns.push(column);
+    }
+    Ok(table)
+}
+
+/// A value with its instant, ns since 1970, and the line that it stands in.
+type Point = (i64, f64, u64);
+
+/// The values in order of time. Of what differs at one instant nobody could say which is right, or whether they are two series.
+fn one_at_an_instant(mut points: Vec<Point>, column: &str) -> Result<Vec<(i64, f64)>, TableError> {
+    points.sort_by_key(|(at_ns, _, line)| (*at_ns, *line));
+    for two in points.windows(2) {
+        let [(before_ns, before, first), (at_ns, value, line)] = two else { continue };
+        if before_ns == at_ns && before != value {
+            let message = format!(
+                "line {line}, column {}: another value at the instant of line {first}, {}",
+                shown(column),
+                Timestamp::from_nanosecond((*at_ns).into())
+                    .map_or_else(|_| "?".to_owned(), |at| at.to_string())
+            );
+            let hint = "a column is one series: give each series that the file holds one below another a file of its own, or have \
+                        the times exported more exactly";
+            return Err(hinted(message, hint));
+        }
+    }
+    points.dedup_by_key(|(at_ns, ..)| *at_ns);
+    Ok(points.into_iter().map(|(at_ns, value, _)| (at_ns, value)).collect())
 }
 
 /// The place of the column of times, and of each that is taken with how many of its unit one is.
@@ -243,14 +282,14 @@ mod tests {
             points: points.iter().map(|(s, value)| (s * 1_000_000_000, *value)).collect(),
         };
         assert_eq!(
-            found,
+            found.columns,
             [
-                column("CPU", Unit::Ratio, &[(0, 0.1), (60, 0.125)]),
+                column("CPU", Unit::Percent, &[(0, 10.0), (60, 12.5)]),
                 column("Reads", Unit::Count, &[(60, 1.0), (120, 3.0)])
             ]
         );
         how.columns = vec!["Reads".to_owned()];
-        assert_eq!(read(text.as_bytes(), &how).expect("read").len(), 1);
+        assert_eq!(read(text.as_bytes(), &how).expect("read").columns.len(), 1);
     }
 
     #[test]
@@ -265,6 +304,16 @@ mod tests {
     }
 
     #[test]
+    fn a_column_has_one_value_at_an_instant() {
+        let found = read(b"time,CPU,Reads\n60,2,7\n0,1,7\n60,2,\n60,2,7\n", &how()).expect("read");
+        let points = |at: usize| found.columns[at].points.len();
+        assert_eq!((found.repeated, points(0), points(1)), (3, 2, 2), "those that are equal count once");
+        let error = told("time,host,CPU\n60,1,5\n0,1,4\n60,1,6\n");
+        let begin = "line 4, column `CPU`: another value at the instant of line 2, 1970-01-01T00:01:00Z | a column is one series";
+        assert!(error.starts_with(begin), "{error}");
+    }
+
+    #[test]
     fn a_time_without_an_offset_needs_a_zone() {
         let text = "time,CPU\n2026-03-07 10:05:04,1\n";
         let error = told(text);
@@ -272,7 +321,7 @@ mod tests {
         let mut how = how();
         how.zone = Some(TimeZone::fixed(jiff::tz::offset(1)));
         let found = read(text.as_bytes(), &how).expect("read");
-        assert_eq!(found[0].points, [(1_772_874_304_000_000_000, 1.0)]);
+        assert_eq!(found.columns[0].points, [(1_772_874_304_000_000_000, 1.0)]);
     }
 
     #[test]

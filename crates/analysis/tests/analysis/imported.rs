@@ -28,7 +28,7 @@ fn columns(text: &str) -> Vec<Column> {
         units: BTreeMap::new(),
         columns: Vec::new(),
     };
-    imported::read(text.as_bytes(), &how).expect("columns")
+    imported::read(text.as_bytes(), &how).expect("columns").columns
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn what_lies_in_the_window_has_a_mean_and_what_lies_in_the_trial_is_drawn() {
     let findings = imported::findings(&trial);
     let [cpu] = &findings[..] else { panic!("{findings:?}") };
     assert_eq!(cpu.of.to_string(), "imported-cloudwatch.CPU");
-    assert_eq!((cpu.unit, cpu.n, cpu.range), (Unit::Ratio, 2, Some((Value::Is(0.1), Value::Is(0.3)))));
-    assert!(matches!(cpu.estimate, Value::Is(mean) if (mean - 0.2).abs() < 1e-12), "{cpu:?}");
+    assert_eq!((cpu.unit, cpu.n, cpu.range), (Unit::Percent, 2, Some((Value::Is(10.0), Value::Is(30.0)))));
+    assert!(matches!(cpu.estimate, Value::Is(mean) if (mean - 20.0).abs() < 1e-9), "{cpu:?}");
     let series = kdyno_analysis::series::trial(&trial).expect("series");
     let [drawn] = &series.imported[..] else { panic!("{:?}", series.imported) };
     assert_eq!((drawn.name.as_str(), drawn.points.len(), drawn.points[0].at_s), ("CPU", 4, 1.0));

@@ -9,6 +9,7 @@ use jiff::tz::{Offset, TimeZone};
 use kdyno_analysis::imported::{self, Column, FILE_BYTES_MAX, Reading};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
+use kdyno_report::units::plural;
 use kdyno_store::{ImportedTrial, RunFile};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -30,7 +31,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
         columns: args.column.clone(),
     };
     let shown = args.file.display();
-    let columns = imported::read(&bytes(&args.file)?, &how)
+    let imported::Table { columns, repeated } = imported::read(&bytes(&args.file)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
     let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -58,6 +59,12 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
     let is_counted = |trial: &&ImportedTrial| !conditioning.contains(&trial.trial);
     let counted: Vec<&ImportedTrial> = trials.iter().filter(is_counted).collect();
     told(&subject, &counted, &columns, replaced);
+    if repeated > 0 {
+        let stand = if repeated == 1 { "stands" } else { "stand" };
+        out::note(&format!(
+            "{repeated} more {stand} in {shown} twice, at one instant and equal: each counts once"
+        ));
+    }
     let without = counted.iter().filter(|trial| !in_window.contains(&Scope::Trial(trial.trial))).count();
     if without > 0 {
         out::note(&format!(
@@ -72,10 +79,10 @@ fn told(subject: &Subject, trials: &[&ImportedTrial], columns: &[Column], replac
     let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
     let all: usize = columns.iter().map(|column| column.points.len()).sum();
     let again = if replaced { "; what was imported under this name before is replaced" } else { "" };
-    let count = trials.len();
+    let count = plural(u32::try_from(trials.len()).unwrap_or(u32::MAX), "trial");
     // Trials that run at once, or follow each other closely, have some of them in common.
     let taken = taken.min(all);
-    out::note(&format!("{taken} of {all} values lie within {count} trials and are kept as {subject}{again}"));
+    out::note(&format!("{taken} of {all} values lie within {count} and are kept as {subject}{again}"));
 }
 
 /// The name as it is kept: that of the file, but for characters that a name cannot have.

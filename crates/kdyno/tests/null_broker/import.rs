@@ -43,12 +43,12 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
     let said = import(&place, &["--zone", "-05:00"]);
     assert!(said.code == Some(2) && said.stderr.contains("no value lies within a trial"), "{said:?}");
 
-    for (cell, again, share) in [("42", false, 0.42), ("7", true, 0.07)] {
+    for (cell, again, percent) in [("42", false, 42.0), ("7", true, 7.0)] {
         place.file("rds.csv", &csv(t0_s, cell));
         let said = import(&place, &["--zone", "UTC"]);
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(
-            said.stderr.contains("15 of 15 values lie within 1 trials and are kept as imported-rds"),
+            said.stderr.contains("15 of 15 values lie within 1 trial and are kept as imported-rds"),
             "{said:?}"
         );
         assert_eq!(said.stderr.contains("is replaced"), again, "{said:?}");
@@ -58,14 +58,26 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
         let scopes: Vec<&str> = of.iter().filter_map(|one| one["scope"]["kind"].as_str()).collect();
         assert_eq!(scopes, ["case", "trial"], "{of:?}");
         for one in of {
-            assert!((one["value"].as_f64().expect("a mean") - share).abs() < 1e-9, "{one:?}");
+            assert!((one["value"].as_f64().expect("a mean") - percent).abs() < 1e-9, "{one:?}");
         }
         assert_eq!(document["series"][0]["imported"][0]["at_s"].as_array().map(Vec::len), Some(15));
     }
     place.file("rds.csv", &csv(t0_s, "n/a"));
     let said = import(&place, &["--zone", "UTC"]);
     assert!(said.code == Some(2) && said.stderr.contains("`n/a` is not a number"), "{said:?}");
+    // A row that stands twice counts once; two values at one instant are no series.
+    let twice = csv(t0_s, "7");
+    let row = twice.lines().last().expect("a row").to_owned();
+    place.file("rds.csv", &format!("{twice}{row}\n"));
+    let said = import(&place, &["--zone", "UTC"]);
+    assert!(said.code == Some(0) && said.stderr.contains("15 of 15 values"), "{said:?}");
+    assert!(said.stderr.contains("1 more stands in rds.csv twice"), "{said:?}");
+    place.file("rds.csv", &format!("{twice}{}\n", row.replace(",7", ",8")));
+    let said = import(&place, &["--zone", "UTC"]);
+    let wrong = "line 17, column `CPUUtilization`: another value at the instant of line 16";
+    assert!(said.code == Some(2) && said.stderr.contains(wrong), "{said:?}");
     let table = place.kdyno(&["show"]);
+    assert!(table.stdout.contains("7.00 %"), "{table:?}");
     assert!(table.stdout.contains("imported-rds.CPUUtilization"), "{table:?}");
     let course = place.kdyno(&["compare", "--course", "imported-rds.CPUUtilization", "latest"]);
     assert!(course.stdout.contains("imported-rds.CPUUtilization over 1 run"), "{course:?}");

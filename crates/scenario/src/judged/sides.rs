@@ -79,7 +79,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
         Unit::CostPerGb => 7,
         Unit::CostPerMillion => 8,
         Unit::MibPerMin => 9,
-        Unit::Ratio | Unit::YesNo => return units,
+        Unit::Ratio | Unit::Percent | Unit::YesNo => return units,
     };
     units[kind] = 1;
     units
