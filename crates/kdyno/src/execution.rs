@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::metrics_listener::MetricsListener;
-use crate::progress::{Printer, text_options};
+use crate::progress::{Printer, tell_died, text_options};
 use crate::{given_files, moment, out, signals};
 use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
@@ -209,6 +209,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
             Err(failure) => out::note(&format!("no report: {}", failure.message)),
         }
     }
+    tell_died(&outcome.caveats);
     failed_or(outcome, true, || Ok(gated(judged(&input), args.gate)))
 }
 

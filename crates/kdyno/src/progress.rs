@@ -4,6 +4,8 @@
 use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
+use kdyno_model::caveat::{Caveat, ScopedCaveat};
+use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{
     LiveState, TextOptions, live_line, live_line_of_pair, trial_summary, trial_warnings,
@@ -124,5 +126,22 @@ fn live_state(live: &Live) -> LiveState {
         label: live.label.clone(),
         figures: live.figures,
         remaining_ns: live.remaining_ns,
+    }
+}
+
+/// Says last of all that a process of the cluster ended in a trial, since the exit code does not where all was carried.
+pub(crate) fn tell_died(caveats: &[ScopedCaveat]) {
+    let died = caveats.iter().filter_map(|found| match (&found.caveat, found.scope) {
+        (Caveat::ProcessDied { subject }, Scope::Trial(trial)) => {
+            Some(format!("{subject} ended in trial {trial}"))
+        }
+        _ => None,
+    });
+    let died: Vec<String> = died.collect();
+    if !died.is_empty() {
+        out::note(&format!(
+            "warning: {}: figures are those of a cluster that lost it on the way; the exit code tells nothing of that",
+            died.join(", ")
+        ));
     }
 }

@@ -66,7 +66,8 @@ impl From<Design> for PairDesign {
 const RUN_AFTER: &str = "\
 Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed ·
 6 a figure of the answer must not be used, or records were lost · 3 a claim or an SLA is not met ·
-4 side B materially worse · 5 no answer (with --gate strict; else 0) · 0 done";
+4 side B materially worse · 5 no answer (with --gate strict; else 0) · 0 done, also where a broker
+died and all was carried: a warning says so";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_AFTER)]

@@ -21,7 +21,7 @@ impl Execution<'_> {
             if self.died.insert(subject.clone()) {
                 let detail = format!("{subject} ended {when}: {how}");
                 self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
-                progress(Progress::Step(detail));
+                progress(Progress::Warning(detail));
                 self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
             }
         }

@@ -55,8 +55,17 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     signal(brokers[0], Signal::KILL);
     running.wait_for("trial 2 of 2");
     drop(spinning);
-    ended(&running.wait(RUN_DEADLINE), 0);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 0);
     place.expect_no_processes();
+    // The exit code says nothing of it: the run does, at once and at its end.
+    let at_once = said.stderr.lines().find(|line| line.contains(" ended in the middle of the trial: "));
+    assert!(at_once.is_some_and(|line| line.contains("warning: broker-")), "{}", said.stderr);
+    let last = said.stderr.lines().rev().take(3).collect::<Vec<_>>().join("\n");
+    assert!(
+        last.contains("ended in trial 1: figures are those of a cluster that lost it on the way"),
+        "{last}"
+    );
 
     let (first, second) = (evidence(&place, 1), evidence(&place, 2));
     assert!(kinds(&first).contains(&EventKind::ProcessDied), "{:?}", first.events);
