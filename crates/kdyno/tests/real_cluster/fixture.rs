@@ -90,6 +90,9 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
 }
 
+/// Bytes of a record batch beside its records (Kafka documentation, Message Format).
+pub const BATCH_HEADER_BYTES: u64 = 61;
+
 /// What was concluded of the run.
 pub fn judged(place: &Place) -> Judgement {
     let file = RunFile::open(&place.run_file()).expect("the run file");

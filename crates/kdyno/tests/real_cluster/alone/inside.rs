@@ -2,14 +2,11 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{event_kinds, evidences, figure, ran, start_scenario};
+use crate::fixture::{BATCH_HEADER_BYTES, event_kinds, evidences, figure, ran, start_scenario};
 use kdyno_model::event::Subject;
 use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
 use kdyno_model::sample::{Grain, Phase, series};
 use std::collections::BTreeSet;
-
-/// Bytes of a record batch beside its records (Kafka documentation, Message Format).
-const BATCH_HEADER_BYTES: u64 = 61;
 
 const SCENARIO: &str = "\
 kdyno: 1
