@@ -153,12 +153,29 @@ pub(crate) fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f
     Some(100.0 * stolen / window.seconds())
 }
 
-/// Heap that a process allocated per second of the measure phase, bytes: read once, when sampling had ended.
-pub(crate) fn allocated_bytes_per_s(probes: &[ProbeReading], subject: &Subject) -> Option<f64> {
-    let is_it = |reading: &&ProbeReading| {
-        reading.subject == *subject && reading.series == series::ALLOCATED_BYTES_PER_S_SAMPLED
-    };
+/// A value that was read of a process once, when sampling had ended.
+pub(crate) fn sampled(probes: &[ProbeReading], subject: &Subject, series: &str) -> Option<f64> {
+    let is_it = |reading: &&ProbeReading| reading.subject == *subject && reading.series == series;
     probes.iter().rev().find(is_it).map(|reading| reading.value)
+}
+
+/// Share of the processor time that some processes used in the window, all together, which their sampled stacks hold.
+pub(crate) fn sampled_share(
+    probes: &[ProbeReading],
+    subjects: &[Subject],
+    window: Option<Window>,
+) -> Option<f64> {
+    let window = window.filter(|_| !subjects.is_empty())?;
+    let used_s = used_by_all_s(probes, subjects, window).filter(|used_s| *used_s > 0.0)?;
+    let per_s = |subject: &Subject| sampled(probes, subject, series::CPU_S_PER_S_SAMPLED);
+    let per_s = subjects.iter().map(per_s).sum::<Option<f64>>()?;
+    Some(per_s * window.seconds() / used_s)
+}
+
+/// The processes whose stacks were sampled for their processor time.
+pub(crate) fn sampled_processes(probes: &[ProbeReading]) -> Vec<Subject> {
+    let is_one = |subject: &Subject| sampled(probes, subject, series::CPU_S_PER_S_SAMPLED).is_some();
+    subjects(probes, |subject| (subject.is_broker() || is_java_client(subject)) && is_one(subject))
 }
 
 /// Largest resident memory of a subject read in the window, bytes.

@@ -37,7 +37,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
-use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SubjectKind, Unit};
+use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SAMPLED_CPU_SHARE, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::SystemPlan;
 use kdyno_model::processes::MemoryCourse;
@@ -90,6 +90,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         let one = std::slice::from_ref(&named);
         processes(&named.to_string(), SubjectKind::Process, one);
     }
+    trial.sampled_clients(&mut found);
     for relay in cpu::subjects(trial.probes(), relay::is_relay) {
         trial.state(&relay.to_string(), SubjectKind::Relay, &mut found, |name| {
             known(relay::value(trial.probes(), &relay, trial.window, name))
@@ -169,6 +170,17 @@ impl<'a> Trial<'a> {
             interval: Interval::NotResolvable(reason),
             marks: BTreeSet::new(),
             of: Address { subject: subject.to_owned(), metric: name.to_owned() },
+        }
+    }
+
+    /// Adds how much of its processor time the stacks of each Java client hold that was sampled.
+    fn sampled_clients(&self, found: &mut Vec<Finding>) {
+        for client in cpu::subjects(self.probes(), cpu::is_java_client) {
+            let share = cpu::sampled_share(self.probes(), std::slice::from_ref(&client), self.window);
+            let of = client.to_string();
+            found.extend(
+                share.map(|share| self.stated(&of, SAMPLED_CPU_SHARE, Unit::Ratio, Value::Is(share))),
+            );
         }
     }
 
@@ -348,9 +360,12 @@ impl<'a> Trial<'a> {
             "records_per_s_per_core" => used_s()
                 .filter(|used_s| *used_s > 0.0)
                 .map(|used_s| records_per_s * window.seconds() / used_s),
-            BROKER_ALLOCATED => sum(&|member| cpu::allocated_bytes_per_s(self.probes(), member))
-                .filter(|_| records_per_s > 0.0)
-                .map(|bytes_per_s| bytes_per_s / records_per_s),
+            BROKER_ALLOCATED => {
+                let series = series::ALLOCATED_BYTES_PER_S_SAMPLED;
+                let bytes_per_s = sum(&|member| cpu::sampled(self.probes(), member, series));
+                bytes_per_s.filter(|_| records_per_s > 0.0).map(|bytes_per_s| bytes_per_s / records_per_s)
+            }
+            SAMPLED_CPU_SHARE => cpu::sampled_share(self.probes(), members, self.window),
             "memory_rss_bytes_max" => sum(&|member| cpu::memory_bytes_max(self.probes(), member, window)),
             _ => None,
         })

@@ -383,6 +383,8 @@ pub enum Caveat {
     StacksSampled {
         /// What for, e.g. `cpu`.
         of: String,
+        /// Of `cpu`: share of the processor time of these processes that the stacks hold; `None`: not known.
+        share: Option<f64>,
     },
     /// The agents that tell of local brokers took a part of their processor time that is felt.
     AgentBusy {

@@ -12,7 +12,7 @@ use crate::sample::Timing;
 use crate::{command_metrics, inside, logs};
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
-    COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, is_cost, may_be_left_out,
+    COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
 };
 use serde::{Deserialize, Serialize};
 
@@ -281,6 +281,13 @@ const ALL: &[Metric] = &[
         Unit::Bytes,
         "heap allocated per acknowledged record of all load items together, per fetched one where nothing is produced, as \
          sampled with `flame: alloc`",
+    ),
+    metric(
+        SAMPLED_CPU_SHARE,
+        BROKER,
+        Unit::Ratio,
+        "share of the processor time used in the window that the stacks hold which were sampled with `flame: cpu`; also of \
+         `jvm-WORKER-STREAM`, a Java client's process",
     ),
     metric(
         COST_PER_MILLION,

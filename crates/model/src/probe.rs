@@ -131,6 +131,9 @@ pub mod series {
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
+    /// Brokers and Java processes that carry load items, where stacks were sampled for `cpu`: processor time that the samples
+    /// stand for, per second of the measured window, read at its end.
+    pub const CPU_S_PER_S_SAMPLED: &str = "cpu_s_per_s_sampled";
     /// Java processes that carry load items: the number of the process.
     pub const JVM_PID: &str = "jvm_pid";
     /// Brokers with the agent of our own: time for which it answered when it was asked for metrics, its answer's way included.

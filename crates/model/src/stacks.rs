@@ -15,6 +15,8 @@ pub const FRAMES_MAX: usize = 512;
 pub const FRAME_CHARACTERS_MAX: usize = 300;
 /// Bytes of collapsed text at most: the rarest stacks beyond are counted together. A broker's are some 2 MB.
 pub const TEXT_BYTES_MAX: usize = 8 << 20;
+/// Processor time of a thread, ms, for which a sample of [`FlameKind::Cpu`] stands.
+pub const CPU_SAMPLE_MS: u64 = 5;
 /// Stands for stacks that were too many to be kept, and for the frames of one that was too deep.
 pub const FURTHER: &str = "[further stacks]";
 

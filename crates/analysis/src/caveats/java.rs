@@ -39,7 +39,9 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
 /// Sampling is not free.
 pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
     let event = events(trial, EventKind::StacksSampled).next();
-    event.map(|event| Caveat::StacksSampled { of: event.detail.clone() }.into()).into_iter().collect()
+    let share = || cpu::sampled_share(trial.probes(), &cpu::sampled_processes(trial.probes()), trial.window);
+    let caveat = |event: &Event| Caveat::StacksSampled { of: event.detail.clone(), share: share() };
+    event.map(|event| caveat(event).into()).into_iter().collect()
 }
 
 /// An answer of an agent that lasts longer than this waited: what it has to do takes a tenth of it, also in a broker that has

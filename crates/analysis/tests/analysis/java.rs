@@ -333,6 +333,33 @@ fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
 }
 
 #[test]
+fn what_stacks_hold_is_a_share_of_the_processor_time_that_was_used() {
+    let mut trial = Trial::clean();
+    trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "cpu"));
+    let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
+    let used = brokers.iter().map(|broker| match trial.value(&format!("{broker}.cpu_percent")) {
+        Value::Is(percent) => percent / 100.0,
+        other => panic!("{other:?}"),
+    });
+    let used: Vec<f64> = used.collect();
+    for (broker, used) in brokers.iter().zip(&used) {
+        trial.probes.push(ProbeReading {
+            at_ns: 12_100_000_000,
+            subject: broker.clone(),
+            series: series::CPU_S_PER_S_SAMPLED.to_owned(),
+            value: used * if *broker == brokers[0] { 0.5 } else { 1.0 },
+        });
+    }
+    trial.is("broker-0.sampled_cpu_share", 0.5);
+    trial.is("broker-1.sampled_cpu_share", 1.0);
+    let all = (0.5 * used[0] + used[1]) / (used[0] + used[1]);
+    trial.is("brokers.sampled_cpu_share", all);
+    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
+    let Caveat::StacksSampled { share: Some(share), .. } = told[0].caveat else { panic!("{told:?}") };
+    assert!((share - all).abs() < 1e-9, "{share}");
+}
+
+#[test]
 fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
     let mut trial = Trial::clean();
     trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "alloc"));
@@ -343,7 +370,7 @@ fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
     assert_eq!(told.len(), 1);
     assert_eq!(
         (told[0].severity, &told[0].caveat),
-        (Severity::Warning, &Caveat::StacksSampled { of: "alloc".to_owned() })
+        (Severity::Warning, &Caveat::StacksSampled { of: "alloc".to_owned(), share: None })
     );
     let told = trial.told(|caveat| matches!(caveat, Caveat::StacksNotSampled { .. }));
     let caveat = Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: "it is no JVM".to_owned() };

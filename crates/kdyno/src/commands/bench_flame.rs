@@ -12,7 +12,8 @@ pub(crate) fn bench_flame(args: &BenchFlameArgs) -> Outcome {
     };
     let text = std::fs::read_to_string(&args.stacks).map_err(|error| failed(&args.stacks, &error))?;
     let stacks = Stacks::read(&text).map_err(|error| failed(&args.stacks, &error))?;
-    let graph = Graph { title: args.title.clone(), kind: FlameKind::Cpu, sides: vec![stacks] };
+    let graph =
+        Graph { title: args.title.clone(), kind: FlameKind::Cpu, sides: vec![stacks], held: Vec::new() };
     let picture = flame::document(&graph);
     std::fs::write(&args.out, picture).map_err(|error| failed(&args.out, &error))?;
     Ok(Exit::Done)

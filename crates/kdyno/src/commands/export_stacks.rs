@@ -3,9 +3,10 @@
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::failure::Failure;
 use kdyno_model::event::Subject;
+use kdyno_model::finding::Finding;
 use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_model::trial::TrialId;
-use kdyno_report::flame::{self, Graph};
+use kdyno_report::flame::{self, Graph, held};
 use kdyno_scenario::input::nearest;
 use kdyno_store::RunFile;
 use std::path::Path;
@@ -16,7 +17,7 @@ const BROKERS: &str = "brokers";
 /// The bytes of a format that is made of what was sampled.
 pub(super) fn export(path: &Path, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     let file = RunFile::open(path)?;
-    let run = Run { sampled: file.sampled()?, file };
+    let run = Run { sampled: file.sampled()?, findings: file.judgement()?.findings, file };
     let trial = TrialId(args.trial);
     let of = args.of.as_deref();
     if args.format == ExportFormat::Jfr {
@@ -27,15 +28,16 @@ pub(super) fn export(path: &Path, args: &ExportArgs) -> Result<Vec<u8>, Failure>
         return Ok(stacks.text().into_bytes());
     }
     let whose = of.unwrap_or(BROKERS);
+    let held = |trial: TrialId| held(&run.findings, trial, whose);
     let graph = match args.against.map(TrialId) {
         None => {
             let title = format!("{whose}, trial {trial}: {}", kind.shows());
-            Graph { title, kind, sides: vec![stacks] }
+            Graph { title, kind, sides: vec![stacks], held: vec![held(trial)] }
         }
         Some(before) => {
             let (_, other) = run.stacks(before, of)?;
             let title = format!("{whose}, trial {trial} (B) against trial {before} (A): {}", kind.shows());
-            Graph { title, kind, sides: vec![other, stacks] }
+            Graph { title, kind, sides: vec![other, stacks], held: vec![held(before), held(trial)] }
         }
     };
     Ok(flame::document(&graph).into_bytes())
@@ -44,6 +46,7 @@ pub(super) fn export(path: &Path, args: &ExportArgs) -> Result<Vec<u8>, Failure>
 /// What was sampled in a run.
 struct Run {
     file: RunFile,
+    findings: Vec<Finding>,
     sampled: Vec<(TrialId, Subject, FlameKind)>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{caveats, ended, event_kinds, ran, start_scenario};
+use crate::fixture::{caveats, ended, event_kinds, figure, ran, start_scenario};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::stacks::FlameKind;
@@ -66,6 +66,10 @@ fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
     assert_eq!(different.len(), 6, "no two have the same samples");
     let document = place.show();
     assert!(caveats(&document, "warning").contains(&"stacks-sampled"), "{document}");
+    for subject in ["broker-0", "broker-1", "brokers", "jvm-0-0"] {
+        let share = figure(&document, &format!("{subject}.sampled_cpu_share"));
+        assert!((0.5..1.1).contains(&share), "{subject}: {share} of its processor time");
+    }
     assert_eq!(event_kinds(&document).iter().filter(|kind| *kind == "stacks-sampled").count(), 2);
     let start = &file.trials().expect("trials")[0];
     let line = &start.command_lines[&Subject::Broker(0)];
@@ -91,6 +95,7 @@ fn is_shown(place: &Place, document: &Value) {
     let svg = export(&["flame", "--trial", "2", "--against", "1"]);
     ended(&svg, 0);
     assert!(svg.stdout.contains("brokers, trial 2 (B) against trial 1 (A)"), "{svg:?}");
+    assert_eq!(svg.stdout.matches("% of the processor time used").count(), 2, "of each side");
     let unknown = export(&["flame", "--of", "broker-7"]);
     ended(&unknown, 2);
     assert!(unknown.stderr.contains("sampled: broker-0, broker-1, jvm-0-0"), "{unknown:?}");

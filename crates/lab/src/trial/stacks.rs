@@ -9,11 +9,13 @@ use crate::observer::SECOND_NS;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::sample::{Phase, ProbeReading, series};
-use kdyno_model::stacks::{FlameKind, Stacks};
+use kdyno_model::stacks::{CPU_SAMPLE_MS, FlameKind, Stacks};
 use kdyno_model::worker::PhaseSpan;
 use kdyno_testbed::process::ProcessRef;
 use kdyno_testbed::profiler::{Sampled, Sampling};
 use std::sync::mpsc::channel;
+
+const MS_PER_S: f64 = 1e3;
 
 impl Execution<'_> {
     /// Finds out which processes can be sampled, before anything is measured. Which cannot is an event, and changes nothing.
@@ -96,14 +98,20 @@ impl Execution<'_> {
             Sampled::Collapsed(text) => text,
         };
         let stacks = Stacks::read(&text).map_err(|error| format!("what the profiler wrote: {error}"))?;
-        let allocated = (kind == FlameKind::Alloc && ns > 0 && subject.is_broker()).then(|| ProbeReading {
+        let per_s = stacks.total() as f64 / (ns as f64 / SECOND_NS as f64);
+        let (series, value) = match kind {
+            FlameKind::Alloc if subject.is_broker() => (Some(series::ALLOCATED_BYTES_PER_S_SAMPLED), per_s),
+            FlameKind::Cpu => (Some(series::CPU_S_PER_S_SAMPLED), per_s * CPU_SAMPLE_MS as f64 / MS_PER_S),
+            _ => (None, per_s),
+        };
+        let reading = series.filter(|_| ns > 0).map(|series| ProbeReading {
             at_ns: relative_ns(monotonic_ns(), self.t0_ns),
             subject: subject.clone(),
-            series: series::ALLOCATED_BYTES_PER_S_SAMPLED.to_owned(),
-            value: stacks.total() as f64 / (ns as f64 / SECOND_NS as f64),
+            series: series.to_owned(),
+            value,
         });
         let stored = store.stacks(TrialStacks { trial, subject: subject.clone(), kind, stacks });
-        let stored = stored.and_then(|()| match allocated {
+        let stored = stored.and_then(|()| match reading {
             Some(reading) => store.probe(trial, vec![reading]),
             None => Ok(()),
         });

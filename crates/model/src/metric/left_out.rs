@@ -16,6 +16,9 @@ pub fn is_cost(name: &str) -> bool {
 /// Heap that brokers allocate per record; left out where their allocation was not sampled.
 pub const BROKER_ALLOCATED: &str = "allocated_bytes_per_record";
 
+/// Share of a process's processor time that its sampled stacks hold; left out where none were sampled for it.
+pub const SAMPLED_CPU_SHARE: &str = "sampled_cpu_share";
+
 /// By how much resident memory grows; left out where there is no slope.
 pub const MEMORY_GROWTH: &str = "memory_growth";
 /// The same of the heap in use after collections.
@@ -56,6 +59,7 @@ pub fn may_be_left_out(name: &str) -> bool {
         COST_PER_GB,
         COST_PER_MILLION,
         BROKER_ALLOCATED,
+        SAMPLED_CPU_SHARE,
         MEMORY_GROWTH,
         HEAP_GROWTH,
         "committed",

@@ -207,7 +207,7 @@ fn of_samples() -> Vec<Caveat> {
             handed_over: 99,
         },
         Caveat::MemberFailed { item: item(), first: text() },
-        Caveat::StacksSampled { of: text() },
+        Caveat::StacksSampled { of: text(), share: Some(0.93) },
         Caveat::AgentBusy { share: 0.047 },
         Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
         Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },

@@ -65,12 +65,19 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
 /// What looking into processes costs them, and that it could not be done.
 fn looking(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
-        Caveat::StacksSampled { of } => told(
+        Caveat::StacksSampled { of, share } => told(
             of,
-            &[],
+            share.as_slice(),
             format!(
-                "stacks were sampled in the measured window (flame: {of}): processor time, rates and latencies include what \
-                 that cost"
+                "stacks were sampled in the measured window (flame: {of}){}: processor time, rates and latencies include what \
+                 that cost",
+                match share {
+                    Some(_) => format!(
+                        ", which hold {} of the processor time of their processes",
+                        numbers.percent(0)
+                    ),
+                    None => String::new(),
+                }
             ),
             "repeat without `flame` before these figures are set against others",
         ),

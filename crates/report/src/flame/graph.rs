@@ -1,7 +1,11 @@
 //! What a flame graph is drawn of.
 
+use crate::units;
+use kdyno_model::finding::{Finding, Scope, Value};
+use kdyno_model::metric::SAMPLED_CPU_SHARE;
 use kdyno_model::plan::ComparePlan;
 use kdyno_model::stacks::{FlameKind, Stacks};
+use kdyno_model::trial::TrialId;
 
 /// What is drawn.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +16,20 @@ pub struct Graph {
     pub kind: FlameKind,
     /// Of a difference the two sides, A first; otherwise one.
     pub sides: Vec<Stacks>,
+    /// Of each side, as far as it is known: share of the processor time that its processes used meanwhile which its stacks
+    /// hold (`sampled_cpu_share`).
+    pub held: Vec<Option<f64>>,
+}
+
+/// The share of its processor time that the stacks of a subject hold in a trial.
+pub fn held(findings: &[Finding], trial: TrialId, subject: &str) -> Option<f64> {
+    let is_it = |one: &&Finding| {
+        one.scope == Scope::Trial(trial) && one.of.subject == subject && one.of.metric == SAMPLED_CPU_SHARE
+    };
+    match findings.iter().find(is_it)?.estimate {
+        Value::Is(share) => Some(share),
+        _ => None,
+    }
 }
 
 impl Graph {
@@ -22,13 +40,21 @@ impl Graph {
 
     /// What was counted in all, in words.
     pub(crate) fn counted(&self) -> String {
-        let one = |stacks: &Stacks| self.number(stacks.total());
-        match self.sides.as_slice() {
-            [a, b] => {
-                let [name_a, name_b] = ComparePlan::SIDES;
-                format!("{name_a}: {}, {name_b}: {}", one(a), one(b))
+        let one = |side: usize| {
+            let number = self.sides.get(side).map(|stacks| self.number(stacks.total())).unwrap_or_default();
+            match self.held.get(side).copied().flatten() {
+                Some(share) => {
+                    format!("{number}, {} % of the processor time used", units::significant(100.0 * share))
+                }
+                None => number,
             }
-            sides => sides.first().map(one).unwrap_or_default(),
+        };
+        match self.sides.len() {
+            2 => {
+                let [name_a, name_b] = ComparePlan::SIDES;
+                format!("{name_a}: {}; {name_b}: {}", one(0), one(1))
+            }
+            _ => one(0),
         }
     }
 

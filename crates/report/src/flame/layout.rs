@@ -113,7 +113,7 @@ mod tests {
 
     fn graph(sides: &[&str]) -> Graph {
         let sides = sides.iter().map(|text| Stacks::read(text).expect("stacks")).collect();
-        Graph { title: String::new(), kind: FlameKind::Cpu, sides }
+        Graph { title: String::new(), kind: FlameKind::Cpu, sides, held: Vec::new() }
     }
 
     fn widths(graph: &Graph, frames_max: usize) -> Vec<(String, usize, f64, f64)> {

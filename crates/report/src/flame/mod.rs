@@ -8,7 +8,7 @@ mod graph;
 mod layout;
 mod svg;
 
-pub use graph::Graph;
+pub use graph::{Graph, held};
 pub(crate) use svg::{STYLE, legend, picture};
 
 /// Frames of a graph within a page, where there are several; the widest ones.

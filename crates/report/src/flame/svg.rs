@@ -183,7 +183,7 @@ mod tests {
 
     fn graph(sides: &[&str]) -> Graph {
         let sides = sides.iter().map(|text| Stacks::read(text).expect("stacks")).collect();
-        Graph { title: "broker-0, trial 1".to_owned(), kind: FlameKind::Cpu, sides }
+        Graph { title: "broker-0, trial 1".to_owned(), kind: FlameKind::Cpu, sides, held: vec![Some(0.93)] }
     }
 
     fn lines(graph: &Graph) -> String {

@@ -1,6 +1,6 @@
 //! Flame graphs on the page: of a comparison what differs between its sides, then of each trial each process.
 
-use crate::flame::{FRAMES_OF_PAGE, Graph, legend, picture};
+use crate::flame::{FRAMES_OF_PAGE, Graph, held, legend, picture};
 use crate::input::ReportInput;
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::ComparePlan;
@@ -49,7 +49,8 @@ fn folded(graph: &Graph, is_open: bool) -> Markup {
 
 fn of_trial(input: &ReportInput<'_>, of: &TrialStacks) -> Graph {
     let title = format!("{}, {}: {}", input.name(of.trial), of.subject, of.kind.shows());
-    Graph { title, kind: of.kind, sides: vec![of.stacks.clone()] }
+    let held = vec![held(input.findings, of.trial, &of.subject.to_string())];
+    Graph { title, kind: of.kind, sides: vec![of.stacks.clone()], held }
 }
 
 /// Of a comparison, by case: the brokers of all trials of B against those of A.
@@ -75,5 +76,6 @@ fn difference(input: &ReportInput<'_>, case: u32, labels: &[String; 2]) -> Optio
     let of_case = Some(input.case_label(case)).filter(|label| !label.is_empty());
     let of_case = of_case.map_or_else(String::new, |label| format!("{label}: "));
     let title = format!("{of_case}brokers, B ({}) against A ({}): {}", labels[1], labels[0], kind.shows());
-    Some(Graph { title, kind, sides: sides.to_vec() })
+    // Each trial's graph says what its stacks hold.
+    Some(Graph { title, kind, sides: sides.to_vec(), held: Vec::new() })
 }

@@ -4,7 +4,7 @@
 mod attach;
 mod library;
 
-use kdyno_model::stacks::FlameKind;
+use kdyno_model::stacks::{CPU_SAMPLE_MS, FlameKind};
 pub use library::make_ready;
 use std::fs::File;
 use std::io::Read;
@@ -63,7 +63,8 @@ impl Sampling {
 
     fn events(&self) -> String {
         // Processor time per sample; bytes allocated per sample; waits that are shorter are not told.
-        let (cpu, alloc, lock) = ("event=cpu,interval=5ms", "alloc=256k", "lock=10us");
+        let cpu = format!("event=cpu,interval={CPU_SAMPLE_MS}ms");
+        let (alloc, lock) = ("alloc=256k", "lock=10us");
         match self.kind {
             FlameKind::Cpu => format!("{cpu},threads"),
             FlameKind::Alloc => format!("{alloc},threads"),
