@@ -98,7 +98,7 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
         }
         row_cells.into_iter().map(Cell::from).collect()
     });
-    TextTable { columns, rows: rows.collect() }
+    TextTable { columns, rows: rows.collect(), names: 1 }
 }
 
 pub(crate) fn grid(table: &TextTable) -> String {

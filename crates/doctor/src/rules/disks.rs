@@ -141,7 +141,7 @@ fn sharing(of: &str, brokers: usize) -> Advice {
     let how =
         |_: &str| Some(Change::by_hand("a drive for each broker; of a scenario's brokers: system.storage"));
     let current = (Some(brokers.to_string()), Some(brokers == 1));
-    advice(of, "brokers on it", current, "1".to_owned(), reason, how)
+    advice(of, "number of brokers", current, "1".to_owned(), reason, how)
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
         let put = |word| format!("echo {word} | tee /sys/block/sda/queue/scheduler > /dev/null");
         assert_eq!(scheduler.apply, put("none"));
         assert_eq!(scheduler.undo, Some(put("mq-deadline")));
-        assert!(!all.iter().any(|advice| advice.setting == "brokers on it"));
+        assert!(!all.iter().any(|advice| advice.setting == "number of brokers"));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn brokers_that_share_a_drive_are_told_and_memory_has_no_mount_advice() {
         let all = examine(&[Disk { brokers: 3, ..disk() }]);
-        assert_eq!(of(&all, "brokers on it").verdict, Verdict::NotFollowed);
+        assert_eq!(of(&all, "number of brokers").verdict, Verdict::NotFollowed);
         let memory = Disk { filesystem: "tmpfs".to_owned(), device: None, ..disk() };
         assert!(examine(&[memory]).is_empty());
     }

@@ -21,7 +21,7 @@ pub(super) fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let note =
         "Imported: somebody else measured it, and kdyno only says what it came to in the measured window.";
     let title = "Imported, not measured by kdyno".to_owned();
-    Some(Answer::of_table(title, TextTable::new(&head, rows), vec![note.to_owned()]))
+    Some(Answer::of_table(title, TextTable::new(&head, rows).with_names(2), vec![note.to_owned()]))
 }
 
 fn row(finding: &Finding, input: &ReportInput<'_>) -> Option<Vec<Cell>> {

@@ -3,14 +3,15 @@
 use super::form::Answer;
 use super::inside;
 use super::table::TextTable;
+use crate::digits;
 use crate::figures::Figures;
 use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::units;
 use kdyno_model::event::{GROUP, Subject};
-use kdyno_model::finding::{Finding, Quantity, Scope};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::logs;
-use kdyno_model::metric::Address;
+use kdyno_model::metric::{Address, Unit};
 use std::collections::BTreeSet;
 
 const BROKERS: &str = "brokers";
@@ -85,13 +86,23 @@ pub(super) fn table(
             }
             let mut row = vec![Cell::from(subject.strip_prefix(GROUP).unwrap_or(subject).to_owned())];
             row.extend(is_labelled.then(|| Cell::from(label.clone())));
-            row.extend(
-                found.into_iter().map(|one| one.map_or_else(|| Cell::from(units::NOTHING), Cell::from)),
-            );
+            row.extend(found.into_iter().map(|one| one.map_or_else(|| Cell::from(units::NOTHING), cell)));
             rows.push(row);
         }
     }
     let names = std::iter::once((head, false)).chain(is_labelled.then_some(("case", false)));
     let heads: Vec<(&str, bool)> = names.chain(columns.iter().map(|(head, _)| (*head, true))).collect();
-    (!rows.is_empty()).then(|| TextTable::new(&heads, rows))
+    (!rows.is_empty()).then(|| TextTable::new(&heads, rows).with_names(1 + usize::from(is_labelled)))
+}
+
+/// A figure; a share in percent, as people speak of idle and busy.
+fn cell(finding: &Finding) -> Cell {
+    match finding.estimate {
+        Value::Is(share) if finding.unit == Unit::Ratio => {
+            let half_width = digits::half_width(finding).map(|width| 100.0 * width);
+            let percent = digits::value(Value::Is(100.0 * share), Unit::Percent, half_width);
+            Cell::figure(&finding.marks, percent)
+        }
+        _ => Cell::from(finding),
+    }
 }

@@ -20,13 +20,11 @@ pub const OTHERS_NOTE: &str = "Of many members those have rows of their own that
 /// The figure of a load item whose marks those of its members have.
 const MARKED_AS: &str = "member_records_most";
 
-/// The table, how many of its columns say whose a row is, and whether members share rows.
+/// The table, and whether members share rows.
 #[derive(Debug)]
 pub struct MembersTable {
     /// Columns and rows.
     pub table: TextTable,
-    /// The first columns.
-    pub names: usize,
     /// Some rows are of several members.
     pub has_others: bool,
 }
@@ -67,7 +65,7 @@ pub fn table(input: &ReportInput<'_>, figures: &Figures<'_>) -> Option<MembersTa
         }
     }
     let has_others = found.iter().any(|(_, members)| members.others.is_some());
-    Some(MembersTable { table: TextTable::new(&columns, rows), names, has_others })
+    Some(MembersTable { table: TextTable::new(&columns, rows).with_names(names), has_others })
 }
 
 /// Who it is, and the figures.

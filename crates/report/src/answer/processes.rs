@@ -230,7 +230,7 @@ fn used(row: &Row<'_>) -> [String; 10] {
 fn heap(row: &Row<'_>) -> Option<[String; 10]> {
     let heap = row.heap();
     let mut cells = std::array::from_fn(|_| String::new());
-    cells[0] = format!("{}, heap after collections", row.whose());
+    cells[0] = format!("{}, heap after GC", row.whose());
     cells[4] = change(&heap);
     cells[5] = all_say(&heap);
     (!heap.is_empty()).then_some(cells)

@@ -9,11 +9,19 @@ pub struct TextTable {
     pub columns: Vec<(String, bool)>,
     /// One cell per column.
     pub rows: Vec<Vec<Cell>>,
+    /// How many columns say what a row is of: they stand beside every part of a table that is wider than its page.
+    pub names: usize,
 }
 
 impl TextTable {
     pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> Self {
-        Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
+        let columns = columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect();
+        Self { columns, rows, names: 1 }
+    }
+
+    /// The same whose rows have so many names.
+    pub(crate) fn with_names(self, names: usize) -> Self {
+        Self { names, ..self }
     }
 
     /// The signs of all of its figures.

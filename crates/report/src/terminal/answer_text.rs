@@ -21,7 +21,7 @@ pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
         push(&sentence.text, sentence.tone, 2);
     }
     if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
-        out.push_str(&table_text(table, 1, options));
+        out.push_str(&table_text(table, options));
     }
     if let Some(curve) = &answer.curve {
         out.push('\n');
@@ -43,8 +43,8 @@ pub fn look_text(plan: &Plan, case: u32, conclusions: &[Conclusion], options: &T
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A table; its first columns, so many, head every block. One without heads is a list of names and what they are.
-pub(super) fn table_text(table: &TextTable, names: usize, options: &TextOptions) -> String {
+/// A table; the names of its rows head every block. One without heads is a list of names and what they are.
+pub(super) fn table_text(table: &TextTable, options: &TextOptions) -> String {
     if table.columns.iter().all(|(head, _)| head.is_empty()) {
         let line = |row: &Vec<Cell>| row.iter().map(Cell::text).collect::<Vec<_>>().join(": ");
         return table.rows.iter().map(|row| wrap(&line(row), options.columns(), 2) + "\n").collect();
@@ -55,6 +55,6 @@ pub(super) fn table_text(table: &TextTable, names: usize, options: &TextOptions)
         if *is_number { GridColumn::numbers(&head, cells) } else { GridColumn::words(&head, cells) }
     };
     let mut columns = table.columns.iter().enumerate().map(column);
-    let first: Vec<GridColumn> = columns.by_ref().take(names).collect();
+    let first: Vec<GridColumn> = columns.by_ref().take(table.names).collect();
     grid(&first, &columns.collect::<Vec<_>>(), options)
 }

@@ -62,7 +62,7 @@ fn group_text(
         out.push_str(&format!("{}: {}\n", in_force::whose(subject), in_force::count(settings)));
         let table = in_force::table(settings);
         if !table.rows.is_empty() {
-            out.push_str(&table_text(&table, 1, options));
+            out.push_str(&table_text(&table, options));
         }
     }
     out

@@ -103,7 +103,7 @@ fn members_text(members: &MembersTable, options: &TextOptions) -> String {
             format!("{} rows, which are in the page and in the JSON document.", units::count(rows as f64));
         return format!("{title}\n{}\n", wrap(&elsewhere, options.columns(), 0));
     }
-    format!("{title}\n{}", table_text(&members.table, members.names, options))
+    format!("{title}\n{}", table_text(&members.table, options))
 }
 
 /// Which trial and stream a row is of; a plan with one trial needs no number.

@@ -47,3 +47,27 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
     assert!(page(&run.input()).contains(GROUPS) && markdown::block(&run.input()).contains(GROUPS));
     assert!(json::run(&run.input()).to_string().contains("committed_lag_records_at_end"));
 }
+
+/// A terminal is narrower than the table: each part of it says of which broker and case its rows are, and shares are percent.
+#[test]
+fn each_part_of_a_wide_table_names_broker_and_case() {
+    let mut run = run();
+    for case in [0, 1] {
+        for (of, value) in [
+            ("broker-0.request_handler_idle", 0.9942),
+            ("broker-0.network_processor_idle", 0.5),
+            ("broker-0.stopped_share", 0.002_41),
+            ("broker-0.gc_pause_max", 22.2e6),
+            ("broker-0.heap_used_bytes_max", 2.0e8),
+            ("broker-0.log_flushes", 100.0),
+            ("broker-0.log_flush_mean", 768e3),
+        ] {
+            run.findings.push(finding(Scope::Case(case), of, Value::Is(value)));
+        }
+    }
+    let text = run_table(&run.input(), &TextOptions { width: 80, colour: false });
+    let told = text.split("\nBrokers from inside\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let heads: Vec<&str> = told.lines().filter(|line| line.starts_with("broker  ")).collect();
+    assert!(heads.len() > 1 && heads.iter().all(|head| head.contains("case")), "{heads:?}");
+    assert!(told.contains("99.4 %") && told.contains("0.241 %") && told.contains("50.0 %"), "{told}");
+}

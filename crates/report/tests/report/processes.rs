@@ -60,10 +60,7 @@ fn a_process_that_grows_is_told_with_its_interval_in_every_form() {
     for cell in ["process-postgres", "41.5", "7.25", "512 MiB", "growing", "2.00 MiB", "1,234", "310"] {
         assert!(shown.contains(cell), "{cell}: {shown}");
     }
-    assert!(
-        shown.contains("broker-0, heap after collections") && shown.contains("may be old garbage"),
-        "{shown}"
-    );
+    assert!(shown.contains("broker-0, heap after GC") && shown.contains("may be old garbage"), "{shown}");
     assert!(
         markdown::block(&run.input()).contains("Memory grows throughout the window: broker-0 by 3.25 MiB")
     );
