@@ -12,6 +12,7 @@
 use crate::caveats;
 use crate::collections;
 use crate::commands;
+use crate::components;
 use crate::cost;
 use crate::cpu;
 use crate::end_to_end;
@@ -90,6 +91,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         let one = std::slice::from_ref(&named);
         processes(&named.to_string(), SubjectKind::Process, one);
     }
+    components::state(&trial, &mut found);
     for relay in cpu::subjects(trial.probes(), relay::is_relay) {
         trial.state(&relay.to_string(), SubjectKind::Relay, &mut found, |name| {
             known(relay::value(trial.probes(), &relay, trial.window, name))
@@ -136,7 +138,7 @@ fn mean_value_bytes(item: &Item<'_>) -> Option<f64> {
 
 impl<'a> Trial<'a> {
     /// Adds a finding for every metric that a kind of subject has; for those that may be left out where there is one.
-    fn state(
+    pub(crate) fn state(
         &self,
         subject: &str,
         kind: SubjectKind,
@@ -172,7 +174,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, and those that were named.
+    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, components, and those that were named.
     fn memory(&self, brokers: &[Subject], found: &mut Vec<Finding>) {
         let Some(window) = self.window else { return };
         let mut add = |of: &str, name: &str, course: Option<MemoryCourse>| {
@@ -196,7 +198,8 @@ impl<'a> Trial<'a> {
         if let [worker] = &self.workers()[..] {
             add("workers", metric::MEMORY_GROWTH, rss(worker));
         }
-        for named in cpu::subjects(self.probes(), cpu::is_named) {
+        let is_told = |subject: &Subject| cpu::is_named(subject) || cpu::is_component(subject);
+        for named in cpu::subjects(self.probes(), is_told) {
             add(&named.to_string(), metric::MEMORY_GROWTH, rss(&named));
         }
     }
@@ -330,7 +333,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A metric of several processes together: no value unless each of them was probed.
-    fn process_value(&self, members: &[Subject], name: &str) -> Value {
+    pub(crate) fn process_value(&self, members: &[Subject], name: &str) -> Value {
         self.value_by(members, name, &|member| cpu::used_s(self.probes(), member, self.window?))
     }
 

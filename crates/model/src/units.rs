@@ -28,7 +28,7 @@ pub fn number(number: f64, unit: Unit) -> String {
     }
     match unit {
         Unit::Count => count(number),
-        Unit::RecordsPerS | Unit::RequestsPerS => format!("{}/s", count(number)),
+        Unit::RecordsPerS | Unit::RequestsPerS | Unit::TransactionsPerS => format!("{}/s", count(number)),
         Unit::MibPerS => format!("{} MiB/s", significant(number)),
         Unit::MibPerMin => format!("{} MiB/min", significant(number)),
         Unit::Ns => nanoseconds(number),

@@ -8,7 +8,7 @@ use crate::options::Progress;
 use kdyno_model::event::EventKind;
 
 impl Execution<'_> {
-    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
+    /// A process of the system under test, or a component, that has ended is an event at `at_ns`, or before T0 one without a place on
     /// the time line, and the end of its log is kept.
     pub(super) fn tell_dead(
         &mut self,
@@ -17,12 +17,15 @@ impl Execution<'_> {
     ) -> Result<(), LabError> {
         let system = self.context.system;
         let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
-        for (subject, how) in system.ended() {
+        for (subject, how) in system.ended().into_iter().chain(self.components.ended()) {
             if self.died.insert(subject.clone()) {
                 let detail = format!("{subject} ended {when}: {how}");
                 self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
                 progress(Progress::Step(detail));
-                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
+                let of_component =
+                    self.components.tail(&subject).map(|tail| self.context.private.hide(&tail));
+                let tail = of_component.unwrap_or_else(|| system.log_tail(&subject).join("\n"));
+                self.context.store.log(&subject.to_string(), &tail)?;
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ pub mod named;
 mod network;
 pub(crate) mod parse;
 mod threads;
+mod tree;
 
 use self::parse::Value;
 use self::threads::ThreadCounters;
@@ -42,6 +43,8 @@ struct Watched {
     gc_log: Option<gc_log::GcLog>,
     /// A worker's threads by number.
     threads: BTreeMap<u32, Named>,
+    /// What is below it, where that is meant.
+    tree: Option<tree::Tree>,
 }
 
 /// A thread's name as the kernel has it, and as it is told apart from others of that name.
@@ -74,6 +77,7 @@ impl Sampler {
                     run_delay_ns: ThreadCounters::default(),
                     limits: cgroup::limits_of(process.pid),
                     threads: BTreeMap::new(),
+                    tree: process.is_keeper.then(tree::Tree::default),
                 });
             }
             None => {
@@ -87,7 +91,12 @@ impl Sampler {
         let mut readings = Vec::new();
         let dead = &mut self.dead;
         self.watched.retain_mut(|watched| {
-            let values = if watched.id.is_alive() { process_values(watched) } else { None };
+            let (pid, is_other) = (watched.id.pid, matches!(watched.subject, Subject::OtherSide(_)));
+            let values = match (watched.id.is_alive(), &mut watched.tree) {
+                (false, _) => None,
+                (true, Some(tree)) => tree.values(pid, is_other),
+                (true, None) => process_values(watched),
+            };
             let Some(values) = values else {
                 dead.insert(watched.subject.clone());
                 return false;
@@ -157,7 +166,7 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
 }
 
 /// How many files and sockets a process has open; `None` when this user may not know.
-fn open_files(pid: u32) -> Option<u64> {
+pub(crate) fn open_files(pid: u32) -> Option<u64> {
     /// Most that are counted one by one, where the kernel does not tell their number.
     const COUNTED_MAX: usize = 65_536;
     let folder = format!("/proc/{pid}/fd");
@@ -213,7 +222,7 @@ mod tests {
 
     #[test]
     fn this_process_and_the_host_give_every_series() {
-        let me = ProcessRef { subject: Subject::Kdyno, pid: std::process::id() };
+        let me = ProcessRef::new(Subject::Kdyno, std::process::id());
         let mut sampler = Sampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
@@ -262,8 +271,7 @@ mod tests {
     #[test]
     fn a_spinning_processs_time_is_counted() {
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
-        let mut sampler =
-            Sampler::new(vec![ProcessRef { subject: Subject::Broker(7), pid: child.id() }], false);
+        let mut sampler = Sampler::new(vec![ProcessRef::new(Subject::Broker(7), child.id())], false);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let mut cpu = 0.0;
         while cpu < 0.05 && std::time::Instant::now() < deadline {
@@ -293,7 +301,7 @@ mod tests {
             std::thread::Builder::new().name(name.to_string()).spawn(wait).expect("a thread")
         };
         let all = [spawn("writers", true), spawn("a name that is cut off", false), spawn("writers", false)];
-        let me = |subject| ProcessRef { subject, pid: std::process::id() };
+        let me = |subject| ProcessRef::new(subject, std::process::id());
         let mut sampler = Sampler::new(vec![me(Subject::Worker(0)), me(Subject::Broker(0))], false);
         let of = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
         let names = [of("writers"), of("writers#2"), of("a name that is ")];
