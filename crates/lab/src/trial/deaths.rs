@@ -5,6 +5,7 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Stop;
 use crate::options::Progress;
+use crate::output::last_lines;
 use kdyno_model::event::EventKind;
 
 impl Execution<'_> {
@@ -19,12 +20,12 @@ impl Execution<'_> {
         let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
         for (subject, how) in system.ended().into_iter().chain(self.components.ended()) {
             if self.died.insert(subject.clone()) {
-                let detail = format!("{subject} ended {when}: {how}");
+                let tail = self.components.tail(&subject).map(|tail| self.context.private.hide(&tail));
+                let lines = tail.as_deref().map(last_lines).unwrap_or_default();
+                let detail = format!("{subject} ended {when}: {how}{lines}");
                 self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
                 progress(Progress::Step(detail));
-                let of_component =
-                    self.components.tail(&subject).map(|tail| self.context.private.hide(&tail));
-                let tail = of_component.unwrap_or_else(|| system.log_tail(&subject).join("\n"));
+                let tail = tail.unwrap_or_else(|| system.log_tail(&subject).join("\n"));
                 self.context.store.log(&subject.to_string(), &tail)?;
             }
         }
