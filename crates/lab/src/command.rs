@@ -82,7 +82,7 @@ fn read_all(from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
         }
         tail.push(line);
     });
-    for line in tail.into_lines() {
+    for line in tail.lines() {
         let _ = to.send(Piece::Line(line));
     }
     let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));

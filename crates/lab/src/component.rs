@@ -4,7 +4,7 @@ use crate::clock::monotonic_ns;
 use crate::output::{Tail, last_lines, read_lines};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::Ready;
-use kdyno_model::units::duration;
+use kdyno_model::units::length;
 use kdyno_testbed::command::{CommandSpec, Ended, RunningCommand, Stopper};
 use kdyno_testbed::postgres;
 use kdyno_testbed::process::ProcessRef;
@@ -102,7 +102,7 @@ impl Component {
                 return Err("the run was ended before it was ready".to_owned());
             }
             if monotonic_ns() > until_ns {
-                let (within, ready) = (duration(self.awaited.within_ns), self.awaited.ready.described());
+                let (within, ready) = (length(self.awaited.within_ns), self.awaited.ready.described());
                 let lines = last_lines(&self.tail());
                 return Err(format!("it was not ready within {within} (when {ready}){lines}"));
             }

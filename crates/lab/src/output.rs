@@ -37,31 +37,29 @@ pub(crate) fn read_lines(mut from: impl Read, mut each: impl FnMut(Option<&[u8]>
 
 /// The last lines that were written.
 #[derive(Debug, Default)]
-pub(crate) struct Tail(VecDeque<String>);
+pub(crate) struct Tail(VecDeque<Vec<u8>>);
 
 impl Tail {
-    /// Adds a line, `None`: one that is too long.
+    /// Adds a line, `None`: one that is too long. A flood of lines costs next to nothing.
     pub(crate) fn push(&mut self, line: Option<&[u8]>) {
-        if self.0.len() >= TAIL_LINES {
-            self.0.pop_front();
-        }
-        let text = match line {
-            None => "(a line that is too long to be read)".to_owned(),
-            Some(line) => String::from_utf8_lossy(&line[..line.len().min(TAIL_LINE_BYTES)]).into_owned(),
-        };
-        // What a terminal would act upon is not passed on.
-        let shown = text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c });
-        self.0.push_back(shown.collect());
+        let is_full = self.0.len() >= TAIL_LINES;
+        let mut kept = if is_full { self.0.pop_front().unwrap_or_default() } else { Vec::new() };
+        kept.clear();
+        let line = line.unwrap_or(b"(a line that is too long to be read)");
+        kept.extend_from_slice(&line[..line.len().min(TAIL_LINE_BYTES)]);
+        self.0.push_back(kept);
     }
 
-    /// The lines, the oldest first.
-    pub(crate) fn into_lines(self) -> impl Iterator<Item = String> {
-        self.0.into_iter()
+    /// The lines, the oldest first. What a terminal would act upon is not passed on.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+        self.0.iter().map(move |line| String::from_utf8_lossy(line).chars().map(shown).collect())
     }
 
     /// What is kept of it.
     pub(crate) fn text(&self) -> String {
-        end_of(&self.0.iter().map(String::as_str).collect::<Vec<_>>())
+        let lines: Vec<String> = self.lines().collect();
+        end_of(&lines.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 
@@ -83,9 +81,10 @@ pub(crate) fn last_lines(tail: &str) -> String {
         return "; it wrote nothing".to_owned();
     }
     let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | ");
-    let cut = told.chars().count() > CHARACTERS_TOLD;
-    let told: String = told.chars().take(CHARACTERS_TOLD).collect();
-    format!("; its last lines: {told}{}", if cut { "…" } else { "" })
+    // What went wrong mostly stands at the very end.
+    let over = told.chars().count().saturating_sub(CHARACTERS_TOLD);
+    let end: String = told.chars().skip(over).collect();
+    format!("; its last lines: {}{end}", if over > 0 { "…" } else { "" })
 }
 
 #[cfg(test)]
@@ -96,7 +95,8 @@ mod tests {
     fn what_is_told_of_output_is_its_end() {
         assert_eq!(last_lines(" \n"), "; it wrote nothing");
         assert_eq!(last_lines("1\n2\n\n3\n4\n"), "; its last lines: 2 | 3 | 4");
-        let long = "x".repeat(1000);
+        let long = "x".repeat(1000) + "y";
+        assert!(last_lines(&long).starts_with("; its last lines: …x") && last_lines(&long).ends_with("xy"));
         assert_eq!(last_lines(&long).chars().count(), "; its last lines: ".len() + CHARACTERS_TOLD + 1);
     }
 
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(read_lines(flood.as_bytes(), |line| tail.push(line)), flood.len() as u64);
         let kept = tail.text();
         assert!(kept.len() <= TAIL_BYTES && kept.ends_with("line 99999"), "{kept}");
-        assert_eq!(tail.into_lines().count(), TAIL_LINES);
+        assert_eq!(tail.lines().count(), TAIL_LINES);
     }
 }

@@ -193,7 +193,7 @@ pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), Lab
             }
             ComponentKind::Postgres(database) => postgres::find(database.version).map(drop),
         };
-        found.map_err(|why| LabError::Component { name: component.name.clone(), why })?;
+        found.map_err(|why| LabError::Component { name: component.name.clone(), why, in_trial: false })?;
     }
     Ok(())
 }

@@ -95,6 +95,13 @@ pub fn divisor(number: f64, unit: Unit) -> f64 {
     }
 }
 
+/// A length of time as it reads best: with its fraction below a minute.
+#[must_use]
+pub fn length(ns: u64) -> String {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    if ns < MINUTE_NS { number(ns as f64, Unit::Ns) } else { duration(ns) }
+}
+
 /// A length of time for people: `45 s`, `1 min 20 s`, `2 h 05 min`.
 #[must_use]
 pub fn duration(ns: u64) -> String {

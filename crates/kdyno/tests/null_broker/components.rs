@@ -103,11 +103,11 @@ fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
         ),
         (
             "{command: 'echo waiting; sleep 600', ready_within: 2s}",
-            "component b: it was not ready within 2 s (when its port takes connections); its last lines: waiting",
+            "component b: it was not ready within 2.00 s (when its port takes connections); its last lines: waiting",
         ),
         (
             "{command: [sleep, '600'], ready: {line: never}, ready_within: 1s}",
-            "component b: it was not ready within 1 s (when it writes \"never\"); it wrote nothing",
+            "component b: it was not ready within 1.00 s (when it writes \"never\"); it wrote nothing",
         ),
         (
             "{command: 'kill -9 $$$$', ready: {http: /}}",
@@ -218,7 +218,7 @@ fn a_dry_run_shows_what_would_be_started_and_what_is_not_there() {
         "inventory: ready when GET /health is answered, within 1 min",
         "./inventory 'a b' 3",
         "with LEVEL=warn",
-        "ended by SIGTERM, killed 10 s later",
+        "ended by SIGTERM, killed 10.0 s later",
         "component inventory: ./inventory cannot be started",
     ] {
         assert!(all.contains(words), "{words}: {all}");

@@ -10,11 +10,10 @@ use crate::error::LabError;
 use crate::options::Progress;
 use crate::output::last_lines;
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::metric::Unit;
 use kdyno_model::plan::command::series;
 use kdyno_model::plan::{CommandPlan, StopSignal};
 use kdyno_model::sample::{Phase, ProbeReading};
-use kdyno_model::units;
+use kdyno_model::units::length;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
 use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
 use std::path::PathBuf;
@@ -235,12 +234,6 @@ fn ended_at(phases: &[PhaseSpan], now_ns: u64) -> Vec<PhaseSpan> {
         _ => PhaseSpan { start_ns: span.start_ns - shift_ns, end_ns: span.end_ns - shift_ns, ..*span },
     });
     moved.collect()
-}
-
-/// A length of time as it reads best.
-fn length(ns: u64) -> String {
-    const MINUTE_NS: u64 = 60_000_000_000;
-    if ns < MINUTE_NS { units::number(ns as f64, Unit::Ns) } else { units::duration(ns) }
 }
 
 /// What speaks against a command that has ended, one lowercase clause; `None`: nothing.

@@ -13,7 +13,7 @@ use kdyno_model::plan::component::series;
 use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, StopSignal};
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
-use kdyno_model::units::duration;
+use kdyno_model::units::length;
 use kdyno_testbed::cluster::{loopback_ports, random_id};
 use kdyno_testbed::command::{CommandSpec, find};
 use kdyno_testbed::postgres::{self, Counted};
@@ -42,7 +42,11 @@ impl Execution<'_> {
             let started = self.start_component(at, plan);
             started.map_err(|why| match context.may_go_on.must_end() {
                 Some(stop) => stop.into(),
-                None => LabError::Component { name: plan.name.clone(), why: self.components.hide(&why) },
+                None => LabError::Component {
+                    name: plan.name.clone(),
+                    why: self.components.hide(&why),
+                    in_trial: true,
+                },
             })?;
         }
         Ok(())
@@ -157,7 +161,7 @@ impl Execution<'_> {
                 let signal = plan.map_or(StopSignal::Term, |plan| plan.stop_signal);
                 progress(Progress::Warning(format!(
                     "{name} did not end within {} of SIG{signal} and was killed",
-                    duration(within)
+                    length(within)
                 )));
             }
         }

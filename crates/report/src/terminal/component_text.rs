@@ -1,11 +1,11 @@
 //! A component, in words: what is started, when it is ready, how it is ended.
 
-use crate::units;
 use kdyno_model::plan::{ComponentKind, ComponentPlan};
+use kdyno_model::units::length;
 
 /// What is started, and until when what comes after it waits; further lines say with what.
 pub(super) fn component_lines(component: &ComponentPlan) -> Vec<String> {
-    let within = units::duration(component.ready_within_ns);
+    let within = length(component.ready_within_ns);
     let (name, ready) = (&component.name, component.ready.described());
     let mut lines = match &component.kind {
         ComponentKind::Command(_) => vec![
@@ -23,7 +23,7 @@ pub(super) fn component_lines(component: &ComponentPlan) -> Vec<String> {
         let set = component.environment.iter().map(|(name, value)| format!("{name}={value}"));
         lines.push(format!("  with {}", set.collect::<Vec<_>>().join(" ")));
     }
-    let within = units::duration(component.stop_within_ns);
+    let within = length(component.stop_within_ns);
     lines.push(format!("  ended by SIG{}, killed {within} later", component.stop_signal));
     lines
 }

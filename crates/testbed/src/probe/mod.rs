@@ -9,10 +9,12 @@ mod gc_log;
 pub(crate) mod host;
 pub mod named;
 mod network;
+mod open_files;
 pub(crate) mod parse;
 mod threads;
 mod tree;
 
+use self::open_files::open_files;
 use self::parse::Value;
 use self::threads::ThreadCounters;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
@@ -165,19 +167,6 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// How many files and sockets a process has open; `None` when this user may not know.
-pub(crate) fn open_files(pid: u32) -> Option<u64> {
-    /// Most that are counted one by one, where the kernel does not tell their number.
-    const COUNTED_MAX: usize = 65_536;
-    let folder = format!("/proc/{pid}/fd");
-    // Linux tells their number as the folder's size from 6.2 on, before that 0.
-    let told = std::fs::metadata(&folder).ok()?.len();
-    if told > 0 {
-        return Some(told);
-    }
-    Some(std::fs::read_dir(&folder).ok()?.take(COUNTED_MAX).count() as u64)
-}
-
 /// Processor time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
 /// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
 /// in later.
@@ -321,15 +310,5 @@ mod tests {
         let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
         assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
         assert_eq!(value(&readings, &Subject::Broker(0), &names[0]), None, "only workers are read so");
-    }
-
-    #[test]
-    fn a_file_that_is_opened_counts() {
-        let me = std::process::id();
-        let before = open_files(me).expect("one's own are known");
-        let held: Vec<_> = (0..64).map(|_| std::fs::File::open("/dev/null").expect("it opens")).collect();
-        let opened = open_files(me).expect("one's own are known");
-        assert!(opened >= before + 32, "{before} before, {opened} with {} more", held.len());
-        assert_eq!(open_files(u32::MAX), None);
     }
 }

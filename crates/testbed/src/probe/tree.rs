@@ -3,7 +3,7 @@
 //! What a process used goes to its parent when that takes leave of it, in the end to the keeper; so the sum over those that
 //! run and over what they and the keeper have inherited is what all of them ever used.
 
-use super::open_files;
+use super::open_files::open_files;
 use super::parse::Value;
 use crate::process::of_pid;
 use kdyno_model::sample::series;
