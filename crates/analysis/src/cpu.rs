@@ -57,11 +57,8 @@ pub(crate) fn is_other_side(subject: &Subject) -> bool {
 /// a Java client, the other side of a duet, or kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
     use Subject::{Broker, Component, Controller, Jvm, Kdyno, OtherSide, Relay, Worker, Zookeeper};
-    match subject {
-        Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Component(_) => true,
-        Worker(_) | Jvm(..) | OtherSide(_) | Kdyno => true,
-        _ => false,
-    }
+    let is_of_system = matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Component(_));
+    is_of_system || matches!(subject, Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
 }
 
 /// Whether it is what stands beside the cluster.
