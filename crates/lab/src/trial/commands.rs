@@ -1,7 +1,7 @@
 //! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
 
 use super::command_set::{GONE_NS, Running};
-use super::variables::of_trial;
+use super::variables::{Variables, of_trial};
 use super::{Execution, TrialContext};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::command::{self, Parse};
@@ -264,7 +264,7 @@ fn prepared(
     context: &TrialContext<'_>,
     item: &str,
     plan: &CommandPlan,
-    components: Vec<(String, String)>,
+    components: Variables,
 ) -> Result<(CommandSpec, PathBuf), String> {
     let (name, arguments) = plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
     let program = find(name, context.environment)?;

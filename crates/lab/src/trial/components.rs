@@ -1,7 +1,7 @@
 //! The components of a trial: started one after the other before its load, ended after it.
 
 use super::component_set::ComponentAddress;
-use super::variables::of_trial;
+use super::variables::{Variables, of_trial};
 use super::{Execution, TrialContext};
 use crate::clock::relative_ns;
 use crate::component::{Awaited, Component};
@@ -96,7 +96,7 @@ impl Execution<'_> {
         words: &[String],
         folder: &Path,
         port: u16,
-    ) -> Result<(Vec<String>, Vec<(String, String)>), String> {
+    ) -> Result<(Vec<String>, Variables), String> {
         let context = self.context;
         let (name, arguments) = words.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
         let program = find(name, context.environment)?.to_string_lossy().into_owned();

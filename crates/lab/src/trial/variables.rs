@@ -8,8 +8,11 @@ use kdyno_testbed::secret_file;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Names and values of variables.
+pub(super) type Variables = Vec<(String, String)>;
+
 /// The variables, and in the folder a file of settings for Kafka's clients that one of them names.
-pub(super) fn of_trial(context: &TrialContext<'_>, folder: &Path) -> Result<Vec<(String, String)>, String> {
+pub(super) fn of_trial(context: &TrialContext<'_>, folder: &Path) -> Result<Variables, String> {
     let (trial, system) = (context.trial, context.system);
     let bootstrap = system.access().bootstrap;
     let mut secrets: BTreeMap<&str, &Secret> = context.secrets.of(&trial.effective);
