@@ -23,7 +23,7 @@ demo: ## measure a real three-broker Kafka on this machine (minutes, most of the
 	target/release/kdyno run first-light
 
 test: ## all tests, those against real clusters too; the last line is the summary
-	@scripts/setup.sh kafka
+	@scripts/setup.sh kafka database
 	$(XTASK) test
 
 check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files

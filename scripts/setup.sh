@@ -3,9 +3,10 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [kafka] [bench] [accuracy]
+# usage: scripts/setup.sh [build] [kafka] [database] [bench] [accuracy]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
+#   database  build, and PostgreSQL's server and tools, of which the installation starts none
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
 set -uo pipefail
@@ -73,6 +74,15 @@ check_kafka() {
     need mvn "Maven" maven
 }
 
+# The server, which lies in no folder of PATH.
+have_postgres() {
+    local initdb
+    for initdb in /usr/lib/postgresql/*/bin/initdb; do
+        [ -x "$initdb" ] && return 0
+    done
+    return 1
+}
+
 install() { # the groups, to look again once the package lists are fresh
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
@@ -93,12 +103,22 @@ install() { # the groups, to look again once the package lists are fresh
         echo "setup: the package lists could not be refreshed; trying with what is there" >&2
     fi
     survey "$@"
+    # The package would make a cluster and start it; nobody asked for one.
+    local no_cluster=/etc/postgresql-common/createcluster.d/kdyno.conf
+    case " ${packages[*]} " in
+    *" postgresql "*)
+        "${as_root[@]}" mkdir -p "${no_cluster%/*}" &&
+            echo "create_main_cluster = false" | "${as_root[@]}" tee "$no_cluster" >/dev/null
+        ;;
+    *) no_cluster= ;;
+    esac
     echo "setup: installing ${packages[*]}" >&2
     if ! "${add[@]}" "${packages[@]}" >&2; then
         echo "setup: the installation failed" >&2
         echo "hint: run by hand: $command" >&2
         exit 2
     fi
+    [ -z "$no_cluster" ] || "${as_root[@]}" rm -f "$no_cluster"
 }
 
 # What is missing, as words and packages, for the groups given.
@@ -111,6 +131,10 @@ survey() {
     need make "make" make
     need git "git" git
     case " $* " in *" kafka "* | *" bench "*) check_kafka ;; esac
+    case " $* " in *" database "*)
+        have_postgres || { missing+=("PostgreSQL"); packages+=(postgresql); }
+        ;;
+    esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "*)
         need c++ "a C++ compiler" g++
@@ -124,10 +148,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | kafka | bench | accuracy) ;;
+        build | kafka | database | bench | accuracy) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, kafka, bench, accuracy" >&2
+            echo "hint: build, kafka, database, bench, accuracy" >&2
             exit 2
             ;;
         esac

@@ -53,14 +53,17 @@ pub(crate) fn is_other_side(subject: &Subject) -> bool {
     matches!(subject, Subject::OtherSide(_))
 }
 
-/// Whether it is a process of the run: of the system under test, a relay between its zones, a worker, a Java client, the
-/// other side of a duet, or kdyno itself.
+/// Whether it is a process of the run: of the system under test, a relay between its zones, a component beside it, a worker,
+/// a Java client, the other side of a duet, or kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
-    use Subject::{Broker, Controller, Jvm, Kdyno, OtherSide, Relay, Worker, Zookeeper};
-    matches!(
-        subject,
-        Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Worker(_) | Jvm(..) | OtherSide(_) | Kdyno
-    )
+    use Subject::{Broker, Component, Controller, Jvm, Kdyno, OtherSide, Relay, Worker, Zookeeper};
+    let is_of_system = matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Component(_));
+    is_of_system || matches!(subject, Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
+}
+
+/// Whether it is what stands beside the cluster.
+pub(crate) fn is_component(subject: &Subject) -> bool {
+    matches!(subject, Subject::Component(_))
 }
 
 /// Whether it is a process that a user named, none of the run's own.

@@ -17,6 +17,7 @@ mod claims;
 mod collections;
 pub mod commands;
 pub mod comparison;
+mod components;
 mod cost;
 mod cpu;
 mod demand;

@@ -12,6 +12,7 @@
 use crate::caveats;
 use crate::collections;
 use crate::commands;
+use crate::components;
 use crate::cost;
 use crate::cpu;
 use crate::end_to_end;
@@ -91,6 +92,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         processes(&named.to_string(), SubjectKind::Process, one);
     }
     trial.sampled_clients(&mut found);
+    components::state(&trial, &mut found);
     for relay in cpu::subjects(trial.probes(), relay::is_relay) {
         trial.state(&relay.to_string(), SubjectKind::Relay, &mut found, |name| {
             known(relay::value(trial.probes(), &relay, trial.window, name))
@@ -137,7 +139,7 @@ fn mean_value_bytes(item: &Item<'_>) -> Option<f64> {
 
 impl<'a> Trial<'a> {
     /// Adds a finding for every metric that a kind of subject has; for those that may be left out where there is one.
-    fn state(
+    pub(crate) fn state(
         &self,
         subject: &str,
         kind: SubjectKind,
@@ -184,7 +186,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, and those that were named.
+    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, components, and those that were named.
     fn memory(&self, brokers: &[Subject], found: &mut Vec<Finding>) {
         let Some(window) = self.window else { return };
         let mut add = |of: &str, name: &str, course: Option<MemoryCourse>| {
@@ -208,7 +210,8 @@ impl<'a> Trial<'a> {
         if let [worker] = &self.workers()[..] {
             add("workers", metric::MEMORY_GROWTH, rss(worker));
         }
-        for named in cpu::subjects(self.probes(), cpu::is_named) {
+        let is_told = |subject: &Subject| cpu::is_named(subject) || cpu::is_component(subject);
+        for named in cpu::subjects(self.probes(), is_told) {
             add(&named.to_string(), metric::MEMORY_GROWTH, rss(&named));
         }
     }
@@ -342,7 +345,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A metric of several processes together: no value unless each of them was probed.
-    fn process_value(&self, members: &[Subject], name: &str) -> Value {
+    pub(crate) fn process_value(&self, members: &[Subject], name: &str) -> Value {
         self.value_by(members, name, &|member| cpu::used_s(self.probes(), member, self.window?))
     }
 

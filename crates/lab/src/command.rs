@@ -4,23 +4,16 @@
 use crate::clock::unix_ns;
 use crate::command_news::{CommandNews, CommandOutput};
 use crate::inbox::Heard;
+use crate::output::{PIECE_BYTES, Tail, end_of, read_lines};
 use kdyno_analysis::commands::{Lines, Reader, Told};
 use kdyno_model::plan::ParsePlan;
 use kdyno_testbed::command::{CommandSpec, RunningCommand, Stopper};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::time::Duration;
 
-/// Lines and bytes of its output that are kept: the end.
-const TAIL_LINES: usize = 200;
-const TAIL_BYTES: usize = 16 << 10;
-/// Longest line of these.
-const TAIL_LINE_BYTES: usize = 1 << 10;
-/// How much is read at once.
-const PIECE_BYTES: usize = 64 << 10;
 /// How much of a file of results is read.
 pub(crate) const RESULTS_BYTES_MAX: u64 = 4 << 30;
 /// How long the last of its output may take to come once nothing of it is left.
@@ -78,45 +71,21 @@ enum Piece {
     End(u64, Option<Box<Told>>),
 }
 
-/// Reads an output to its end, so that the command never waits for us, and keeps next to nothing.
-fn read_all(mut from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
-    let mut lines = Lines::default();
-    let mut tail: VecDeque<String> = VecDeque::new();
-    let mut buffer = vec![0; PIECE_BYTES];
-    let mut bytes = 0_u64;
-    loop {
-        let count = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        bytes = bytes.saturating_add(count as u64);
-        let now_ns = unix_ns().cast_signed();
-        lines.push(&buffer[..count], |line| take(line, now_ns, reader.as_mut(), &mut tail));
-    }
-    lines.finish(|line| take(line, unix_ns().cast_signed(), reader.as_mut(), &mut tail));
-    for line in tail {
+/// Reads an output to its end, and keeps next to nothing.
+fn read_all(from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
+    let mut tail = Tail::default();
+    let bytes = read_lines(from, |line| {
+        match (line, reader.as_mut()) {
+            (Some(line), Some(reader)) => reader.line(line, unix_ns().cast_signed()),
+            (None, Some(reader)) => reader.too_long(),
+            (_, None) => {}
+        }
+        tail.push(line);
+    });
+    for line in tail.lines() {
         let _ = to.send(Piece::Line(line));
     }
     let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
-}
-
-fn take(line: Option<&[u8]>, now_ns: i64, reader: Option<&mut Reader>, tail: &mut VecDeque<String>) {
-    match (line, reader) {
-        (Some(line), Some(reader)) => reader.line(line, now_ns),
-        (None, Some(reader)) => reader.too_long(),
-        (_, None) => {}
-    }
-    if tail.len() >= TAIL_LINES {
-        tail.pop_front();
-    }
-    let text = match line {
-        None => "(a line that is too long to be read)".to_owned(),
-        Some(line) => String::from_utf8_lossy(&line[..line.len().min(TAIL_LINE_BYTES)]).into_owned(),
-    };
-    // What a terminal would act upon is not passed on.
-    tail.push_back(text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect());
 }
 
 /// What both readers told.
@@ -139,13 +108,7 @@ fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
             }
         }
     }
-    let mut bytes = 0;
-    let kept = lines.iter().rev().take_while(|line| {
-        bytes += line.len() + 1;
-        bytes <= TAIL_BYTES
-    });
-    let kept = kept.count();
-    output.tail = lines[lines.len() - kept..].join("\n");
+    output.tail = end_of(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     output
 }
 
@@ -191,6 +154,7 @@ fn read_results(plan: &ParsePlan, folder: &Path, output: &mut CommandOutput) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::{TAIL_BYTES, TAIL_LINES};
     use kdyno_model::plan::{CsvColumns, OutputFormat};
     use std::collections::BTreeMap;
 

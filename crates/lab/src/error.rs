@@ -37,6 +37,16 @@ pub enum LabError {
         /// One lowercase clause.
         why: String,
     },
+    /// What was to stand beside the cluster does not.
+    #[error("component {name}: {why}")]
+    Component {
+        /// Its name.
+        name: String,
+        /// One lowercase clause.
+        why: String,
+        /// Whether it was to be started, so that there may be output of it.
+        in_trial: bool,
+    },
     /// A null broker, which is the system of a case, did not start.
     #[error("{why}")]
     NullBroker {
@@ -236,6 +246,7 @@ impl LabError {
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
+            Self::Component { in_trial: true, .. } => Some("`kdyno show latest --logs` has the end of its output".to_owned()),
             Self::Secret { hint, .. } => hint.clone(),
             Self::NoBrokerLeft => Some(
                 "`kdyno show latest --logs` has the end of each broker's log, `kdyno show latest --json` the events"

@@ -12,6 +12,7 @@ use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::FromWorker;
 use kdyno_testbed::metrics::Unread;
+use kdyno_testbed::postgres::Counted;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub enum Heard {
     Recent(Arc<TrialEvidence>),
     /// Of a load item that is a command.
     Command(String, CommandNews),
+    /// What a component that is a database counted, and when, CLOCK_MONOTONIC, ns.
+    Database(String, u64, Counted),
     /// A token was asked for anew.
     Token(Renewed),
     /// The trial has to end before its plan does.

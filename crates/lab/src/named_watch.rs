@@ -145,7 +145,7 @@ mod tests {
         let one = Stranger::start(&sleep);
         let find = || NamedProcesses::find(std::slice::from_ref(&name), &[]);
         until("it is there", || find().is_ok());
-        let known = ProcessRef { subject: Subject::Broker(0), pid: one.0 };
+        let known = ProcessRef::new(Subject::Broker(0), one.0);
         let mut watch = NamedWatch::new(find().expect("it is there"), &[known]);
         let mut sampler = Sampler::new(Vec::new(), false);
         assert_eq!(watch.begin(&mut sampler).len(), 0, "it is there, under another name");

@@ -7,15 +7,15 @@ use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, CommandBegins, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
-    TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
+    Strategy, SystemPlan, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::command::find;
 use kdyno_testbed::lock::HostLock;
-use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, leftovers, preflight};
+use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, leftovers, postgres, preflight};
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -175,7 +175,8 @@ pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPla
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     })
 }
-/// Whether the programs of all commands are there; those that begin after another may be made by that.
+
+/// Whether the programs of all commands and components are there; those that begin after another may be made by that.
 ///
 /// # Errors
 /// The first one that is not.
@@ -184,6 +185,15 @@ pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), Lab
     for (item, command) in commands.filter(|(_, command)| matches!(command.begins, CommandBegins::At(_))) {
         let Some(name) = command.run.first() else { continue };
         find(name, environment).map_err(|why| LabError::Command { item: item.clone(), why })?;
+    }
+    for component in plan.every_case().flat_map(|case| &case.components) {
+        let found = match &component.kind {
+            ComponentKind::Command(words) => {
+                words.first().map_or(Ok(()), |name| find(name, environment).map(drop))
+            }
+            ComponentKind::Postgres(database) => postgres::find(database.version).map(drop),
+        };
+        found.map_err(|why| LabError::Component { name: component.name.clone(), why, in_trial: false })?;
     }
     Ok(())
 }

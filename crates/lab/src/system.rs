@@ -185,7 +185,7 @@ impl System {
                 running.iter().flat_map(|cluster| cluster.processes.clone()).collect()
             }
             Self::Null { broker, .. } => {
-                vec![ProcessRef { subject: Subject::Broker(0), pid: broker.pid() }]
+                vec![ProcessRef::new(Subject::Broker(0), broker.pid())]
             }
         }
     }

@@ -41,7 +41,7 @@ pub struct Event {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum EventKind {
-    /// A process of the system under test ended in the middle of a trial.
+    /// A process of the system under test, or a component beside it, ended in the middle of a trial.
     ProcessDied,
     /// A worker did not end as it should.
     WorkerEnded,
@@ -135,7 +135,7 @@ pub enum EventKind {
 /// Whom an event or a probe's reading concerns.
 ///
 /// Printed as users read it (`broker-1`, `writers`). Stored and sent as text that can be read back: a load item
-/// as `item:writers`, a setting as `setting:log.dirs`, a topic as `topic:events`, everything else as printed.
+/// as `item:writers`, a component as `component:inventory`, a setting as `setting:log.dirs`, a topic as `topic:events`, everything else as printed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Subject {
@@ -161,6 +161,8 @@ pub enum Subject {
     Host,
     /// A load item, by its address in the scenario.
     Item(String),
+    /// What stands beside the cluster, by its name in the scenario.
+    Component(String),
     /// A setting, by its Kafka name.
     Setting(String),
     /// A topic, by its address in the scenario.
@@ -184,6 +186,7 @@ const PROCESS: &str = "process-";
 pub const GROUP: &str = "group:";
 
 const ITEM: &str = "item:";
+const COMPONENT: &str = "component:";
 const TOPIC: &str = "topic:";
 const SETTING: &str = "setting:";
 
@@ -207,7 +210,9 @@ impl fmt::Display for Subject {
             Self::Kdyno => f.write_str("kdyno"),
             Self::OtherSide(number) => write!(f, "other-side-{number}"),
             Self::Host => f.write_str("host"),
-            Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
+            Self::Item(name) | Self::Component(name) | Self::Setting(name) | Self::Topic(name) => {
+                f.write_str(name)
+            }
             Self::Group(name) => write!(f, "{GROUP}{name}"),
             Self::Imported(name) => write!(f, "{IMPORTED}{name}"),
             Self::Process(name) => write!(f, "{PROCESS}{name}"),
@@ -219,6 +224,7 @@ impl From<Subject> for String {
     fn from(subject: Subject) -> Self {
         match &subject {
             Subject::Item(name) => format!("{ITEM}{name}"),
+            Subject::Component(name) => format!("{COMPONENT}{name}"),
             Subject::Setting(name) => format!("{SETTING}{name}"),
             Subject::Topic(name) => format!("{TOPIC}{name}"),
             _ => subject.to_string(),
@@ -247,6 +253,9 @@ impl FromStr for Subject {
         }
         if let Some(name) = text.strip_prefix(ITEM) {
             return Ok(Self::Item(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix(COMPONENT) {
+            return Ok(Self::Component(name.to_owned()));
         }
         if let Some(name) = text.strip_prefix(SETTING) {
             return Ok(Self::Setting(name.to_owned()));
@@ -304,6 +313,7 @@ mod tests {
             Subject::OtherSide(12),
             Subject::Host,
             Subject::Item("broker-1".into()),
+            Subject::Component("host".into()),
             Subject::Setting("log.dirs".into()),
             Subject::Topic("events".into()),
             Subject::Process("kafka.Kafka-4711".into()),

@@ -12,6 +12,7 @@
 pub mod address;
 pub mod caveat;
 pub mod command_metrics;
+pub mod component_metrics;
 pub mod concern;
 pub mod conclusion;
 pub mod declared;

@@ -1,6 +1,6 @@
 //! Names of numbers: `writers.acked_per_s`, `brokers.cpu_us_per_record`, `probe.response.p99`.
 //!
-//! A metric address is `SUBJECT.METRIC`. The subject is a load item of the scenario, or one of `brokers`
+//! A metric address is `SUBJECT.METRIC`. The subject is a load item or a component of the scenario, or one of `brokers`
 //! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
 //! `workers`, `relay-N` (what lies between two zones), `host`. Every name is checked when the plan is made.
 
@@ -9,7 +9,7 @@ mod left_out;
 use crate::metric_kind::metric;
 pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
-use crate::{command_metrics, inside, logs};
+use crate::{command_metrics, component_metrics, inside, logs};
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
     COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A checked metric address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// Load item name, `brokers`, `broker-N`, `system`, `workers`, `process-NAME`, `group:NAME`, `relay-N` or `host`.
+    /// Name of a load item or a component, `brokers`, `broker-N`, `system`, `workers`, `process-NAME`, `group:NAME`, `relay-N` or `host`.
     pub subject: String,
     /// Metric name, as in [`all`], e.g. `response.p99`.
     pub metric: String,
@@ -31,7 +31,10 @@ impl std::fmt::Display for Address {
     }
 }
 
-use SubjectKind::{Broker, Command, Consume, EndToEnd, Group, Host, Label, Process, Produce, Relay, Worker};
+use SubjectKind::{
+    Broker, Command, Component, Consume, Database, EndToEnd, Group, Host, Label, Process, Produce, Relay,
+    Worker,
+};
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
@@ -43,16 +46,20 @@ const READ: &[SubjectKind] = &[Consume, EndToEnd];
 /// Of clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
-/// And of what a user names.
-const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process];
+/// And of what a user names, or has stand beside the cluster.
+const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Database];
 /// And of relays, which stay as they are in a trial.
-const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Relay];
+const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Relay];
 const RELAY: &[SubjectKind] = &[Relay];
 const BROKER: &[SubjectKind] = &[Broker];
 
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    ALL.iter().chain(command_metrics::METRICS).chain(inside::METRICS).chain(logs::METRICS)
+    ALL.iter()
+        .chain(command_metrics::METRICS)
+        .chain(component_metrics::METRICS)
+        .chain(inside::METRICS)
+        .chain(logs::METRICS)
 }
 
 /// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
@@ -302,7 +309,7 @@ const ALL: &[Metric] = &[
         ANY_PROCESS,
         Unit::MibPerMin,
         "by how much resident memory grew in the window, with an interval; of a single process (`broker-N`, `workers` where there \
-         is one, `process-NAME`), where the window is long enough for a slope",
+         is one, `process-NAME`) or a component, where the window is long enough for a slope",
     ),
     metric(
         HEAP_GROWTH,
@@ -371,7 +378,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
         Command | Label => &[Timing::Response],
-        Broker | Worker | Process | Relay | Host | Group => &[],
+        Broker | Worker | Process | Component | Database | Relay | Host | Group => &[],
     }
 }
 

@@ -21,6 +21,10 @@ pub enum SubjectKind {
     Worker,
     /// A process that `--probe` names.
     Process,
+    /// What stands beside the cluster in a trial.
+    Component,
+    /// The same, where it is a database.
+    Database,
     /// `relay-N`: what lies between two zones.
     Relay,
     /// `host`.
@@ -39,6 +43,8 @@ pub enum Unit {
     RecordsPerS,
     /// Requests of a command per second.
     RequestsPerS,
+    /// Transactions of a database per second.
+    TransactionsPerS,
     /// 2^20 bytes per second.
     MibPerS,
     /// 2^20 bytes per minute.
@@ -66,7 +72,7 @@ pub enum Unit {
 impl Unit {
     /// Whether it counts something per second.
     pub fn is_rate(self) -> bool {
-        matches!(self, Self::RecordsPerS | Self::RequestsPerS | Self::MibPerS)
+        matches!(self, Self::RecordsPerS | Self::RequestsPerS | Self::TransactionsPerS | Self::MibPerS)
     }
 }
 
@@ -105,6 +111,8 @@ impl SubjectKind {
             Self::Broker => "brokers",
             Self::Worker => "workers",
             Self::Process => "processes named with --probe",
+            Self::Component => "components",
+            Self::Database => "components that are databases",
             Self::Relay => "relays between zones",
             Self::Host => "host",
             Self::Group => "consumer groups",
@@ -119,6 +127,7 @@ impl Unit {
             Self::Count => "count",
             Self::RecordsPerS => "records/s",
             Self::RequestsPerS => "requests/s",
+            Self::TransactionsPerS => "transactions/s",
             Self::MibPerS => "MiB/s",
             Self::MibPerMin => "MiB/min",
             Self::Ns => "ns",

@@ -28,7 +28,7 @@ pub fn number(number: f64, unit: Unit) -> String {
     }
     match unit {
         Unit::Count => count(number),
-        Unit::RecordsPerS | Unit::RequestsPerS => format!("{}/s", count(number)),
+        Unit::RecordsPerS | Unit::RequestsPerS | Unit::TransactionsPerS => format!("{}/s", count(number)),
         Unit::MibPerS => format!("{} MiB/s", significant(number)),
         Unit::MibPerMin => format!("{} MiB/min", significant(number)),
         Unit::Ns => nanoseconds(number),
@@ -94,6 +94,13 @@ pub fn divisor(number: f64, unit: Unit) -> f64 {
         Unit::Bytes => byte_scale(number).0,
         _ => 1.0,
     }
+}
+
+/// A length of time as it reads best: with its fraction below a minute.
+#[must_use]
+pub fn length(ns: u64) -> String {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    if ns < MINUTE_NS { number(ns as f64, Unit::Ns) } else { duration(ns) }
 }
 
 /// A length of time for people: `45 s`, `1 min 20 s`, `2 h 05 min`.

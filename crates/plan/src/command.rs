@@ -41,21 +41,7 @@ pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPl
 }
 
 fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<CommandPlan, PlanError> {
-    let run = match &item.command {
-        CommandLineFile::Shell(text) => {
-            let shell = SHELL.map(str::to_owned).into_iter();
-            shell.chain([reader.filled(text, "command")?]).collect()
-        }
-        CommandLineFile::Program(words) if words.len() > WORDS_MAX => {
-            let message = format!("`command` has {} words; at most {WORDS_MAX}", words.len());
-            return Err(reader.wrong(&words[0], message).hint("put them into a script"));
-        }
-        CommandLineFile::Program(words) => {
-            let program = reader.filled(&words[0], "command")?;
-            let rest = words[1..].iter().map(|word| reader.text(word));
-            std::iter::once(Ok(program)).chain(rest).collect::<Result<Vec<_>, _>>()?
-        }
-    };
+    let run = words(reader, &item.command)?;
     let begins = match (&item.at, &item.after) {
         (Some(_), Some(after)) => {
             let error = reader.wrong(after, "`at` and `after` both say when the command begins");
@@ -73,6 +59,25 @@ fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<Comman
         environment: environment(reader, &item.environment)?,
         parse: parse(reader, item)?,
     })
+}
+
+/// The program and its arguments.
+pub(crate) fn words(reader: &Reader<'_>, typed: &CommandLineFile) -> Result<Vec<String>, PlanError> {
+    match typed {
+        CommandLineFile::Shell(text) => {
+            let shell = SHELL.map(str::to_owned).into_iter();
+            Ok(shell.chain([reader.filled(text, "command")?]).collect())
+        }
+        CommandLineFile::Program(words) if words.len() > WORDS_MAX => {
+            let message = format!("`command` has {} words; at most {WORDS_MAX}", words.len());
+            Err(reader.wrong(&words[0], message).hint("put them into a script"))
+        }
+        CommandLineFile::Program(words) => {
+            let program = reader.filled(&words[0], "command")?;
+            let rest = words[1..].iter().map(|word| reader.text(word));
+            std::iter::once(Ok(program)).chain(rest).collect()
+        }
+    }
 }
 
 /// The command after which one begins.
@@ -104,7 +109,11 @@ fn in_order(reader: &Reader<'_>, commands: &BTreeMap<String, CommandPlan>) -> Re
     Ok(())
 }
 
-fn environment(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<String, String>, PlanError> {
+/// Variables that the scenario sets.
+pub(crate) fn environment(
+    reader: &Reader<'_>,
+    typed: &[(Typed, Typed)],
+) -> Result<BTreeMap<String, String>, PlanError> {
     let mut found = BTreeMap::new();
     for (name, value) in typed {
         let is_name = name.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

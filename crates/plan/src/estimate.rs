@@ -274,13 +274,13 @@ fn records(produce: &ProducePlan, span: LoadSpan, case: &CasePlan) -> Option<f64
     }
 }
 
-/// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` or a command leaves it open. A null broker
+/// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max`, a command or a component leaves it open. A null broker
 /// writes nothing.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     if matches!(case.system, SystemPlan::NullBroker(_)) {
         return Some(0);
     }
-    if !case.commands.is_empty() {
+    if !case.commands.is_empty() || !case.components.is_empty() {
         return None;
     }
     let bytes = producers(case).map(|(produce, span, replicas)| {

@@ -54,11 +54,13 @@ fn may_search(target: &AttachedPlan) -> Result<(), PlanError> {
 /// What a command does to a target is its own affair, so it needs to be allowed.
 fn may_run_commands(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
     let is_allowed = target.allow.iter().any(|allowed| allowed == COMMANDS);
-    match case.commands.keys().next().filter(|_| !is_allowed) {
+    let command = case.commands.keys().map(|item| (item, "command")).next();
+    let component = case.components.iter().map(|component| (&component.name, "component")).next();
+    match command.or(component).filter(|_| !is_allowed) {
         None => Ok(()),
-        Some(item) => {
+        Some((name, what)) => {
             let message =
-                format!("`{item}` is a command, which no cap holds for and the target does not allow");
+                format!("`{name}` is a {what}, which no cap holds for and the target does not allow");
             Err(refused(target, message).hint("name `commands` under `guard.allow`"))
         }
     }

@@ -14,6 +14,7 @@ mod client;
 mod clusters;
 mod command;
 mod comparison;
+mod component;
 mod conditions;
 mod consume;
 mod driver;
@@ -128,7 +129,8 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
 /// what a user wrote or chose may name such things.
 ///
 /// # Errors
-/// A secret comes from outside the run, or keys or values from a file, or a load item is a command.
+/// A secret comes from outside the run, or keys or values from a file, a load item is a command, or something is to be started
+/// beside the cluster.
 pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     let produced =
         plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| item.role.as_produce());
@@ -144,6 +146,11 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     if let Some((item, command)) = plan.every_case().flat_map(|case| &case.commands).next() {
         let message = format!("the stored plan runs a command: {item}: {}", quoted(&command.line()));
         return Err(InputError::whole(message)
+            .hint("run the scenario again: what a run file would start is not started"));
+    }
+    if let Some(component) = plan.every_case().flat_map(|case| &case.components).next() {
+        let (name, line) = (&component.name, quoted(&component.line()));
+        return Err(InputError::whole(format!("the stored plan starts a component: {name}: {line}"))
             .hint("run the scenario again: what a run file would start is not started"));
     }
     let mut secrets = plan.every_case().flat_map(|case| &case.secrets);

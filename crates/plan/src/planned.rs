@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
-use crate::{CaseTarget, Choices, PlanError, command, load, phases, spans, sustained, system};
+use crate::{CaseTarget, Choices, PlanError, command, component, load, phases, spans, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -120,6 +120,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     let phases = phases::phases(reader, &load)?;
     spans::check(reader, &load, &phases)?;
     command::check(reader, &commands, &phases)?;
+    let components = component::components(reader)?;
     Ok(CasePlan {
         label: reader.case.label.clone(),
         params: reader.case.params.clone(),
@@ -128,6 +129,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
         workers: load::workers(&load),
         load,
         commands,
+        components,
         phases,
         secrets: target.map(|target| target.secrets.clone()).unwrap_or_default(),
     })

@@ -340,8 +340,8 @@ fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
 
 /// Whether two cases run the same, whatever their params are called.
 fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
-    (&a.system, &a.topics, &a.load, &a.commands, a.phases)
-        == (&b.system, &b.topics, &b.load, &b.commands, b.phases)
+    (&a.system, &a.topics, &a.load, &a.commands, &a.components, a.phases)
+        == (&b.system, &b.topics, &b.load, &b.commands, &b.components, b.phases)
 }
 
 /// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.

@@ -1,6 +1,8 @@
 //! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
 
-use crate::answer::{Answer, TextTable, answers, commands, health, inside, logs, notes, processes};
+use crate::answer::{
+    Answer, TextTable, answers, commands, components, health, inside, logs, notes, processes,
+};
 use crate::case_table::{CaseTable, case_table, ratio_text};
 use crate::caveats;
 use crate::declared;
@@ -45,6 +47,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
         }
     }
     out.extend(commands::answer(input).map(|answer| answer_block(&answer)));
+    out.extend(components::answer(input).map(|answer| answer_block(&answer)));
     out.extend(inside::answer(input).map(|answer| answer_block(&answer)));
     out.extend(logs::answers(input).iter().map(answer_block));
     out.extend(health::answer(input).map(|answer| answer_block(&answer.without_table())));

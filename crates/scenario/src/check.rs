@@ -141,35 +141,41 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
     let commands = file.commands.iter().map(|(name, _)| name);
     let items: Vec<&Typed> = file.load.iter().map(|(name, _)| name).chain(commands).collect();
     let labels: Vec<&Typed> = file.labels().map(|(name, _)| name).collect();
-    for (at, name) in labels.iter().enumerate() {
-        if let Some(first) = items.iter().chain(&labels[..at]).find(|first| first.text == name.text) {
+    let components: Vec<&Typed> = file.components.iter().map(|(name, _)| name).collect();
+    let named: Vec<&Typed> = [&items[..], &labels, &components].concat();
+    for (at, name) in named.iter().enumerate().skip(items.len()) {
+        if let Some(first) = named[..at].iter().find(|first| first.text == name.text) {
             let message =
                 format!("`{}` is already the name of what stands in line {}", name.text, first.place.line);
-            return Err(InputError::at(name.place, message)
-                .hint("labels and load items need names of their own: metrics are called by them"));
+            return Err(InputError::at(name.place, message).hint(
+                "load items, labels and components need names of their own: metrics are called by them",
+            ));
         }
     }
-    for name in items.into_iter().chain(labels) {
-        let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
-        if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
-            return Err(InputError::at(
-                name.place,
-                format!("`{}` names something else in metrics", name.text),
-            )
-            .hint("name the load item after what it does, e.g. `writers`"));
-        }
-        let fits = name.text.len() <= NAME_CHARS_MAX
-            && name.text.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        if !fits {
-            return Err(InputError::at(
-                name.place,
-                format!("{} cannot name a load item or a label", quoted(&name.text)),
-            )
-            .hint("letters, digits, `-` and `_`, beginning with a lowercase letter"));
-        }
+    items
+        .into_iter()
+        .chain(labels)
+        .try_for_each(|name| subject_name(name, "load item or a label", "`writers`"))?;
+    components.into_iter().try_for_each(|name| subject_name(name, "component", "`inventory`"))
+}
+
+/// Whether a name can stand before the dot of a metric address.
+fn subject_name(name: &Typed, what: &str, example: &str) -> Result<(), InputError> {
+    let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
+    if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
+        let message = format!("`{}` names something else in metrics", name.text);
+        return Err(
+            InputError::at(name.place, message).hint(format!("name it after what it does, e.g. {example}"))
+        );
     }
-    Ok(())
+    let fits = name.text.len() <= NAME_CHARS_MAX
+        && name.text.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if fits {
+        return Ok(());
+    }
+    Err(InputError::at(name.place, format!("{} cannot name a {what}", quoted(&name.text)))
+        .hint("letters, digits, `-` and `_`, beginning with a lowercase letter"))
 }
 
 fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {

@@ -1,6 +1,7 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod command;
+mod component;
 mod consume;
 mod driver;
 mod kafka;
@@ -12,6 +13,7 @@ mod transactions;
 mod zones;
 
 pub use command::{ColumnsFile, CommandFile, CommandLineFile};
+pub use component::{ComponentFile, ComponentKindFile, ReadyFile, StopFile};
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use kafka::KafkaFile;
@@ -89,6 +91,7 @@ pub struct ScenarioFile {
     pub load: Vec<(Typed, LoadFile)>,
     /// The items under `load` that are commands.
     pub commands: Vec<(Typed, CommandFile)>,
+    pub components: Vec<(Typed, ComponentFile)>,
     pub phases: PhasesFile,
     pub repeat: Typed,
     pub isolation: Typed,
@@ -190,6 +193,7 @@ impl ScenarioFile {
             topics: named(&fields, "topics", topic)?,
             load,
             commands,
+            components: named(&fields, "components", component::component)?,
             phases: opt(&fields, "phases", phases)?.ok_or_else(|| missing(&fields, "phases"))?,
             repeat: fields.required("repeat")?,
             isolation: fields.required("isolation")?,

@@ -3,6 +3,7 @@
 
 mod client;
 mod command;
+mod component;
 mod listeners;
 mod load;
 mod questions;
@@ -12,12 +13,13 @@ mod zones;
 
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
+pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
     CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
 };
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
-pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
+pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
 pub use zones::ZONES;
@@ -82,6 +84,7 @@ const NOUNS: &[&str] = &[
     "produce item",
     "consume item",
     "command item",
+    "component",
     "step",
     "target",
     "side",
@@ -138,6 +141,11 @@ pub static SCENARIO: Section = Section {
             "load",
             Kind::Named(&LOAD),
             "load items, all started together unless `at` or `after` says otherwise; their names are addresses",
+        ),
+        key(
+            "components",
+            Kind::Named(&COMPONENT),
+            "what stands beside the cluster: services of your own system, databases; their names are addresses",
         ),
         needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
         key(

@@ -1,6 +1,6 @@
 //! Names within a scenario: params and metrics, each looked up in what the scenario has.
 
-use crate::file::{RoleFile, ScenarioFile};
+use crate::file::{ComponentKindFile, RoleFile, ScenarioFile};
 use crate::input::{InputError, known_hint, listed, meant, quoted};
 use crate::synonyms;
 use crate::values::unknown_param;
@@ -35,8 +35,12 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
     }
     let Some(kind) = subject(&address.subject, file) else {
         let mut names: Vec<&str> = file.item_names().collect();
+        names.extend(file.components.iter().map(|(name, _)| name.text.as_str()));
         names.extend(["brokers", "broker-0", "system", "workers", "host"]);
-        let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
+        let message = format!(
+            "{} is neither a load item, nor a component, nor a part of the system",
+            quoted(&address.subject)
+        );
         return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
     };
     if let Some(found) = metric::find(kind, &address.metric) {
@@ -60,6 +64,12 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     }
     if file.labels().any(|(known, _)| known.text == name) {
         return Some(SubjectKind::Label);
+    }
+    if let Some((_, component)) = file.components.iter().find(|(known, _)| known.text == name) {
+        return Some(match &component.kind {
+            ComponentKindFile::Command { .. } => SubjectKind::Component,
+            ComponentKindFile::Postgres { .. } => SubjectKind::Database,
+        });
     }
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),

@@ -173,6 +173,7 @@ fn below(kind: &'static Kind) -> Below {
         Kind::Settings(what) => match *what {
             keys::TOPICS_OF_SIDE => Below::Named(&keys::TOPIC),
             keys::LOAD_OF_SIDE => Below::Named(&keys::LOAD),
+            keys::COMPONENTS_OF_SIDE => Below::Named(&keys::COMPONENT),
             _ => Below::Settings,
         },
         Kind::Named(section) => Below::Named(section),
@@ -203,7 +204,7 @@ fn key_of(name: &Typed, section: &'static Section) -> Result<&'static Key, Input
         if keys::SCENARIO.keys.iter().any(|key| key.name == name.text) {
             let message = format!("`{}` is the same on both sides of a comparison", name.text);
             return Err(InputError::at(name.place, message)
-                .hint("a side changes `params`, `system`, `topics` and `load`"));
+                .hint("a side changes `params`, `system`, `topics`, `load` and `components`"));
         }
         let names = section.keys.iter().map(|key| key.name).filter(|name| *name != "label");
         let message = format!("{} is neither a param nor a path of the scenario", quoted(&name.text));

@@ -51,6 +51,10 @@ const SECTIONS: &[&Section] = &[
     &keys::END_TO_END,
     &keys::COMMAND,
     &keys::COLUMNS,
+    &keys::COMPONENT,
+    &keys::READY,
+    &keys::STOP,
+    &keys::POSTGRES,
     &keys::ITEM_CLIENT,
     &keys::JAVA_CLIENT,
     &keys::PHASES,
@@ -299,7 +303,7 @@ fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {
 
 fn metrics_text(text: &mut String) {
     text.push_str(
-        "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
+        "A metric address is `SUBJECT.METRIC`. Subjects are load items, components, `brokers` (all together), `broker-0` … (one), \
          `system` (brokers, dedicated controllers and ZooKeeper nodes together), `relay-0` … (one, with `zones`), `workers` and \
          `host`. Figures of `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) stand in \
          reports and exports; a scenario cannot name them.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",

@@ -78,6 +78,7 @@ impl ScenarioFile {
             load_values(item, &mut found);
         }
         found.extend(self.commands.iter().flat_map(|(_, item)| item.all()));
+        found.extend(self.components.iter().flat_map(|(_, component)| component.all()));
         let phases = &self.phases;
         found.extend([
             ("warmup", &phases.warmup),

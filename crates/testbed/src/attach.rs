@@ -319,6 +319,7 @@ pub(crate) mod tests {
             )]),
             load: BTreeMap::new(),
             commands: BTreeMap::new(),
+            components: Vec::new(),
             phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
             workers: Vec::new(),
             secrets: BTreeMap::new(),

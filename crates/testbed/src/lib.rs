@@ -33,6 +33,7 @@ pub mod lock;
 pub mod metrics;
 pub mod network_speed;
 pub mod noise;
+pub mod postgres;
 pub mod preflight;
 pub mod probe;
 pub mod process;

@@ -11,6 +11,17 @@ pub struct ProcessRef {
     pub subject: Subject,
     /// Its number.
     pub pid: u32,
+    /// Whether all processes below it are meant, and not itself: it is the keeper of a component.
+    #[serde(default)]
+    pub is_keeper: bool,
+}
+
+impl ProcessRef {
+    /// A process by itself.
+    #[must_use]
+    pub fn new(subject: Subject, pid: u32) -> Self {
+        Self { subject, pid, is_keeper: false }
+    }
 }
 
 /// A process by number and start time.

@@ -209,7 +209,7 @@ fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedT
     }
 }
 
-/// Why a trial makes its pair useless: it ended early, lost a broker, met a cluster that should have been conditioned and
+/// Why a trial makes its pair useless: it ended early, lost a broker or a component, met a cluster that should have been conditioned and
 /// was not, ran at another time than the other one where both were to run at once, or a figure to be judged must not be
 /// used. Not where its load queued: a side that cannot carry it must not win by the pairs that are left.
 fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
@@ -217,9 +217,9 @@ fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> O
         return Some(format!("was cut short: {reason}"));
     }
     let met = trial.caveats.iter().find_map(|scoped| match &scoped.caveat {
-        Caveat::ProcessDied { subject: died @ (Subject::Broker(_) | Subject::Relay(_)) } => {
-            Some(format!("lost {died}"))
-        }
+        Caveat::ProcessDied {
+            subject: died @ (Subject::Broker(_) | Subject::Relay(_) | Subject::Component(_)),
+        } => Some(format!("lost {died}")),
         // What took the place of a cluster that lost a broker has not been conditioned. Where none is, every start is so.
         Caveat::Unconditioned if plan.conditioning.is_some() => {
             Some("ran on a cluster that had just been started".to_owned())

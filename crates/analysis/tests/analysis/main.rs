@@ -5,6 +5,7 @@
 mod attached;
 mod caveats;
 mod commands;
+mod components;
 mod end_to_end;
 mod five_seconds;
 mod fixture;

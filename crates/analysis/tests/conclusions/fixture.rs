@@ -46,6 +46,7 @@ pub fn case(kafka: &str) -> CasePlan {
         topics: BTreeMap::new(),
         load: BTreeMap::new(),
         commands: BTreeMap::new(),
+        components: Vec::new(),
         phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
         workers: Vec::new(),
         secrets: BTreeMap::new(),

@@ -295,7 +295,7 @@ fn consume(read: &str) -> ConsumePlan {
 
 /// Resident memory of a process, bytes; 0 when it is gone.
 fn rss_bytes(pid: u32) -> u64 {
-    let mut sampler = Sampler::new(vec![ProcessRef { subject: Subject::Worker(0), pid }], false);
+    let mut sampler = Sampler::new(vec![ProcessRef::new(Subject::Worker(0), pid)], false);
     let readings = sampler.sample(0);
     let rss = readings.iter().find(|reading| reading.series == series::MEMORY_RSS_BYTES);
     rss.map_or(0, |reading| reading.value as u64)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Prints by how much each counter grew per second, as JSON by subject and series.
 pub(crate) fn bench_probes(args: &BenchProbesArgs) -> Outcome {
-    let process = ProcessRef { subject: Subject::Process("watched".to_owned()), pid: args.pid };
+    let process = ProcessRef::new(Subject::Process("watched".to_owned()), args.pid);
     let mut sampler = Sampler::new(vec![process], true);
     let started = Instant::now();
     let before = by_name(sampler.sample(0));

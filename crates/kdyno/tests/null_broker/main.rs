@@ -3,6 +3,8 @@
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
+mod components;
+mod databases;
 mod denied;
 mod import;
 mod java;

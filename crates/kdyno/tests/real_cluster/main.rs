@@ -7,6 +7,7 @@ mod alone;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod components;
 mod compression;
 mod consumer_perf_test;
 mod evidence;

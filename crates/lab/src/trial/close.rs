@@ -40,11 +40,15 @@ impl Execution<'_> {
                 }
                 Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
                 Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
+                Heard::Database(component, at_ns, counted) => {
+                    self.keep_counted(&component, at_ns, counted)?
+                }
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
         self.keep_stacks()?;
         self.end_workers()?;
+        self.stop_components(progress)?;
         self.keep_relayed(progress)?;
         self.read_log_ends()?;
         if let Some(reason) = &self.cut_short {
@@ -87,7 +91,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Keeps what the workers wrote to their standard error.
+    /// Keeps what the workers wrote to their standard error, and the components.
     pub(super) fn keep_logs(&self) -> Result<(), LabError> {
         for worker in &self.workers {
             crate::logs::keep(
@@ -97,7 +101,7 @@ impl Execution<'_> {
                 worker.log_path(),
             )?;
         }
-        Ok(())
+        self.keep_component_logs()
     }
 }
 

@@ -1,34 +1,27 @@
 //! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
 
 use super::command_set::{GONE_NS, Running};
+use super::variables::{Variables, of_trial};
 use super::{Execution, TrialContext};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::command::{self, Parse};
 use crate::command_news::{CommandNews, CommandOutput};
 use crate::error::LabError;
 use crate::options::Progress;
+use crate::output::last_lines;
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::metric::Unit;
-use kdyno_model::plan::CommandPlan;
 use kdyno_model::plan::command::series;
+use kdyno_model::plan::{CommandPlan, StopSignal};
 use kdyno_model::sample::{Phase, ProbeReading};
-use kdyno_model::secret::Secret;
-use kdyno_model::units;
+use kdyno_model::units::length;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
-use kdyno_testbed::cluster::{TokenFrom, client_properties};
 use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
-use kdyno_testbed::secret_file;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Between asking a command to end and killing it.
 const GRACE_MS: u64 = 2_000;
 /// How long reading its results may take.
 const READ_NS: u64 = 120_000_000_000;
-/// Lines of its output that are told when it failed.
-const LINES_TOLD: usize = 3;
-/// Characters of these.
-const CHARACTERS_TOLD: usize = 300;
 
 impl Execution<'_> {
     /// The measure phase, CLOCK_MONOTONIC, ns; `None`: it is not known yet when it begins.
@@ -82,10 +75,11 @@ impl Execution<'_> {
     fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let Some(plan) = self.commands.waiting.remove(item) else { return Ok(()) };
         let context = self.context;
-        let started = prepared(context, item, &plan).and_then(|(spec, folder)| {
-            let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
-            command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
-        });
+        let started =
+            prepared(context, item, &plan, self.components.variables()).and_then(|(spec, folder)| {
+                let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
+                command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
+            });
         match started {
             Ok((started_ns, stopper)) => {
                 let at_ns = relative_ns(started_ns, self.t0_ns);
@@ -188,7 +182,7 @@ impl Execution<'_> {
         let series = series::OUTPUT_BYTES.to_owned();
         readings.push(ProbeReading { at_ns, subject: subject.clone(), series, value: output.bytes as f64 });
         context.store.probe(context.trial.id, readings)?;
-        let tail = context.private.hide(&output.tail);
+        let tail = self.components.hide(&context.private.hide(&output.tail));
         if !tail.trim().is_empty() {
             context.store.log(item, &tail)?;
         }
@@ -242,12 +236,6 @@ fn ended_at(phases: &[PhaseSpan], now_ns: u64) -> Vec<PhaseSpan> {
     moved.collect()
 }
 
-/// A length of time as it reads best.
-fn length(ns: u64) -> String {
-    const MINUTE_NS: u64 = 60_000_000_000;
-    if ns < MINUTE_NS { units::number(ns as f64, Unit::Ns) } else { units::duration(ns) }
-}
-
 /// What speaks against a command that has ended, one lowercase clause; `None`: nothing.
 fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short: bool) -> Option<String> {
     let took = length(took_ns);
@@ -271,23 +259,12 @@ fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short
     }
 }
 
-/// The last lines of its output, for a message.
-fn last_lines(tail: &str) -> String {
-    let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    if lines.is_empty() {
-        return "; it wrote nothing".to_owned();
-    }
-    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | ");
-    let cut = told.chars().count() > CHARACTERS_TOLD;
-    let told: String = told.chars().take(CHARACTERS_TOLD).collect();
-    format!("; its last lines: {told}{}", if cut { "…" } else { "" })
-}
-
 /// What is run, and the folder that the command may write to.
 fn prepared(
     context: &TrialContext<'_>,
     item: &str,
     plan: &CommandPlan,
+    components: Variables,
 ) -> Result<(CommandSpec, PathBuf), String> {
     let (name, arguments) = plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
     let program = find(name, context.environment)?;
@@ -295,75 +272,32 @@ fn prepared(
     let made = std::fs::create_dir_all(&folder);
     made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
     let program = program.to_string_lossy().into_owned();
+    let mut variables = of_trial(context, &folder)?;
+    variables.push(("KDYNO_ITEM".to_owned(), item.to_owned()));
+    variables.extend(components);
+    variables.extend(plan.environment.clone());
     let spec = CommandSpec {
         exe: context.self_exe.to_owned(),
         command_line: std::iter::once(program).chain(arguments.iter().cloned()).collect(),
-        environment: variables(context, item, plan, &folder)?,
+        environment: variables,
         mark: format!("{:016x}-{}-{item}", context.run_id, context.trial.id),
         timeout_ns: plan.timeout_ns,
+        signal: StopSignal::Term,
         grace_ms: GRACE_MS,
     };
     Ok((spec, folder))
-}
-
-/// What a command's environment tells it of the trial.
-fn variables(
-    context: &TrialContext<'_>,
-    item: &str,
-    plan: &CommandPlan,
-    folder: &std::path::Path,
-) -> Result<Vec<(String, String)>, String> {
-    let (trial, system) = (context.trial, context.system);
-    let bootstrap = system.access().bootstrap;
-    let mut secrets: BTreeMap<&str, &Secret> = context.secrets.of(&trial.effective);
-    secrets.extend(system.secrets());
-    let value = |name: &str| secrets.get(name).copied();
-    let properties = client_properties(&bootstrap, &system.security(), &value, TokenFrom::Claim);
-    let properties =
-        secret_file::write(folder, "client.properties", &properties).map_err(|error| error.to_string())?;
-    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    let mut found = vec![
-        ("KDYNO_BOOTSTRAP_SERVERS".to_owned(), bootstrap.join(",")),
-        ("KDYNO_CLIENT_PROPERTIES".to_owned(), text(&properties)),
-        ("KDYNO_FOLDER".to_owned(), text(folder)),
-        ("KDYNO_RUN".to_owned(), format!("{:016x}", context.run_id)),
-        ("KDYNO_TRIAL".to_owned(), trial.id.to_string()),
-        ("KDYNO_CASE".to_owned(), trial.effective.label.clone()),
-        ("KDYNO_SIDE".to_owned(), trial.variant.clone().unwrap_or_default()),
-        ("KDYNO_ITEM".to_owned(), item.to_owned()),
-    ];
-    found.extend(kafka_tools(context));
-    let named = |beginning: &str, name: &str| {
-        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        format!("{beginning}{name}")
-    };
-    found.extend(
-        context.topics.iter().map(|(address, topic)| (named("KDYNO_TOPIC_", address), topic.clone())),
-    );
-    let params = trial.effective.params.iter();
-    found.extend(params.map(|(name, value)| (named("KDYNO_PARAM_", name), value.to_string())));
-    found.extend(plan.environment.clone());
-    Ok(found)
-}
-
-/// With which Java and which classes Kafka's own tools can be run, of a local cluster: those of its first broker.
-fn kafka_tools(context: &TrialContext<'_>) -> Vec<(String, String)> {
-    let lines = context.system.command_lines();
-    let Some(line) = lines.get(&Subject::Broker(0)) else { return Vec::new() };
-    let classes = line.iter().position(|word| word == "-cp").and_then(|at| line.get(at + 1));
-    let (Some(java), Some(classes)) = (line.first(), classes) else { return Vec::new() };
-    vec![("KDYNO_JAVA".to_owned(), java.clone()), ("KDYNO_KAFKA_CLASSPATH".to_owned(), classes.clone())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use kdyno_model::plan::CommandBegins;
+    use std::collections::BTreeMap;
 
     const S: u64 = 1_000_000_000;
 
     fn ended(code: Option<i32>, signal: Option<i32>, made: Option<MadeToEnd>) -> Ended {
-        Ended { at_ns: 0, code, signal, made, cpu_s: 0.0, left: 0 }
+        Ended { at_ns: 0, code, signal, made, is_killed: false, cpu_s: 0.0, left: 0 }
     }
 
     #[test]
@@ -389,14 +323,6 @@ mod tests {
         );
         assert_eq!(told(Some(&stopped), true), "it was ended with the trial after 2.00 s");
         assert_eq!(told(None, false), "it was ended from outside after 2.00 s: its keeper was killed");
-    }
-
-    #[test]
-    fn what_is_told_of_output_is_its_end() {
-        assert_eq!(last_lines(" \n"), "; it wrote nothing");
-        assert_eq!(last_lines("1\n2\n\n3\n4\n"), "; its last lines: 2 | 3 | 4");
-        let long = "x".repeat(1000);
-        assert_eq!(last_lines(&long).chars().count(), "; its last lines: ".len() + CHARACTERS_TOLD + 1);
     }
 
     #[test]

@@ -116,9 +116,10 @@ fn measured_at(span: Option<PhaseSpan>) -> Vec<ProbeReading> {
     named.map(reading).to_vec()
 }
 
-/// From the workers' start to T0, which is one for all. Where that fails what the workers wrote is kept.
+/// From the workers' start to T0, which is one for all. Where that fails what workers and components wrote is kept.
 fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-    let begun = observe(executions, progress).and_then(|()| start(executions, progress));
+    let stand = executions.iter_mut().try_for_each(|execution| execution.start_components(progress));
+    let begun = stand.and_then(|()| observe(executions, progress)).and_then(|()| start(executions, progress));
     if begun.is_err() {
         executions.iter().try_for_each(Execution::keep_logs)?;
     }
@@ -136,7 +137,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
         let is_own = |process: &&ProcessRef| processes[at].iter().any(|own| own.pid == process.pid);
         let others = others.filter(|process| !is_own(process)).zip(0..);
         let others = others
-            .map(|(process, number)| ProcessRef { subject: Subject::OtherSide(number), pid: process.pid });
+            .map(|(process, number)| ProcessRef { subject: Subject::OtherSide(number), ..process.clone() });
         let own = processes[at].iter().cloned();
         execution.watch(own.chain(others).collect())?;
         execution.note_unread_settings()?;

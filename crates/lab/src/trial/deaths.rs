@@ -5,10 +5,11 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Stop;
 use crate::options::Progress;
+use crate::output::last_lines;
 use kdyno_model::event::EventKind;
 
 impl Execution<'_> {
-    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
+    /// A process of the system under test, or a component, that has ended is an event at `at_ns`, or before T0 one without a place on
     /// the time line, and the end of its log is kept.
     pub(super) fn tell_dead(
         &mut self,
@@ -17,12 +18,15 @@ impl Execution<'_> {
     ) -> Result<(), LabError> {
         let system = self.context.system;
         let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
-        for (subject, how) in system.ended() {
+        for (subject, how) in system.ended().into_iter().chain(self.components.ended()) {
             if self.died.insert(subject.clone()) {
-                let detail = format!("{subject} ended {when}: {how}");
+                let tail = self.components.tail(&subject).map(|tail| self.context.private.hide(&tail));
+                let lines = tail.as_deref().map(last_lines).unwrap_or_default();
+                let detail = format!("{subject} ended {when}: {how}{lines}");
                 self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
                 progress(Progress::Warning(detail));
-                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
+                let tail = tail.unwrap_or_else(|| system.log_tail(&subject).join("\n"));
+                self.context.store.log(&subject.to_string(), &tail)?;
             }
         }
         Ok(())

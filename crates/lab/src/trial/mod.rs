@@ -9,6 +9,8 @@ mod announcement;
 mod close;
 mod command_set;
 mod commands;
+mod component_set;
+mod components;
 mod conduct;
 mod deaths;
 mod draining;
@@ -21,6 +23,7 @@ mod relays;
 mod sampler;
 mod stacks;
 mod tasks;
+mod variables;
 mod warmup;
 
 pub(crate) use conduct::run;
@@ -44,6 +47,7 @@ use crate::task;
 use crate::token::Renewal;
 use crate::worker::Worker;
 use command_set::Commands;
+use component_set::Components;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::TrialStart;
@@ -115,6 +119,8 @@ struct Execution<'a> {
     inbox: Inbox,
     workers: Vec<Worker>,
     commands: Commands,
+    /// What stands beside the cluster.
+    components: Components,
     /// From when all workers are there to the end.
     observer: Option<Observer>,
     /// Looks at the cluster from then until the load is over.
@@ -164,6 +170,7 @@ impl<'a> Execution<'a> {
             inbox,
             workers,
             commands: Commands::of(&context.trial.effective),
+            components: Components::default(),
             observer: None,
             cluster_watch: None,
             metrics: MetricsWatch::default(),
@@ -186,15 +193,15 @@ impl<'a> Execution<'a> {
 
     /// The processes of its system and its workers.
     fn processes(&self) -> Vec<ProcessRef> {
-        let of_worker =
-            |worker: &Worker| ProcessRef { subject: Subject::Worker(worker.number()), pid: worker.pid() };
+        let of_worker = |worker: &Worker| ProcessRef::new(Subject::Worker(worker.number()), worker.pid());
         let workers = self.workers.iter().map(of_worker);
-        self.context.system.processes().into_iter().chain(workers).collect()
+        let components = self.components.processes();
+        self.context.system.processes().into_iter().chain(components).chain(workers).collect()
     }
 
     /// Starts the observer of these processes, of this one and of those that were named, and the watch of the cluster.
     fn watch(&mut self, mut processes: Vec<ProcessRef>) -> Result<(), LabError> {
-        processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
+        processes.push(ProcessRef::new(Subject::Kdyno, std::process::id()));
         let may_go_on = self.context.may_go_on.clone();
         let named = self.context.named.clone();
         self.observer = Some(Observer::start(processes, named, may_go_on, self.inbox.sender())?);
@@ -246,7 +253,8 @@ impl<'a> Execution<'a> {
                     | Heard::Metrics(..)
                     | Heard::Logs(..)
                     | Heard::Recent(_)
-                    | Heard::Command(..),
+                    | Heard::Command(..)
+                    | Heard::Database(..),
                 ) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
@@ -381,6 +389,9 @@ impl<'a> Execution<'a> {
                 Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
                 Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
+                Heard::Database(component, at_ns, counted) => {
+                    self.keep_counted(&component, at_ns, counted)?
+                }
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
                 }

@@ -41,7 +41,7 @@ impl Sampler {
             // Numbers of processes are whole and small.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let pid = reading.value as u32;
-            self.clients.push(ProcessRef { subject: Subject::Jvm(worker, reading.stream), pid });
+            self.clients.push(ProcessRef::new(Subject::Jvm(worker, reading.stream), pid));
         }
     }
 }
@@ -131,6 +131,6 @@ mod tests {
         let reading =
             |series: &str, value| ClientReading { stream: 2, at_ns: 0, series: series.to_owned(), value };
         sampler.hear(1, &[reading(series::JVM_CPU_S_TOTAL, 0.5), reading(series::JVM_PID, 4711.0)]);
-        assert_eq!(sampler.clients, [ProcessRef { subject: Subject::Jvm(1, 2), pid: 4711 }]);
+        assert_eq!(sampler.clients, [ProcessRef::new(Subject::Jvm(1, 2), 4711)]);
     }
 }

@@ -35,7 +35,7 @@ impl Execution<'_> {
             self.event(None, EventKind::StacksNotSampled, &Subject::Brokers, why)?;
         }
         let processes = brokers.into_iter().chain(self.sampler.clients.iter().cloned());
-        let samplings = processes.map(|ProcessRef { subject, pid }| {
+        let samplings = processes.map(|ProcessRef { subject, pid, .. }| {
             let file = self.context.work_dir.join(format!("stacks-{subject}"));
             let file = std::path::absolute(&file).unwrap_or(file);
             (subject, Sampling { pid, kind: sampling.kind, library: library.clone(), file })

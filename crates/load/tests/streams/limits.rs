@@ -163,6 +163,7 @@ impl Scene {
             topics: BTreeMap::from([(TOPIC.to_owned(), topic)]),
             load: BTreeMap::from([("writers".to_owned(), item)]),
             commands: BTreeMap::new(),
+            components: Vec::new(),
             phases: PhasesPlan {
                 warmup_ns: measure_ns,
                 warmup_auto: None,

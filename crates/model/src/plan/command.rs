@@ -38,13 +38,18 @@ impl CommandPlan {
 
     /// The command line for people: arguments that a shell would take apart are quoted.
     pub fn line(&self) -> String {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-        let word = |word: &String| match word.is_empty() || !word.chars().all(is_plain) {
-            true => format!("'{}'", word.replace('\'', r"'\''")),
-            false => word.clone(),
-        };
-        self.run.iter().map(word).collect::<Vec<_>>().join(" ")
+        line_of(&self.run)
     }
+}
+
+/// A command line for people.
+pub(crate) fn line_of(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let word = |word: &String| match word.is_empty() || !word.chars().all(is_plain) {
+        true => format!("'{}'", word.replace('\'', r"'\''")),
+        false => word.clone(),
+    };
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// When a command is started.

@@ -4,6 +4,7 @@
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
 pub mod command;
+pub mod component;
 mod consume;
 mod driver;
 mod group;
@@ -20,6 +21,9 @@ mod zones;
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
 pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
+pub use component::{
+    COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal,
+};
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
 pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
@@ -218,6 +222,9 @@ pub struct CasePlan {
     /// Load items that are commands, by their address in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, CommandPlan>,
+    /// What stands beside the cluster, in the order in which it is started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentPlan>,
     /// Warm-up, measurement and drain.
     pub phases: PhasesPlan,
     /// The workers that carry the load, and which clients each of them has.

@@ -166,6 +166,7 @@ pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> 
     let mut case = case.clone();
     // What somebody else's program does to a cluster it does once, measured.
     case.commands.clear();
+    case.components.clear();
     for item in case.load.values_mut() {
         item.span = LoadSpan::default();
         if let Role::Consume(consume) = &mut item.role {

@@ -8,6 +8,7 @@ mod bundled;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
+mod components;
 mod consuming;
 mod drivers;
 mod duets;

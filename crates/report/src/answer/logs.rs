@@ -69,8 +69,8 @@ pub(super) fn table(
         |of: &Address| is_one(&of.subject) && columns.iter().any(|(_, metric)| *metric == of.metric);
     let wanted = || input.findings.iter().filter(|one| is_wanted(&one.of));
     let mut subjects: Vec<&str> = wanted().map(|one| one.of.subject.as_str()).collect();
-    // Brokers by their numbers, all together last.
-    subjects.sort_by_cached_key(|subject| (*subject == BROKERS, subject.parse::<Subject>().ok()));
+    // Brokers by their numbers, all together last; what else there is by name.
+    subjects.sort_by_cached_key(|subject| (*subject == BROKERS, subject.parse::<Subject>().ok(), *subject));
     subjects.dedup();
     let told: BTreeSet<&str> = wanted().map(|one| one.of.metric.as_str()).collect();
     let columns: Vec<_> = columns.iter().filter(|(_, metric)| told.contains(metric)).collect();

@@ -6,6 +6,7 @@
 pub mod brokers;
 pub mod claims;
 pub mod commands;
+pub mod components;
 pub mod curve;
 pub mod demand;
 mod form;

@@ -2,6 +2,7 @@
 
 use super::words::{Described, Numbers, told};
 use kdyno_model::caveat::Caveat;
+use kdyno_model::event::Subject;
 
 /// What became of the trial itself.
 pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
@@ -10,7 +11,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             &subject.to_string(),
             &[],
             format!(
-                "{subject} ended during the trial: figures are those of a cluster that lost it on the way"
+                "{subject} ended during the trial: figures are those of a {} that lost it on the way",
+                if matches!(subject, Subject::Component(_)) { "system" } else { "cluster" }
             ),
             "`kdyno show RUN --logs` prints the end of its log; repeat the trial",
         ),

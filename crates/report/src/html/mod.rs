@@ -25,7 +25,9 @@ mod trial;
 
 use crate::answer::headline::{Headline, headline};
 use crate::answer::verdict::compared_scopes;
-use crate::answer::{Answer, answers, brokers, commands, demand, health, inside, logs, processes};
+use crate::answer::{
+    Answer, answers, brokers, commands, components, demand, health, inside, logs, processes,
+};
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
 use crate::declared;
@@ -180,6 +182,8 @@ fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) ->
     let of_commands = commands::answer(input);
     let mut parts: Vec<Part> =
         of_commands.map(|answer| Part::answer("commands", &answer, told, &nothing)).into_iter().collect();
+    let of_components = components::answer(input);
+    parts.extend(of_components.map(|answer| Part::answer("components", &answer, told, &nothing)));
     match inside::answer(input) {
         Some(inside) => parts.push(Part::answer("inside", &inside, told, &bars)),
         None if !bars.0.is_empty() => {

@@ -2,6 +2,7 @@
 
 mod answer_text;
 mod command_text;
+mod component_text;
 mod config_text;
 mod live;
 mod load_text;

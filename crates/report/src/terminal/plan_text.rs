@@ -2,6 +2,7 @@
 //! the short form leaves out what the run itself does not depend on being read.
 
 use super::command_text::command_lines;
+use super::component_text::component_lines;
 use super::load_text::{client_text, load_lines};
 use super::question_text::{question_lines, side_b};
 use super::security_text::security_line;
@@ -165,9 +166,11 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
 /// What is written in all, which is mostly more than a disk holds, and how little of it is there at a time.
 fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
     let Some(bytes) = estimate.disk_bytes else {
-        let who = match plan.every_case().any(|case| !case.commands.is_empty()) {
-            true => "a command writes",
-            false => "`rate: max` can",
+        let has = |is_there: fn(&CasePlan) -> bool| plan.every_case().any(is_there);
+        let who = match (has(|case| !case.commands.is_empty()), has(|case| !case.components.is_empty())) {
+            (true, _) => "a command writes",
+            (false, true) => "a component writes",
+            (false, false) => "`rate: max` can",
         };
         return format!("disk: as much as {who}, replicas included");
     };
@@ -213,7 +216,7 @@ fn order_text(plan: &Plan) -> String {
 }
 
 /// The parts of a case that the short form tells.
-const SHORT: &[&str] = &["system", "load", "client settings", "phases"];
+const SHORT: &[&str] = &["system", "components", "load", "client settings", "phases"];
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
@@ -243,13 +246,18 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         units::duration(case.phases.measure_ns),
         units::duration(case.phases.drain_ns)
     );
-    vec![
+    let components: Vec<String> = case.components.iter().flat_map(component_lines).collect();
+    let mut parts = vec![
         ("system", system_lines(case)),
         ("topics", topics.collect()),
         ("load", load.collect()),
         ("client settings", clients.collect()),
         ("phases", vec![phases]),
-    ]
+    ];
+    if !components.is_empty() {
+        parts.insert(1, ("components", components));
+    }
+    parts
 }
 
 fn settings(config: &BTreeMap<String, String>) -> String {

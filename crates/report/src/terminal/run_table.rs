@@ -3,7 +3,7 @@
 use super::answer_text::answer_text;
 use super::result_table::result_text;
 use super::trials_text;
-use crate::answer::{Answer, answers, brokers, commands, health, inside, logs, processes};
+use crate::answer::{Answer, answers, brokers, commands, components, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats::{self, Worded};
 use crate::declared;
@@ -48,6 +48,7 @@ fn result(input: &ReportInput<'_>, options: &TextOptions, length: Length) -> Str
     parts.extend(caveats::elsewhere(input).map(|text| line(&text)));
     parts.push(result_text(input, &case_table(input, &figures), options));
     parts.extend(commands::answer(input).map(of_answer));
+    parts.extend(components::answer(input).map(of_answer));
     parts.extend(inside::answer(input).map(of_answer));
     if length == Length::Whole {
         parts.extend(brokers::answer(input).map(of_answer));

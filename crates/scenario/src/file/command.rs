@@ -40,13 +40,20 @@ pub struct ColumnsFile {
     pub label: Typed,
 }
 
+impl CommandLineFile {
+    /// Every value with its key.
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+        match self {
+            Self::Shell(text) => vec![("command", text)],
+            Self::Program(words) => words.iter().map(|word| ("command", word)).collect(),
+        }
+    }
+}
+
 impl CommandFile {
     /// Every value with its key.
     pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
-        let mut found: Vec<(&str, &Typed)> = match &self.command {
-            CommandLineFile::Shell(text) => vec![("command", text)],
-            CommandLineFile::Program(words) => words.iter().map(|word| ("command", word)).collect(),
-        };
+        let mut found = self.command.all();
         found.push(("timeout", &self.timeout));
         let others = [("at", &self.at), ("parse", &self.parse), ("results", &self.results)].into_iter();
         found.extend(others.filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
@@ -63,16 +70,7 @@ impl CommandFile {
 /// Reads it.
 pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
     let fields = Fields::of(node, &keys::COMMAND)?;
-    let command = match fields.get("command") {
-        Some(list @ Node::List(..)) => {
-            let words = scalars(list, "command")?;
-            if words.is_empty() {
-                return Err(InputError::at(list.place(), "`command` is empty").hint("name a program"));
-            }
-            CommandLineFile::Program(words)
-        }
-        _ => CommandLineFile::Shell(fields.required("command")?),
-    };
+    let command = command_line(&fields)?;
     let columns = opt(&fields, "columns", |node| {
         let columns = Fields::of(node, &keys::COLUMNS)?;
         Ok(ColumnsFile {
@@ -93,4 +91,16 @@ pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
         columns,
         labels: opt(&fields, "labels", |node| settings(node, "labels"))?.unwrap_or_default(),
     })
+}
+
+/// What stands under `command`.
+pub(super) fn command_line(fields: &Fields<'_>) -> Result<CommandLineFile, InputError> {
+    let Some(list @ Node::List(..)) = fields.get("command") else {
+        return Ok(CommandLineFile::Shell(fields.required("command")?));
+    };
+    let words = scalars(list, "command")?;
+    if words.is_empty() {
+        return Err(InputError::at(list.place(), "`command` is empty").hint("name a program"));
+    }
+    Ok(CommandLineFile::Program(words))
 }

@@ -71,7 +71,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
     let kind = match unit {
         Unit::Bytes => 0,
         Unit::Ns => 1,
-        Unit::RecordsPerS | Unit::RequestsPerS => 2,
+        Unit::RecordsPerS | Unit::RequestsPerS | Unit::TransactionsPerS => 2,
         Unit::MibPerS => 3,
         Unit::PercentOfCore => 4,
         Unit::CpuUsPerRecord => 5,

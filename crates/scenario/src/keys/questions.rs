@@ -61,6 +61,11 @@ pub static SIDE: Section = section(
             Kind::Settings(LOAD_OF_SIDE),
             "load items of the scenario, with what is different of each",
         ),
+        key(
+            "components",
+            Kind::Settings(COMPONENTS_OF_SIDE),
+            "components of the scenario, with what is different of each",
+        ),
     ],
 );
 
@@ -68,6 +73,8 @@ pub static SIDE: Section = section(
 pub(crate) const TOPICS_OF_SIDE: &str = "keys of topics";
 /// What stands under `load` of a side: some keys of each load item.
 pub(crate) const LOAD_OF_SIDE: &str = "keys of load items";
+/// What stands under `components` of a side: some keys of each component.
+pub(crate) const COMPONENTS_OF_SIDE: &str = "keys of components";
 
 /// A metric to judge.
 pub static JUDGE: Section = section(

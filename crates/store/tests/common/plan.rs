@@ -107,6 +107,7 @@ pub fn case() -> CasePlan {
         )]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
         commands: BTreeMap::new(),
+        components: Vec::new(),
         phases: PhasesPlan {
             warmup_ns: 1_000_000_000,
             warmup_auto: None,

@@ -21,6 +21,8 @@ mod zones;
 
 pub use client_properties::{TokenFrom, client_properties};
 pub use config::Retention;
+pub use ports::HeldPorts;
+pub use random::random_id;
 pub use unknown::UnknownSetting;
 pub use zones::Relayed;
 
@@ -92,8 +94,8 @@ pub struct StartOptions<'a> {
 }
 
 /// Free ports on the loopback address, and what holds them until it is dropped.
-pub(crate) fn loopback_ports(count: usize) -> Result<(ports::HeldPorts, Vec<u16>), TestbedError> {
-    let mut held = ports::HeldPorts::take(count, random::random_number()?)?;
+pub fn loopback_ports(count: usize) -> Result<(HeldPorts, Vec<u16>), TestbedError> {
+    let mut held = HeldPorts::take(count, random::random_number()?)?;
     let ports = (0..count).map(|_| held.next()).collect();
     Ok((held, ports))
 }

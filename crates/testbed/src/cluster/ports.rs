@@ -10,7 +10,7 @@ const OUTGOING_DEFAULT: u16 = 32_768;
 
 /// Ports that are taken by listening on them until the processes that want them are started.
 #[derive(Debug)]
-pub(crate) struct HeldPorts {
+pub struct HeldPorts {
     listeners: Vec<TcpListener>,
     next: usize,
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// An id as Kafka writes them: 16 random bytes in URL-safe base64, 22 characters, no leading dash.
-pub(super) fn random_id() -> Result<String, TestbedError> {
+pub fn random_id() -> Result<String, TestbedError> {
     let mut bytes = [0u8; 16];
     loop {
         fill_random(&mut bytes)?;

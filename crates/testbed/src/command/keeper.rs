@@ -4,6 +4,7 @@ use super::{CommandSpec, Ended, MARK, MadeToEnd, Report, monotonic_ns};
 use crate::error::TestbedError;
 use crate::guard::command_bound_to_us;
 use crate::process::of_pid;
+use kdyno_model::plan::StopSignal;
 use procfs::process::all_processes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -95,6 +96,7 @@ fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStre
                     code: status.and_then(|status| status.code()),
                     signal: status.and_then(|status| status.signal()),
                     made,
+                    is_killed: made.is_some() && kill_ns == u64::MAX,
                     cpu_s: cpu_s(),
                     left,
                 };
@@ -106,7 +108,7 @@ fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStre
             made = Some(if is_told { MadeToEnd::Stopped } else { MadeToEnd::Timeout });
             kill_ns = now_ns.saturating_add(spec.grace_ms * NS_PER_MS);
             // It fails only if all of the group has just ended.
-            leader.map(|pid| rustix::process::kill_process_group(pid, Signal::TERM));
+            leader.map(|pid| rustix::process::kill_process_group(pid, signal_of(spec.signal)));
         } else if now_ns >= kill_ns {
             kill_ns = u64::MAX;
             leader.map(|pid| rustix::process::kill_process_group(pid, Signal::KILL));
@@ -188,6 +190,14 @@ fn cpu_s() -> f64 {
     let stat = of_pid(std::process::id()).and_then(|process| process.stat().ok());
     let ticks = stat.map_or(0, |stat| stat.cutime.saturating_add(stat.cstime)).max(0);
     ticks as f64 / procfs::ticks_per_second() as f64
+}
+
+fn signal_of(signal: StopSignal) -> Signal {
+    match signal {
+        StopSignal::Term => Signal::TERM,
+        StopSignal::Int => Signal::INT,
+        StopSignal::Quit => Signal::QUIT,
+    }
 }
 
 fn pid_of(pid: u32) -> Option<Pid> {

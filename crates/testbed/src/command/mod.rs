@@ -1,4 +1,4 @@
-//! Commands of other people's, run so that nothing of them outlives kdyno: each has a keeper, a process between kdyno and it.
+//! Commands of other people's, load items and components, run so that nothing of them outlives kdyno: each has a keeper, a process between kdyno and it.
 //!
 //! Who ends whom, whatever is killed:
 //! - kdyno ends in any way: its end of the keeper's socket closes; the keeper ends the command with all that it started.
@@ -17,6 +17,7 @@ pub use keeper::main;
 pub use running::{Outputs, RunningCommand, Stopper};
 
 use crate::environment::{Environment, is_executable};
+use kdyno_model::plan::StopSignal;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,10 @@ pub struct CommandSpec {
     pub mark: String,
     /// It is ended after so long, ns.
     pub timeout_ns: u64,
-    /// Between SIGTERM and SIGKILL, ms.
+    /// What asks it to end.
+    #[serde(default)]
+    pub signal: StopSignal,
+    /// Between that signal and SIGKILL, ms.
     pub grace_ms: u64,
 }
 
@@ -66,6 +70,9 @@ pub struct Ended {
     pub signal: Option<i32>,
     /// Why it was made to end, if it was.
     pub made: Option<MadeToEnd>,
+    /// Whether it had to be killed then.
+    #[serde(default)]
+    pub is_killed: bool,
     /// User and system time of it and all processes below it, s.
     pub cpu_s: f64,
     /// Processes that it left running, which were ended.

@@ -94,6 +94,11 @@ impl RunningCommand {
         self.pid
     }
 
+    /// The number of its keeper, whose children it and what loses its parent are.
+    pub fn keeper(&self) -> u32 {
+        self.keeper.id()
+    }
+
     /// By which it can be ended from another thread.
     ///
     /// # Errors

@@ -152,7 +152,7 @@ fn listen(reports: impl BufRead, state: &Mutex<State>) {
                 let handle =
                     handle.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
                 state.handles.extend(handle);
-                state.started.push(ProcessRef { subject, pid });
+                state.started.push(ProcessRef::new(subject, pid));
             }
             Report::Failed { subject, why } => {
                 state.ended.insert(subject, format!("could not be started: {why}"));

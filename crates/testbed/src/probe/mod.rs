@@ -9,9 +9,12 @@ mod gc_log;
 pub(crate) mod host;
 pub mod named;
 mod network;
+mod open_files;
 pub(crate) mod parse;
 mod threads;
+mod tree;
 
+use self::open_files::open_files;
 use self::parse::Value;
 use self::threads::ThreadCounters;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
@@ -42,6 +45,8 @@ struct Watched {
     gc_log: Option<gc_log::GcLog>,
     /// A worker's threads by number.
     threads: BTreeMap<u32, Named>,
+    /// What is below it, where that is meant.
+    tree: Option<tree::Tree>,
 }
 
 /// A thread's name as the kernel has it, and as it is told apart from others of that name.
@@ -74,6 +79,7 @@ impl Sampler {
                     run_delay_ns: ThreadCounters::default(),
                     limits: cgroup::limits_of(process.pid),
                     threads: BTreeMap::new(),
+                    tree: process.is_keeper.then(tree::Tree::default),
                 });
             }
             None => {
@@ -87,7 +93,12 @@ impl Sampler {
         let mut readings = Vec::new();
         let dead = &mut self.dead;
         self.watched.retain_mut(|watched| {
-            let values = if watched.id.is_alive() { process_values(watched) } else { None };
+            let (pid, is_other) = (watched.id.pid, matches!(watched.subject, Subject::OtherSide(_)));
+            let values = match (watched.id.is_alive(), &mut watched.tree) {
+                (false, _) => None,
+                (true, Some(tree)) => tree.values(pid, is_other),
+                (true, None) => process_values(watched),
+            };
             let Some(values) = values else {
                 dead.insert(watched.subject.clone());
                 return false;
@@ -156,19 +167,6 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// How many files and sockets a process has open; `None` when this user may not know.
-fn open_files(pid: u32) -> Option<u64> {
-    /// Most that are counted one by one, where the kernel does not tell their number.
-    const COUNTED_MAX: usize = 65_536;
-    let folder = format!("/proc/{pid}/fd");
-    // Linux tells their number as the folder's size from 6.2 on, before that 0.
-    let told = std::fs::metadata(&folder).ok()?.len();
-    if told > 0 {
-        return Some(told);
-    }
-    Some(std::fs::read_dir(&folder).ok()?.take(COUNTED_MAX).count() as u64)
-}
-
 /// Processor time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
 /// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
 /// in later.
@@ -213,7 +211,7 @@ mod tests {
 
     #[test]
     fn this_process_and_the_host_give_every_series() {
-        let me = ProcessRef { subject: Subject::Kdyno, pid: std::process::id() };
+        let me = ProcessRef::new(Subject::Kdyno, std::process::id());
         let mut sampler = Sampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
@@ -262,8 +260,7 @@ mod tests {
     #[test]
     fn a_spinning_processs_time_is_counted() {
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
-        let mut sampler =
-            Sampler::new(vec![ProcessRef { subject: Subject::Broker(7), pid: child.id() }], false);
+        let mut sampler = Sampler::new(vec![ProcessRef::new(Subject::Broker(7), child.id())], false);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let mut cpu = 0.0;
         while cpu < 0.05 && std::time::Instant::now() < deadline {
@@ -293,7 +290,7 @@ mod tests {
             std::thread::Builder::new().name(name.to_string()).spawn(wait).expect("a thread")
         };
         let all = [spawn("writers", true), spawn("a name that is cut off", false), spawn("writers", false)];
-        let me = |subject| ProcessRef { subject, pid: std::process::id() };
+        let me = |subject| ProcessRef::new(subject, std::process::id());
         let mut sampler = Sampler::new(vec![me(Subject::Worker(0)), me(Subject::Broker(0))], false);
         let of = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
         let names = [of("writers"), of("writers#2"), of("a name that is ")];
@@ -313,15 +310,5 @@ mod tests {
         let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
         assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
         assert_eq!(value(&readings, &Subject::Broker(0), &names[0]), None, "only workers are read so");
-    }
-
-    #[test]
-    fn a_file_that_is_opened_counts() {
-        let me = std::process::id();
-        let before = open_files(me).expect("one's own are known");
-        let held: Vec<_> = (0..64).map(|_| std::fs::File::open("/dev/null").expect("it opens")).collect();
-        let opened = open_files(me).expect("one's own are known");
-        assert!(opened >= before + 32, "{before} before, {opened} with {} more", held.len());
-        assert_eq!(open_files(u32::MAX), None);
     }
 }

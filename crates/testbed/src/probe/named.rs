@@ -166,7 +166,7 @@ impl NamedProcesses {
         let mut taken = known.clone();
         let mut take = |subject: Subject, pid: u32| {
             if taken.insert(pid) {
-                found.processes.push(ProcessRef { subject, pid });
+                found.processes.push(ProcessRef::new(subject, pid));
             }
         };
         let mut missing = Vec::new();
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(denied_words(false, false), None);
         let both = denied_words(true, true).expect("words");
         assert_eq!(both, "its disk bytes and open files are not read, since it belongs to another user");
-        let me = ProcessRef { subject: Subject::Kdyno, pid: std::process::id() };
+        let me = ProcessRef::new(Subject::Kdyno, std::process::id());
         assert_eq!(denied(&me), None);
     }
 }

@@ -1,0 +1,51 @@
+//! What is stated of components, and what their death means.
+
+use crate::fixture::Trial;
+use kdyno_model::event::Subject;
+use kdyno_model::plan::component::series as database;
+use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal};
+use kdyno_model::sample::series;
+use std::collections::BTreeMap;
+
+fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
+    ComponentPlan {
+        name: name.to_owned(),
+        kind,
+        environment: BTreeMap::new(),
+        ready: Ready::Port,
+        ready_within_ns: 1,
+        stop_signal: StopSignal::Term,
+        stop_within_ns: 1,
+    }
+}
+
+fn both() -> Trial {
+    let mut trial = Trial::clean();
+    let plan = PostgresPlan { version: None, database: "library".to_owned(), settings: BTreeMap::new() };
+    trial.start.trial.effective.components = vec![
+        component("db", ComponentKind::Postgres(plan)),
+        component("web", ComponentKind::Command(vec!["./web".to_owned()])),
+    ];
+    trial
+}
+
+#[test]
+fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
+    let before = Trial::clean().findings().len();
+    let mut trial = both();
+    let db = || Subject::Component("db".to_owned());
+    for (of, user, system) in [(db(), 0.5, 0.25), (Subject::Component("web".to_owned()), 0.1, 0.0)] {
+        trial.counter(of.clone(), series::CPU_USER_S_TOTAL, user);
+        trial.counter(of, series::CPU_SYSTEM_S_TOTAL, system);
+    }
+    trial.counter(db(), database::COMMITTED_TOTAL, 90.0);
+    trial.counter(db(), database::ROLLED_BACK_TOTAL, 10.0);
+    trial.is("db.cpu_percent", 75.0);
+    trial.is("db.transactions_per_s", 100.0);
+    trial.is("db.rolled_back_share", 0.1);
+    trial.is("web.cpu_percent", 10.0);
+    let of_web = trial.findings().into_iter().filter(|finding| finding.of.subject == "web");
+    let of_web: Vec<String> = of_web.map(|finding| finding.of.metric).collect();
+    assert_eq!(of_web, ["cpu_percent", "memory_rss_bytes_max"], "it is no database");
+    assert_eq!(trial.findings().len(), before + 2 + 5);
+}

@@ -1,0 +1,118 @@
+//! A component as typed.
+
+use super::command::{CommandLineFile, command_line};
+use crate::input::InputError;
+use crate::keys;
+use crate::walk::{Fields, opt, scalar, settings};
+use crate::yaml::{Node, Typed};
+
+/// What stands beside the cluster.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ComponentFile {
+    pub kind: ComponentKindFile,
+    pub ready_within: Typed,
+    pub stop: Option<StopFile>,
+}
+
+/// What it is.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub enum ComponentKindFile {
+    Command { command: CommandLineFile, environment: Vec<(Typed, Typed)>, ready: ReadyFile },
+    Postgres { version: Option<Typed>, database: Option<Typed>, settings: Vec<(Typed, Typed)> },
+}
+
+/// When it is ready.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum ReadyFile {
+    Word(Typed),
+    Http(Typed),
+    Line(Typed),
+}
+
+/// How it is ended.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct StopFile {
+    pub signal: Typed,
+    pub within: Typed,
+}
+
+impl ComponentFile {
+    /// Every value with its key.
+    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+        let mut found = vec![("ready_within", &self.ready_within)];
+        match &self.kind {
+            ComponentKindFile::Command { command, environment, ready } => {
+                found.extend(command.all());
+                found.extend(environment.iter().map(|(name, value)| (name.text.as_str(), value)));
+                found.push(match ready {
+                    ReadyFile::Word(typed) => ("ready", typed),
+                    ReadyFile::Http(typed) => ("http", typed),
+                    ReadyFile::Line(typed) => ("line", typed),
+                });
+            }
+            ComponentKindFile::Postgres { version, database, settings } => {
+                found.extend(version.iter().map(|version| ("version", version)));
+                found.extend(database.iter().map(|database| ("database", database)));
+                found.extend(settings.iter().map(|(name, value)| (name.text.as_str(), value)));
+            }
+        }
+        if let Some(StopFile { signal, within }) = &self.stop {
+            found.extend([("signal", signal), ("within", within)]);
+        }
+        found
+    }
+}
+
+/// Reads it.
+pub(super) fn component(node: &Node) -> Result<ComponentFile, InputError> {
+    let fields = Fields::of(node, &keys::COMPONENT)?;
+    let kind = match (fields.get("command"), fields.get("postgres")) {
+        (Some(_), None) => ComponentKindFile::Command {
+            command: command_line(&fields)?,
+            environment: opt(&fields, "environment", |node| settings(node, "environment"))?
+                .unwrap_or_default(),
+            ready: opt(&fields, "ready", ready)?
+                .unwrap_or_else(|| ReadyFile::Word(Typed::assumed("port", fields.place))),
+        },
+        (None, Some(node)) => {
+            if let Some(needless) = ["environment", "ready"].into_iter().find(|key| fields.get(key).is_some())
+            {
+                let message = format!("`{needless}` has no meaning for a database");
+                return Err(InputError::at(fields.place, message).hint("leave it out"));
+            }
+            let own = Fields::of(node, &keys::POSTGRES)?;
+            ComponentKindFile::Postgres {
+                version: own.scalar("version")?,
+                database: own.scalar("database")?,
+                settings: opt(&own, "settings", |node| settings(node, "settings"))?.unwrap_or_default(),
+            }
+        }
+        (Some(_), Some(_)) => {
+            let message = "a component is one thing, not both `command` and `postgres`";
+            return Err(InputError::at(fields.place, message).hint("make two components"));
+        }
+        (None, None) => {
+            return Err(
+                InputError::at(fields.place, "the component is nothing").hint("add `command` or `postgres`")
+            );
+        }
+    };
+    let stop = opt(&fields, "stop", |node| {
+        let stop = Fields::of(node, &keys::STOP)?;
+        Ok(StopFile { signal: stop.required("signal")?, within: stop.required("within")? })
+    })?;
+    Ok(ComponentFile { kind, ready_within: fields.required("ready_within")?, stop })
+}
+
+fn ready(node: &Node) -> Result<ReadyFile, InputError> {
+    if !matches!(node, Node::Map(..)) {
+        return scalar(node, "ready").map(ReadyFile::Word);
+    }
+    let (name, value) = Fields::of(node, &keys::READY)?.single()?;
+    let value = scalar(value, name)?;
+    Ok(if name == "http" { ReadyFile::Http(value) } else { ReadyFile::Line(value) })
+}
