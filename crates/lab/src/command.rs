@@ -160,7 +160,7 @@ mod tests {
 
     fn plan(file: Option<&str>) -> ParsePlan {
         let (file, columns) = (file.map(str::to_owned), CsvColumns::default());
-        ParsePlan { format: OutputFormat::Csv, file, columns, labels: BTreeMap::new() }
+        ParsePlan { format: OutputFormat::Csv, file, columns, labels: BTreeMap::new(), apart: None }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::heaps::heaps;
 use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
     Strategy, SystemPlan, TopicPlan,
@@ -183,8 +184,12 @@ pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPla
 pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), LabError> {
     let commands = plan.every_case().flat_map(|case| &case.commands);
     for (item, command) in commands.filter(|(_, command)| matches!(command.begins, CommandBegins::At(_))) {
+        let wrong = |why: String| LabError::Command { item: item.clone(), why };
+        for path in command.http.iter().flat_map(HttpLoad::files) {
+            std::fs::File::open(path).map_err(|error| wrong(format!("{path} cannot be read: {error}")))?;
+        }
         let Some(name) = command.run.first() else { continue };
-        find(name, environment).map_err(|why| LabError::Command { item: item.clone(), why })?;
+        find(name, environment).map_err(wrong)?;
     }
     for component in plan.every_case().flat_map(|case| &case.components) {
         let found = match &component.kind {

@@ -1,14 +1,16 @@
 //! Load items that are commands.
 
 use crate::PlanError;
+use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::command::COMMAND_VARIABLE;
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
 };
 use kdyno_model::units::duration;
-use kdyno_scenario::file::{CommandFile, CommandLineFile, MeasureFile};
+use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile};
 use kdyno_scenario::input::{known_hint, quoted};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -41,7 +43,11 @@ pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPl
 }
 
 fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<CommandPlan, PlanError> {
-    let run = words(reader, &item.command)?;
+    let (run, http, parse) = match &item.command {
+        CommandKindFile::Users(users) => of_http(http_load::users(reader, users)?),
+        CommandKindFile::Job(job) => of_http(http_load::job(reader, name, job)?),
+        CommandKindFile::Line(line) => (words(reader, line)?, None, parse(reader, item)?),
+    };
     let begins = match (&item.at, &item.after) {
         (Some(_), Some(after)) => {
             let error = reader.wrong(after, "`at` and `after` both say when the command begins");
@@ -53,12 +59,18 @@ fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<Comman
     };
     Ok(CommandPlan {
         run,
+        http,
         begins,
         timeout_ns: reader.ns(&item.timeout, "timeout", 1_000_000..=COMMAND_NS_MAX)?,
         ends_measure: false,
         environment: environment(reader, &item.environment)?,
-        parse: parse(reader, item)?,
+        parse,
     })
+}
+
+/// What kdyno itself sends is started by its own name.
+fn of_http((http, parse): (HttpLoad, ParsePlan)) -> (Vec<String>, Option<HttpLoad>, Option<ParsePlan>) {
+    (Vec::new(), Some(http), Some(parse))
 }
 
 /// The program and its arguments.
@@ -158,7 +170,7 @@ fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, P
     };
     let file = item.results.as_ref().map(|results| reader.filled(results, "results")).transpose()?;
     let labels = labels(reader, item, format)?;
-    Ok(Some(ParsePlan { format, file, columns, labels }))
+    Ok(Some(ParsePlan { format, file, columns, labels, apart: None }))
 }
 
 fn labels(

@@ -23,6 +23,7 @@ mod flame;
 mod given;
 mod group;
 mod guard;
+mod http_load;
 mod in_force;
 mod kafka;
 mod load;

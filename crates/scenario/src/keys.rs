@@ -4,6 +4,7 @@
 mod client;
 mod command;
 mod component;
+mod http_load;
 mod listeners;
 mod load;
 mod questions;
@@ -14,6 +15,7 @@ mod zones;
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
+pub use http_load::{HTTP_STEP, JOB, USERS};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
     CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
@@ -85,6 +87,9 @@ const NOUNS: &[&str] = &[
     "consume item",
     "command item",
     "component",
+    "users item",
+    "job item",
+    "request",
     "step",
     "target",
     "side",

@@ -229,6 +229,8 @@ fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
         true if child(item, "consume").is_some() => &keys::CONSUME,
         true if child(item, "end_to_end").is_some() => &keys::END_TO_END,
         true if child(item, "command").is_some() => &keys::COMMAND,
+        true if child(item, "users").is_some() => &keys::USERS,
+        true if child(item, "job").is_some() => &keys::JOB,
         true => &keys::PRODUCE,
     }
 }

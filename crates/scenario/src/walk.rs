@@ -38,6 +38,12 @@ impl<'n> Fields<'n> {
         self.fields.iter().find(|(key, _)| key.text == name).map(|(_, node)| node)
     }
 
+    /// The node under a key that is required.
+    pub fn node(&self, name: &str) -> Result<&'n Node, InputError> {
+        self.get(name)
+            .ok_or_else(|| InputError::at(self.place, format!("{} lacks `{name}`", self.section.called())))
+    }
+
     /// The single value under a key, or the table's default.
     pub fn scalar(&self, name: &str) -> Result<Option<Typed>, InputError> {
         if let Some(node) = self.get(name) {

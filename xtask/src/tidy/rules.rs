@@ -95,6 +95,14 @@ pub const CRATES: &[CrateRule] = &[
         never: "print; touch a socket, file, clock, environment or unseeded randomness",
     },
     CrateRule {
+        place: "http-load",
+        may_use: &["model"],
+        pure: false,
+        no_tokio: false,
+        program: false,
+        never: "print, but to what it is given; know of clusters",
+    },
+    CrateRule {
         place: "store",
         may_use: &["model"],
         pure: false,
@@ -158,6 +166,7 @@ pub const CRATES: &[CrateRule] = &[
             "testbed",
             "java-driver",
             "perf-test",
+            "http-load",
             "store",
             "analysis",
             "report",

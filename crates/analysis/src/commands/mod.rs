@@ -39,7 +39,7 @@ impl Reader {
             OutputFormat::K6Json => Format::K6,
             OutputFormat::PerfTest => Format::PerfTest(perf_test::PerfTestReader::default()),
         };
-        Self { format, told: Told::with_labels(&plan.labels) }
+        Self { format, told: Told::with_labels(&plan.labels, plan.apart.as_deref()) }
     }
 
     /// One line without its end, read at an instant, ns since 1970.

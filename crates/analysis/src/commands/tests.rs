@@ -8,7 +8,8 @@ use kdyno_model::plan::command::series;
 fn read(format: OutputFormat, columns: CsvColumns, text: &str) -> Told {
     let labels =
         [("find", "a"), ("pay", "Pay, \"now\"")].map(|(name, label)| (name.to_owned(), label.to_owned()));
-    let mut reader = Reader::new(&ParsePlan { format, file: None, columns, labels: labels.into() });
+    let mut reader =
+        Reader::new(&ParsePlan { format, file: None, columns, labels: labels.into(), apart: None });
     text.lines().for_each(|line| reader.line(line.as_bytes(), 0));
     reader.finish()
 }

@@ -36,6 +36,8 @@ pub struct Told {
     pub(super) stated: Stated,
     /// Of the requests with a label, by that: what they are called, and the same of them.
     labels: BTreeMap<String, (String, Told)>,
+    /// The label of what holds other requests, and so is none by itself.
+    apart: Option<String>,
 }
 
 /// Figures that a tool states itself.
@@ -48,11 +50,12 @@ pub(super) struct Stated {
 }
 
 impl Told {
-    /// Nothing yet; requests with these labels, by what these are called, are also told by themselves.
-    pub(super) fn with_labels(named: &BTreeMap<String, String>) -> Self {
+    /// Nothing yet; requests with these labels, by what these are called, are also told by themselves, and that with the label
+    /// `apart` only so.
+    pub(super) fn with_labels(named: &BTreeMap<String, String>, apart: Option<&str>) -> Self {
         let labels =
             named.iter().map(|(name, label)| (label.clone(), (name.clone(), Self::default()))).collect();
-        Self { labels, ..Self::default() }
+        Self { labels, apart: apart.map(str::to_owned), ..Self::default() }
     }
 
     /// A request with a label that took so long, s, and when it began, ns since 1970, where that is told.
@@ -60,7 +63,9 @@ impl Told {
         if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
             own.request(took_s, began_unix_ns);
         }
-        self.request(took_s, began_unix_ns);
+        if label.is_none() || label != self.apart.as_deref() {
+            self.request(took_s, began_unix_ns);
+        }
     }
 
     /// That a request with a label failed, and when it began, ns since 1970, where that is told.
@@ -68,7 +73,9 @@ impl Told {
         if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
             own.error(began_unix_ns);
         }
-        self.error(began_unix_ns);
+        if label.is_none() || label != self.apart.as_deref() {
+            self.error(began_unix_ns);
+        }
     }
 
     /// All has been told.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 fn command(trial: &mut Trial, readings: &[(i64, &str, f64)]) {
     let plan = CommandPlan {
         run: vec!["./import".to_owned()],
+        http: None,
         begins: CommandBegins::At(0),
         timeout_ns: 1,
         ends_measure: false,

@@ -200,6 +200,13 @@ pub(crate) struct BenchTallyArgs {
     pub(crate) file: std::path::PathBuf,
 }
 
+/// What `http-load` is told.
+#[derive(Debug, Args)]
+pub(crate) struct HttpLoadArgs {
+    /// File with what is sent, as the lab writes it
+    pub(crate) plan: std::path::PathBuf,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RelayArgs {
     /// File with the links that it is, as the testbed writes it

@@ -2,7 +2,7 @@
 //! between its zones.
 
 use super::descriptors;
-use crate::cli::{GuardExecArgs, RelayArgs};
+use crate::cli::{GuardExecArgs, HttpLoadArgs, RelayArgs};
 use crate::failure::{Exit, Failure, Outcome};
 use std::os::fd::AsFd;
 
@@ -32,6 +32,14 @@ pub(crate) fn guard_exec(args: &GuardExecArgs) -> Outcome {
 /// Runs a command of a load item, and leaves nothing of it.
 pub(crate) fn keep_command() -> Outcome {
     kdyno_testbed::command::main().map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}
+
+/// Sends what a load item of users or a job asks for.
+pub(crate) fn http_load(args: &HttpLoadArgs) -> Outcome {
+    descriptors::allow_all();
+    let stop = crate::signals::stop_flag()?;
+    kdyno_http_load::main(&args.plan, stop, std::io::stdout(), std::io::stderr()).map_err(Failure::tool)?;
     Ok(Exit::Done)
 }
 

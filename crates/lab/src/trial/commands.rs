@@ -1,7 +1,8 @@
 //! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
 
 use super::command_set::{GONE_NS, Running};
-use super::variables::{Variables, of_trial};
+use super::component_set::Components;
+use super::variables::of_trial;
 use super::{Execution, TrialContext};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::command::{self, Parse};
@@ -11,12 +12,16 @@ use crate::options::Progress;
 use crate::output::last_lines;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::plan::command::series;
+use kdyno_model::plan::http_load::{HTTP_LOAD, HttpLoad};
 use kdyno_model::plan::{CommandPlan, StopSignal};
 use kdyno_model::sample::{Phase, ProbeReading};
+use kdyno_model::secret::Secret;
 use kdyno_model::units::length;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
 use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
-use std::path::PathBuf;
+use kdyno_testbed::secret_file;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// Between asking a command to end and killing it.
 const GRACE_MS: u64 = 2_000;
@@ -75,11 +80,10 @@ impl Execution<'_> {
     fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let Some(plan) = self.commands.waiting.remove(item) else { return Ok(()) };
         let context = self.context;
-        let started =
-            prepared(context, item, &plan, self.components.variables()).and_then(|(spec, folder)| {
-                let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
-                command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
-            });
+        let started = prepared(context, item, &plan, &self.components).and_then(|(spec, folder)| {
+            let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
+            command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
+        });
         match started {
             Ok((started_ns, stopper)) => {
                 let at_ns = relative_ns(started_ns, self.t0_ns);
@@ -249,6 +253,8 @@ fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short
         (Some(MadeToEnd::Stopped), ..) if is_cut_short => {
             Some(format!("it was ended with the trial after {took}"))
         }
+        // Users stay until then.
+        (Some(MadeToEnd::Stopped), Some(0), _) if matches!(plan.http, Some(HttpLoad::Users(_))) => None,
         (Some(MadeToEnd::Stopped), ..) => {
             Some(format!("it still ran when the measure phase ended, after {took}, and was ended"))
         }
@@ -264,21 +270,27 @@ fn prepared(
     context: &TrialContext<'_>,
     item: &str,
     plan: &CommandPlan,
-    components: Variables,
+    components: &Components,
 ) -> Result<(CommandSpec, PathBuf), String> {
-    let (name, arguments) = plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
-    let program = find(name, context.environment)?;
     let folder = context.work_dir.join(format!("command-{item}"));
     let made = std::fs::create_dir_all(&folder);
     made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
-    let program = program.to_string_lossy().into_owned();
+    let command_line = match &plan.http {
+        Some(http) => of_kdynos_own(context, http, components, &folder)?,
+        None => {
+            let (name, arguments) =
+                plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
+            let program = find(name, context.environment)?.to_string_lossy().into_owned();
+            std::iter::once(program).chain(arguments.iter().cloned()).collect()
+        }
+    };
     let mut variables = of_trial(context, &folder)?;
     variables.push(("KDYNO_ITEM".to_owned(), item.to_owned()));
-    variables.extend(components);
+    variables.extend(components.variables());
     variables.extend(plan.environment.clone());
     let spec = CommandSpec {
         exe: context.self_exe.to_owned(),
-        command_line: std::iter::once(program).chain(arguments.iter().cloned()).collect(),
+        command_line,
         environment: variables,
         mark: format!("{:016x}-{}-{item}", context.run_id, context.trial.id),
         timeout_ns: plan.timeout_ns,
@@ -286,6 +298,28 @@ fn prepared(
         grace_ms: GRACE_MS,
     };
     Ok((spec, folder))
+}
+
+/// What kdyno itself sends over HTTP is told by a file, which only its owner may read: headers may be a login.
+fn of_kdynos_own(
+    context: &TrialContext<'_>,
+    http: &HttpLoad,
+    components: &Components,
+    folder: &Path,
+) -> Result<Vec<String>, String> {
+    let target = http.target();
+    let address = match target.is_component {
+        false => target.address.clone(),
+        true => {
+            let found = components.address(&target.address);
+            format!("http://{}", found.ok_or_else(|| format!("there is no component {}", target.address))?)
+        }
+    };
+    let http = http.clone().at(address);
+    let text = Secret::new(serde_json::to_vec(&http).map_err(|error| error.to_string())?);
+    let path = secret_file::write(folder, "http-load.json", &text).map_err(|error| error.to_string())?;
+    let words = [context.self_exe.to_string_lossy(), HTTP_LOAD.into(), path.to_string_lossy()];
+    Ok(words.map(Cow::into_owned).into())
 }
 
 #[cfg(test)]
@@ -304,6 +338,7 @@ mod tests {
     fn each_way_to_end_has_its_words() {
         let plan = CommandPlan {
             run: vec!["true".to_owned()],
+            http: None,
             begins: CommandBegins::At(0),
             timeout_ns: 60 * S,
             ends_measure: false,

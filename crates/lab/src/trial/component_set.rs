@@ -56,6 +56,11 @@ impl ComponentAddress {
 }
 
 impl Components {
+    /// Where one listens, `HOST:PORT`; `None`: there is none of that name.
+    pub(super) fn address(&self, name: &str) -> Option<String> {
+        self.addresses.iter().find(|one| one.name == name).map(|one| format!("127.0.0.1:{}", one.port))
+    }
+
     /// What the environment of commands and components tells of all of them.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         self.addresses.iter().flat_map(ComponentAddress::variables).collect()

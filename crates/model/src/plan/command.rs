@@ -1,5 +1,6 @@
 //! Other people's load: a command that is run in the measure phase.
 
+use super::http_load::HttpLoad;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,10 +12,13 @@ pub const COMMAND_NS_MAX: u64 = 7 * 86_400 * 1_000_000_000;
 pub const COMMAND_VARIABLE: &str = "KDYNO_";
 
 /// A load item that is a command: a program of somebody else, started in the measure phase and waited for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandPlan {
-    /// The program and its arguments.
+    /// The program and its arguments; none where kdyno itself is what is run.
     pub run: Vec<String>,
+    /// What kdyno itself sends over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpLoad>,
     /// When it is started.
     pub begins: CommandBegins,
     /// It is ended, with all that it started, when it takes longer, ns.
@@ -38,7 +42,7 @@ impl CommandPlan {
 
     /// The command line for people: arguments that a shell would take apart are quoted.
     pub fn line(&self) -> String {
-        line_of(&self.run)
+        self.http.as_ref().map_or_else(|| line_of(&self.run), ToString::to_string)
     }
 }
 
@@ -77,6 +81,9 @@ pub struct ParsePlan {
     /// them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// The label of what holds other requests, and so is none by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
 }
 
 /// In which form a command tells what it measured.
@@ -166,6 +173,7 @@ mod tests {
         let run = ["sh", "-c", "echo 'a' $X", "", "-k=v"].map(str::to_owned).to_vec();
         let plan = CommandPlan {
             run,
+            http: None,
             begins: CommandBegins::At(0),
             timeout_ns: 1,
             ends_measure: false,

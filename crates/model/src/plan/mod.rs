@@ -8,6 +8,7 @@ pub mod component;
 mod consume;
 mod driver;
 mod group;
+pub mod http_load;
 mod listeners;
 mod load;
 mod named;

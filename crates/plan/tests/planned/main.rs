@@ -14,6 +14,7 @@ mod drivers;
 mod duets;
 mod flame;
 mod groups;
+mod http_load;
 mod limits;
 mod listeners;
 mod null_broker;

@@ -1,5 +1,6 @@
 //! A load item that is a command, as typed.
 
+use super::http_load::{self, JobFile, UsersFile};
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, scalars, settings};
@@ -9,7 +10,7 @@ use crate::yaml::{Node, Typed};
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct CommandFile {
-    pub command: CommandLineFile,
+    pub command: CommandKindFile,
     pub at: Option<Typed>,
     pub after: Option<Typed>,
     pub timeout: Typed,
@@ -21,7 +22,18 @@ pub struct CommandFile {
     pub labels: Vec<(Typed, Typed)>,
 }
 
-/// What is run.
+/// What is run, and by whom.
+#[derive(Debug, Clone)]
+pub enum CommandKindFile {
+    /// A program of somebody else.
+    Line(CommandLineFile),
+    /// People who use an application, whom kdyno itself sends.
+    Users(Box<UsersFile>),
+    /// Something that an application does, which kdyno itself asks for.
+    Job(Box<JobFile>),
+}
+
+/// A program.
 #[derive(Debug, Clone)]
 pub enum CommandLineFile {
     /// A text for `sh -c`.
@@ -53,7 +65,11 @@ impl CommandLineFile {
 impl CommandFile {
     /// Every value with its key.
     pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
-        let mut found = self.command.all();
+        let mut found = match &self.command {
+            CommandKindFile::Line(line) => line.all(),
+            CommandKindFile::Users(users) => users.all(),
+            CommandKindFile::Job(job) => job.all(),
+        };
         found.push(("timeout", &self.timeout));
         let others = [("at", &self.at), ("parse", &self.parse), ("results", &self.results)].into_iter();
         found.extend(others.filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
@@ -70,7 +86,7 @@ impl CommandFile {
 /// Reads it.
 pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
     let fields = Fields::of(node, &keys::COMMAND)?;
-    let command = command_line(&fields)?;
+    let command = CommandKindFile::Line(command_line(&fields)?);
     let columns = opt(&fields, "columns", |node| {
         let columns = Fields::of(node, &keys::COLUMNS)?;
         Ok(ColumnsFile {
@@ -103,4 +119,41 @@ pub(super) fn command_line(fields: &Fields<'_>) -> Result<CommandLineFile, Input
         return Err(InputError::at(list.place(), "`command` is empty").hint("name a program"));
     }
     Ok(CommandLineFile::Program(words))
+}
+
+/// Reads users as what is run.
+pub(super) fn users(node: &Node) -> Result<CommandFile, InputError> {
+    let fields = Fields::of(node, &keys::USERS)?;
+    let users = http_load::users(&fields)?;
+    let labels = users.names()?.into_iter().map(|name| (name.clone(), name)).collect();
+    // They stay until the measure phase is over.
+    let timeout = Typed::assumed("7d", fields.place);
+    let command = CommandKindFile::Users(Box::new(users));
+    Ok(CommandFile { labels, ..of_kdynos_own(&fields, command, timeout)? })
+}
+
+/// Reads a job as what is run.
+pub(super) fn job(node: &Node) -> Result<CommandFile, InputError> {
+    let fields = Fields::of(node, &keys::JOB)?;
+    let command = CommandKindFile::Job(Box::new(http_load::job(&fields)?));
+    of_kdynos_own(&fields, command, fields.required("timeout")?)
+}
+
+/// What kdyno itself sends: nothing of it is for its user to say how it is started and read.
+fn of_kdynos_own(
+    fields: &Fields<'_>,
+    command: CommandKindFile,
+    timeout: Typed,
+) -> Result<CommandFile, InputError> {
+    Ok(CommandFile {
+        command,
+        at: opt(fields, "at", |node| scalar(node, "at"))?,
+        after: fields.scalar("after")?,
+        timeout,
+        environment: Vec::new(),
+        parse: None,
+        results: None,
+        columns: None,
+        labels: Vec::new(),
+    })
 }

@@ -85,10 +85,13 @@ pub(super) fn items(all: Vec<(Typed, ItemFile)>) -> (Named<LoadFile>, Named<Comm
 /// Reads one.
 pub(super) fn item(node: &Node) -> Result<ItemFile, InputError> {
     let (role, section) = role(node)?;
-    if role == "command" {
-        return Ok(ItemFile::Command(Box::new(command::command(node)?)));
-    }
-    Ok(ItemFile::Clients(Box::new(clients(node, role, section)?)))
+    let command = match role {
+        "command" => command::command(node)?,
+        "users" => command::users(node)?,
+        "job" => command::job(node)?,
+        _ => return Ok(ItemFile::Clients(Box::new(clients(node, role, section)?))),
+    };
+    Ok(ItemFile::Command(Box::new(command)))
 }
 
 /// The one role that an item has.
@@ -150,11 +153,13 @@ fn clients(node: &Node, role: &str, section: &'static keys::Section) -> Result<L
 }
 
 /// The roles of load items by the key that names them.
-const ROLES: [(&str, &keys::Section); 4] = [
+const ROLES: [(&str, &keys::Section); 6] = [
     ("produce", &keys::PRODUCE),
     ("consume", &keys::CONSUME),
     ("end_to_end", &keys::END_TO_END),
     ("command", &keys::COMMAND),
+    ("users", &keys::USERS),
+    ("job", &keys::JOB),
 ];
 
 fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {

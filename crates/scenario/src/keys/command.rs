@@ -4,12 +4,13 @@ use super::{DURATION, Key, Kind, Section, TEXT, key, needed, or, section};
 use kdyno_model::plan::OutputFormat;
 
 /// When a command is started.
-const AT: Key = key(
+pub(super) const AT: Key = key(
     "at",
     DURATION,
     "when it is started, from the beginning of the measure phase; left out: when that begins",
 );
-const AFTER: Key = key("after", TEXT, "the command after whose end it is started, whatever that ended with");
+pub(super) const AFTER: Key =
+    key("after", TEXT, "the command after whose end it is started, whatever that ended with");
 
 /// A load item that is a command.
 pub static COMMAND: Section = Section {

@@ -1,28 +1,29 @@
 //! The keys of load items.
 
 use super::client::ITEM_CLIENT;
+use super::http_load::HTTP_STEP;
 use super::records::{KEY, VALUE};
 use super::{COUNT, DURATION, Key, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
 
 /// A load item: the roles.
 pub static LOAD: Section = Section {
     name: "load item",
-    purpose: "Clients that do the same: it produces, consumes, or probes; or a command of somebody else's.",
+    purpose: "Clients that do the same: it produces, consumes, or probes; or a command of somebody else's; or users or a job of an \
+              application.",
     keys: &[
         key("produce", TEXT, "produce to this topic"),
         key("consume", TEXT, "consume this topic"),
         key("end_to_end", TEXT, "probe with this topic"),
         key("command", Kind::Either(&[TEXT, Kind::List(&TEXT)]), "run this program"),
+        key("users", COUNT, "so many people use an application over HTTP"),
+        key("job", Kind::Section(&HTTP_STEP), "start this over HTTP and wait until it is done"),
     ],
     later: LATER_ROLES,
     open: false,
 };
 
-const LATER_ROLES: &[(&str, &str)] = &[
-    ("users", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
-    ("job", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
-    ("through", "the roles are `produce`, `consume`, `end_to_end` and `command`"),
-];
+const LATER_ROLES: &[(&str, &str)] =
+    &[("through", "the roles are `produce`, `consume`, `end_to_end`, `command`, `users` and `job`")];
 
 /// When an item that produces or consumes comes.
 const AT: Key = key(

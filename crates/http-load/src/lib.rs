@@ -1,0 +1,68 @@
+//! Load over HTTP: users of an application, and jobs that it does.
+//!
+//! It runs as a process of its own, started as commands of other people are (`kdyno_testbed::command`), and tells each
+//! request as a line of CSV, in the form of JMeter's results: when it began, ms since 1970, how long it
+//! took, ms, which step it was, and whether it was answered as it should. Nothing of it grows with their number.
+//!
+//! A user is a task with a connection of its own that is kept open, all on one thread: what an application gets to see is
+//! as many connections as it has users, and what one user waits for holds up no other.
+
+mod client;
+mod error;
+mod job;
+mod lines;
+mod turn;
+mod users;
+mod values;
+
+pub use error::HttpLoadError;
+
+use kdyno_model::plan::http_load::HttpLoad;
+use lines::Lines;
+use std::io::Write;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often it looks whether it is to end.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// Runs what a file describes, until it is done or is asked to end. Requests are told to `out`, the first failures to `err`.
+///
+/// # Errors
+/// The file is of no use, what it names is not there, or a job failed.
+pub fn main(
+    plan: &Path,
+    stop: Arc<AtomicBool>,
+    out: impl Write + 'static,
+    err: impl Write + 'static,
+) -> Result<(), HttpLoadError> {
+    let text = std::fs::read(plan)
+        .map_err(|source| HttpLoadError::File { path: plan.display().to_string(), source })?;
+    let load: HttpLoad = serde_json::from_slice(&text).map_err(HttpLoadError::Plan)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(HttpLoadError::Runtime)?;
+    tokio::task::LocalSet::new().block_on(&runtime, run(&load, stop, Rc::new(Lines::of(out, err))))
+}
+
+async fn run(load: &HttpLoad, stop: Arc<AtomicBool>, lines: Rc<Lines>) -> Result<(), HttpLoadError> {
+    let (end, stopped) = watch::channel(false);
+    tokio::task::spawn_local(async move {
+        while !stop.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOKS_EVERY).await;
+        }
+        // Whoever is gone needs not be told.
+        let _ = end.send(true);
+    });
+    let flushed = Rc::clone(&lines);
+    tokio::task::spawn_local(async move { flushed.keep_flushed().await });
+    let ended = match load {
+        HttpLoad::Users(plan) => users::run(plan, &lines, stopped).await,
+        HttpLoad::Job(plan) => job::run(plan, &lines, stopped).await,
+    };
+    lines.finish();
+    ended
+}

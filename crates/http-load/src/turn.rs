@@ -1,0 +1,139 @@
+//! One request after the other: made of values, sent, read, looked at.
+
+use crate::error::HttpLoadError;
+use crate::lines::Lines;
+use crate::values::{Place, Values, filled, told};
+use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Method, Response};
+use std::time::Instant;
+
+/// Largest answer that is read.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Largest file that is sent: it is held in memory.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Characters of an answer that are told where it was not the one that was asked for.
+const CHARACTERS_TOLD: usize = 200;
+
+/// A step that is ready to be taken.
+pub(crate) struct Step {
+    pub(crate) plan: HttpStep,
+    method: Method,
+    /// What is sent where that is a file.
+    file: Option<Vec<u8>>,
+    address: String,
+    /// Whether its answer must be JSON, since something of it is looked at.
+    is_read: bool,
+}
+
+impl Step {
+    /// Reads what it sends.
+    pub(crate) fn of(plan: &HttpStep, target: &HttpTarget) -> Result<Self, HttpLoadError> {
+        let method = Method::from_bytes(plan.method.as_bytes())
+            .map_err(|_| HttpLoadError::Client(format!("{:?} is no method of HTTP", plan.method)))?;
+        let file = match &plan.body {
+            Some(Body::File(path)) => {
+                let wrong = |source| HttpLoadError::File { path: path.clone(), source };
+                if std::fs::metadata(path).map_err(wrong)?.len() > FILE_BYTES_MAX {
+                    return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
+                }
+                Some(std::fs::read(path).map_err(wrong)?)
+            }
+            Some(Body::Json(_)) | None => None,
+        };
+        let address = if plan.url.starts_with('/') { target.address.trim_end_matches('/') } else { "" };
+        let is_read = !plan.holds.is_empty() || !plan.keep.is_empty();
+        Ok(Self { plan: plan.clone(), method, file, address: address.to_owned(), is_read })
+    }
+
+    /// The same; its answer is looked at in any case.
+    pub(crate) fn read(self) -> Self {
+        Self { is_read: true, ..self }
+    }
+
+    /// Takes it, and tells how long it took; whether all was as it should be.
+    pub(crate) async fn take(&self, client: &Client, values: &mut Values, lines: &Lines) -> bool {
+        let began = Instant::now();
+        let failure = self.tried(client, values).await.err();
+        lines.request(began, &self.plan.name, failure.is_none());
+        if let Some(why) = &failure {
+            lines.failure(&self.plan.name, why);
+        }
+        failure.is_none()
+    }
+
+    /// Its answer, where it was one that the step asks for.
+    pub(crate) async fn tried(
+        &self,
+        client: &Client,
+        values: &mut Values,
+    ) -> Result<serde_json::Value, String> {
+        let plan = &self.plan;
+        let url = format!("{}{}", self.address, filled(&plan.url, values, Place::Url)?);
+        let mut request = client.request(self.method.clone(), url);
+        if let Some(file) = &self.file {
+            request = request.header(CONTENT_TYPE, "application/octet-stream").body(file.clone());
+        }
+        if let Some(Body::Json(text)) = &plan.body {
+            let text = filled(text, values, Place::Json)?;
+            request = request.header(CONTENT_TYPE, "application/json").body(text);
+        }
+        let mut response = request.send().await.map_err(|error| cause(&error))?;
+        let status = response.status().as_u16();
+        let body = read(&mut response).await?;
+        let is_expected = plan.status.map_or((200..400).contains(&status), |expected| status == expected);
+        if !is_expected {
+            let expected = plan.status.map_or("200 to 399".to_owned(), |expected| expected.to_string());
+            return Err(format!("status {status}, not {expected}{}", beginning(&body)));
+        }
+        if !self.is_read {
+            return Ok(serde_json::Value::Null);
+        }
+        let document: serde_json::Value = serde_json::from_slice(&body)
+            .map_err(|error| format!("the answer is no JSON: {error}{}", beginning(&body)))?;
+        for (pointer, expected) in &plan.holds {
+            let expected = filled(expected, values, Place::Plain)?;
+            let found = told(&document, pointer);
+            if found.as_deref() != Some(expected.as_str()) {
+                let found = found.unwrap_or_else(|| "nothing".to_owned());
+                return Err(format!("{pointer} is {found}, not {expected}"));
+            }
+        }
+        for (name, pointer) in &plan.keep {
+            let value = told(&document, pointer)
+                .ok_or_else(|| format!("the answer has no value at {pointer}{}", beginning(&body)))?;
+            values.insert(name.clone(), value);
+        }
+        Ok(document)
+    }
+}
+
+async fn read(response: &mut Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
+        if body.len() + piece.len() > ANSWER_BYTES_MAX {
+            return Err("the answer is larger than 64 MiB".to_owned());
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// What lies beneath an error, which the error itself does not say.
+fn cause(error: &reqwest::Error) -> String {
+    let mut at: &dyn std::error::Error = error;
+    while let Some(source) = at.source() {
+        at = source;
+    }
+    if error.is_timeout() { format!("no answer in time: {at}") } else { at.to_string() }
+}
+
+fn beginning(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * CHARACTERS_TOLD)]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", text.chars().take(CHARACTERS_TOLD).collect::<String>())
+    }
+}

@@ -1,0 +1,140 @@
+//! Values that requests are made of: rows of a file, what an answer told, who asks.
+
+use crate::error::HttpLoadError;
+use kdyno_model::plan::http_load::{Piece, pieces};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// Values by name.
+pub(crate) type Values = BTreeMap<String, String>;
+
+/// Where a value is put, which says how it is written there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In an address.
+    Url,
+    /// In a text of a JSON document.
+    Json,
+    /// Beside nothing that it could be taken for.
+    Plain,
+}
+
+/// A text with its values.
+///
+/// # Errors
+/// A value is not known: one lowercase clause.
+pub(crate) fn filled(text: &str, values: &Values, place: Place) -> Result<String, String> {
+    let mut found = String::with_capacity(text.len());
+    for piece in pieces(text)? {
+        match piece {
+            Piece::Text(text) => found.push_str(text),
+            Piece::Value(name) => {
+                let value = values.get(name).ok_or_else(|| format!("there is no value `{name}`"))?;
+                match place {
+                    Place::Url => found.extend(utf8_percent_encode(value, NON_ALPHANUMERIC)),
+                    Place::Json => {
+                        let quoted = serde_json::Value::from(value.as_str()).to_string();
+                        found.push_str(&quoted[1..quoted.len() - 1]);
+                    }
+                    Place::Plain => found.push_str(value),
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A value of a JSON document as text; `None` where there is none, or a whole object or list.
+pub(crate) fn told(document: &serde_json::Value, pointer: &str) -> Option<String> {
+    match document.pointer(pointer)? {
+        serde_json::Value::String(text) => Some(text.clone()),
+        value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Largest file of rows.
+const DATA_BYTES_MAX: u64 = 256 << 20;
+
+/// The rows of a file, one for each turn.
+pub(crate) struct Rows {
+    names: Vec<String>,
+    rows: Vec<csv::StringRecord>,
+    next: Cell<usize>,
+}
+
+impl Rows {
+    /// Reads a CSV with a header.
+    pub(crate) fn read(path: &str) -> Result<Self, HttpLoadError> {
+        let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
+        let file = |source| HttpLoadError::File { path: path.to_owned(), source };
+        if std::fs::metadata(path).map_err(file)?.len() > DATA_BYTES_MAX {
+            return Err(wrong("it is larger than 256 MiB".to_owned()));
+        }
+        let mut reader = csv::Reader::from_path(path).map_err(|error| wrong(error.to_string()))?;
+        let names = reader.headers().map_err(|error| wrong(error.to_string()))?;
+        let names = names.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect();
+        let rows: Result<Vec<_>, csv::Error> = reader.records().collect();
+        let rows = rows.map_err(|error| wrong(error.to_string()))?;
+        if rows.is_empty() {
+            return Err(wrong("it has no row under its header".to_owned()));
+        }
+        Ok(Self { names, rows, next: Cell::new(0) })
+    }
+
+    /// Puts in the values of the next row.
+    pub(crate) fn add_next(&self, values: &mut Values) {
+        let at = self.next.get();
+        self.next.set((at + 1) % self.rows.len());
+        for (name, value) in self.names.iter().zip(self.rows[at].iter()) {
+            values.insert(name.clone(), value.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values() -> Values {
+        BTreeMap::from([("id".to_owned(), "a b/\"ü".to_owned())])
+    }
+
+    #[test]
+    fn a_value_is_written_as_its_place_needs_it() {
+        let told = |text, place| filled(text, &values(), place).expect("filled");
+        assert_eq!(told("/x/{{id}}", Place::Url), "/x/a%20b%2F%22%C3%BC");
+        let body = told("{\"id\": \"{{id}}\", \"n\": {{id}}}", Place::Json);
+        assert_eq!(body, "{\"id\": \"a b/\\\"ü\", \"n\": a b/\\\"ü}");
+        assert_eq!(told("{{ id }}!", Place::Plain), "a b/\"ü!");
+        assert!(filled("{{no}}", &values(), Place::Plain).unwrap_err().contains("`no`"));
+    }
+
+    #[test]
+    fn values_of_a_document_are_texts() {
+        let document = serde_json::json!({"a": [{"b": 7, "c": true, "d": null, "e": "x"}]});
+        let found =
+            ["/a/0/b", "/a/0/c", "/a/0/d", "/a/0/e", "/a", "/q"].map(|pointer| told(&document, pointer));
+        let expected = [Some("7"), Some("true"), None, Some("x"), None, None];
+        assert_eq!(found.each_ref().map(Option::as_deref), expected);
+    }
+
+    #[test]
+    fn rows_come_one_after_the_other_and_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("rows.csv");
+        std::fs::write(&path, "\u{feff}id, name\n1,\"a, b\"\n2,c\n").expect("written");
+        let rows = Rows::read(path.to_str().expect("plain path")).expect("rows");
+        let mut values = Values::new();
+        let mut next = || {
+            rows.add_next(&mut values);
+            (values["id"].clone(), values["name"].clone())
+        };
+        let all = [next(), next(), next()].map(|(id, name)| format!("{id} {name}"));
+        assert_eq!(all, ["1 a, b", "2 c", "1 a, b"]);
+        std::fs::write(&path, "id\n").expect("written");
+        let error = Rows::read(path.to_str().expect("plain path")).err().expect("none").to_string();
+        assert!(error.ends_with("it has no row under its header"), "{error}");
+    }
+}

@@ -1,0 +1,220 @@
+//! Load over HTTP: what users and jobs do is what an application saw, and what they took is what it took.
+
+use crate::common::{Place, RUN_DEADLINE, Said, ran};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde_json::Value;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What the application saw.
+#[derive(Default)]
+struct Seen {
+    found: AtomicU64,
+    loans: Mutex<Vec<String>>,
+    polls: AtomicU64,
+    uploaded: AtomicU64,
+}
+
+/// A small application: looking up takes 20 ms, every tenth loan is refused, an import is done when it was asked for three
+/// times.
+struct Application {
+    address: String,
+    seen: Arc<Seen>,
+    /// Ends it.
+    _stop: tokio::sync::oneshot::Sender<()>,
+}
+
+const LOOKED_UP: Duration = Duration::from_millis(20);
+
+async fn find(Path(id): Path<String>, State(seen): State<Arc<Seen>>) -> String {
+    seen.found.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(LOOKED_UP).await;
+    format!("{{\"id\": \"user {id}\", \"active\": true}}")
+}
+
+async fn lend(State(seen): State<Arc<Seen>>, body: String) -> Response {
+    let mut loans = seen.loans.lock().expect("no panic");
+    loans.push(body);
+    if loans.len() % 10 == 0 {
+        return (StatusCode::CONFLICT, "it is lent").into_response();
+    }
+    (StatusCode::CREATED, format!("{{\"loan\": {}}}", loans.len())).into_response()
+}
+
+async fn upload(State(seen): State<Arc<Seen>>, body: String) -> String {
+    seen.uploaded.fetch_max(body.len() as u64, Ordering::Relaxed);
+    "{\"job\": {\"id\": 7}}".to_owned()
+}
+
+async fn poll(Path(id): Path<String>, State(seen): State<Arc<Seen>>) -> String {
+    let asked = seen.polls.fetch_add(1, Ordering::Relaxed) + 1;
+    let status = match (id.as_str(), asked) {
+        ("7", 3) => "DONE",
+        ("7", _) => "RUNNING",
+        _ => "FAILED",
+    };
+    format!("{{\"status\": \"{status}\"}}")
+}
+
+impl Application {
+    fn start() -> Self {
+        let seen = Arc::new(Seen::default());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("its address"));
+        listener.set_nonblocking(true).expect("a socket");
+        let routes = axum::Router::new()
+            .route("/users/{id}", get(find))
+            .route("/loans", post(lend))
+            .route("/imports", post(upload))
+            .route("/imports/{id}", get(poll))
+            .with_state(Arc::clone(&seen));
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                tokio::select! {
+                    _ = axum::serve(listener, routes) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { address, seen, _stop: stop }
+    }
+}
+
+const HEAD: &str = "\
+kdyno: 1
+id: users
+question: What do they take?
+params: {at: x}
+system: {kafka: null-broker}
+topics: {events: {partitions: 1}}
+";
+
+fn run(place: &Place, application: &Application, scenario: &str) -> Said {
+    let path =
+        place.file("users.yaml", &format!("{HEAD}{}", scenario.replace("ADDRESS", &application.address)));
+    let path = path.to_str().expect("plain path");
+    place.start(place.command(&["run", path, "--share", "--json"])).wait(RUN_DEADLINE)
+}
+
+fn document(said: &Said) -> Value {
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+}
+
+fn figure(document: &Value, subject: &str, metric: &str) -> Option<f64> {
+    let findings = document["findings"].as_array().expect("findings");
+    let is_it = |finding: &&Value| finding["subject"] == subject && finding["metric"] == metric;
+    findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
+}
+
+#[test]
+fn users_go_through_their_steps_and_what_they_did_is_what_the_application_saw() {
+    let place = Place::new();
+    let application = Application::start();
+    place.file("readers.csv", "card,name\n1,\"a \"\"b\"\"\"\n2,c\n3,d\n");
+    let scenario = "load:
+  readers:
+    users: 4
+    think: 5ms..15ms
+    chain: check-out
+    address: ADDRESS
+    data: readers.csv
+    steps:
+      - {name: look-up, get: '/users/{{card}}', holds: {/active: 'true'}, keep: {who: /id}}
+      - {name: lend, post: /loans, json: '{\"who\": \"{{who}}\", \"name\": \"{{name}}\", \"turn\": {{turn}}}', status: 201}
+phases: {warmup: 0s, measure: 4s}
+";
+    let said = run(&place, &application, scenario);
+    ran(&said);
+    place.expect_no_processes();
+    let document = document(&said);
+    let count = |subject: &str, metric: &str| figure(&document, subject, metric).expect("a count") as u64;
+    let loans = application.seen.loans.lock().expect("no panic");
+    let found = application.seen.found.load(Ordering::Relaxed);
+    assert!(found > 20, "{found}");
+    assert_eq!(count("look-up", "requests"), found);
+    assert_eq!(count("lend", "requests"), loans.len() as u64);
+    assert_eq!(count("lend", "errors"), loans.len() as u64 / 10);
+    assert_eq!(count("check-out", "errors"), count("lend", "errors"));
+    assert_eq!(count("check-out", "requests"), found, "each turn begins by looking up");
+    assert_eq!(count("readers", "requests"), found + loans.len() as u64, "turns are no requests");
+    let mean_ns = |subject: &str| figure(&document, subject, "response.mean").expect("a time");
+    assert!(mean_ns("look-up") >= LOOKED_UP.as_nanos() as f64);
+    assert!(mean_ns("check-out") >= mean_ns("look-up"), "a turn holds its steps");
+    let of_first: Value = serde_json::from_str(&loans[0]).expect("JSON");
+    assert!(of_first["who"].as_str().is_some_and(|who| who.starts_with("user ")), "{of_first}");
+    let bodies: Vec<Value> = loans.iter().map(|loan| serde_json::from_str(loan).expect("JSON")).collect();
+    assert!(bodies.iter().any(|body| body["name"] == "a \"b\""), "values are quoted as JSON needs it");
+    let logs = place.kdyno(&["show", "latest", "--logs"]);
+    assert!(logs.stdout.contains("lend: status 409, not 201: it is lent"), "{logs:?}");
+}
+
+/// Turns come whatever became of those before: those for which no user is free wait, and that is part of what they took.
+#[test]
+fn with_a_rate_what_had_to_wait_is_not_forgotten() {
+    let place = Place::new();
+    let application = Application::start();
+    let scenario = "load:
+  readers:
+    users: 1
+    rate: 100/s
+    chain: check-out
+    address: ADDRESS
+    steps: [{name: look-up, get: /users/1}]
+phases: {warmup: 0s, measure: 4s}
+";
+    let said = run(&place, &application, scenario);
+    ran(&said);
+    let document = document(&said);
+    let value = |subject: &str, metric: &str| figure(&document, subject, metric).expect("a figure");
+    // One user looks up 50 times a second at most; twice as many turns come.
+    assert!(
+        value("check-out", "requests") > 1.5 * value("look-up", "requests"),
+        "all that were due are told"
+    );
+    assert!(value("check-out", "errors") > 0.25 * value("check-out", "requests"), "those never begun failed");
+    assert!(value("look-up", "response.p50") < 0.5e9, "the application itself is as fast as ever");
+    assert!(value("check-out", "response.p50") > 0.5e9, "turns waited a second and more");
+}
+
+#[test]
+fn a_job_is_started_and_asked_for_until_it_is_done_or_says_that_it_failed() {
+    let place = Place::new();
+    let application = Application::start();
+    place.file("records.mrc", &"x".repeat(100_000));
+    let scenario = "load:
+  import:
+    address: ADDRESS
+    job: {post: /imports, file: records.mrc, keep: {id: /job/id}}
+    poll: {get: '/imports/{{id}}'}
+    every: 100ms
+    done: {/status: DONE}
+    failed: {/status: FAILED}
+  broken:
+    address: ADDRESS
+    job: {post: /imports}
+    poll: {get: /imports/8}
+    done: {/status: DONE}
+    failed: {/status: FAILED}
+    after: import
+phases: {warmup: 0s, measure: {until: broken, within: 1m}}
+";
+    let said = run(&place, &application, scenario);
+    assert_eq!(said.code, Some(6), "one of both failed: {said:?}");
+    let document = document(&said);
+    assert_eq!(figure(&document, "import", "succeeded"), Some(1.0));
+    let took_ns = figure(&document, "import", "duration").expect("a time");
+    assert!((0.2e9..30e9).contains(&took_ns), "two pauses: {took_ns}");
+    assert_eq!(figure(&document, "import", "requests"), Some(4.0), "started, and asked for three times");
+    assert_eq!(application.seen.uploaded.load(Ordering::Relaxed), 100_000);
+    assert_ne!(figure(&document, "broken", "succeeded"), Some(1.0));
+    assert!(said.stderr.contains("job: it failed: /status is FAILED"), "{said:?}");
+    let gone = run(&place, &application, &scenario.replace("file: records.mrc", "file: gone.mrc"));
+    assert!(gone.code != Some(0) && gone.stderr.contains("gone.mrc cannot be read"), "{gone:?}");
+}

@@ -1,0 +1,196 @@
+//! Load items over HTTP: users of an application, and jobs.
+
+use crate::PlanError;
+use crate::phases::PHASE_NS_MAX;
+use crate::reader::Reader;
+use kdyno_model::plan::http_load::{
+    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, Piece, USERS_MAX, UsersPlan, pieces,
+};
+use kdyno_model::plan::{CsvColumns, OutputFormat, ParsePlan};
+use kdyno_scenario::file::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Turns per second.
+const TURNS_PER_S_MAX: f64 = 100_000.0;
+/// Values that there are in any turn.
+const OF_USERS: [&str; 2] = ["user", "turn"];
+
+/// Users, and how what they tell is read.
+pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
+    let data = typed.data.as_ref().map(|data| reader.filled(data, "data")).transpose()?;
+    let mut known: BTreeSet<String> = OF_USERS.map(str::to_owned).into();
+    let mut steps = Vec::new();
+    for step_file in &typed.steps {
+        let name = step_file.name.as_ref().map(|name| reader.filled(name, "name")).transpose()?;
+        let step = step(reader, step_file, name.unwrap_or_default())?;
+        // What columns the file has is not known before it is read.
+        if data.is_none() {
+            all_are_known(reader, step_file, &step, &known)?;
+        }
+        known.extend(step.keep.keys().cloned());
+        steps.push(step);
+    }
+    let chain = reader.filled(&typed.chain, "chain")?;
+    let labels = steps.iter().map(|step| step.name.clone()).chain([chain.clone()]);
+    let labels: BTreeMap<String, String> = labels.map(|name| (name.clone(), name)).collect();
+    let plan = UsersPlan {
+        target: target(reader, &typed.target)?,
+        users: reader.small(&typed.users, "users", 1..=USERS_MAX)?,
+        per_s: typed.rate.as_ref().map(|rate| per_s(reader, rate)).transpose()?,
+        think_ns: think(reader, &typed.think)?,
+        ramp_ns: reader.ns(&typed.ramp, "ramp", 0..=PHASE_NS_MAX)?,
+        warmup_ns: reader.ns(&typed.warmup, "warmup", 0..=PHASE_NS_MAX)?,
+        chain: chain.clone(),
+        steps,
+        data,
+        seed: 1,
+    };
+    Ok((HttpLoad::Users(plan), parse(labels, Some(chain))))
+}
+
+/// A job, and how what it tells is read.
+pub(crate) fn job(
+    reader: &Reader<'_>,
+    item: &str,
+    typed: &JobFile,
+) -> Result<(HttpLoad, ParsePlan), PlanError> {
+    let named = |step_file: &HttpStepFile, what: &str| {
+        let name = step_file.name.as_ref().map(|name| reader.filled(name, "name")).transpose()?;
+        step(reader, step_file, name.unwrap_or_else(|| format!("{item}-{what}")))
+    };
+    let (start, poll) = (named(&typed.job, "start")?, named(&typed.poll, "poll")?);
+    let mut known = BTreeSet::new();
+    all_are_known(reader, &typed.job, &start, &known)?;
+    known.extend(start.keep.keys().cloned());
+    all_are_known(reader, &typed.poll, &poll, &known)?;
+    let plan = JobPlan {
+        target: target(reader, &typed.target)?,
+        start,
+        poll,
+        every_ns: reader.ns(&typed.every, "every", 1_000_000..=3_600_000_000_000)?,
+        done: pointers(reader, &typed.done, |(pointer, _)| pointer)?,
+        failed: pointers(reader, &typed.failed, |(pointer, _)| pointer)?,
+    };
+    Ok((HttpLoad::Job(plan), parse(BTreeMap::new(), None)))
+}
+
+fn parse(labels: BTreeMap<String, String>, apart: Option<String>) -> ParsePlan {
+    ParsePlan { format: OutputFormat::Jtl, file: None, columns: CsvColumns::default(), labels, apart }
+}
+
+fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, PlanError> {
+    let address = reader.filled(&typed.address, "address")?;
+    let mut components = reader.scenario.typed().components.iter();
+    let is_component = components.any(|(name, _)| name.text == address);
+    let is_http =
+        |scheme: &str| address.strip_prefix(scheme).is_some_and(|rest| !rest.trim_matches('/').is_empty());
+    if !is_component && !is_http("http://") && !is_http("https://") {
+        let message = format!("`address`: {} is no address of HTTP, nor a component", quoted(&address));
+        return Err(reader.wrong(&typed.address, message).hint("e.g. `http://127.0.0.1:8080`"));
+    }
+    Ok(HttpTarget {
+        address,
+        is_component,
+        timeout_ns: reader.ns(&typed.request_timeout, "request_timeout", 1_000_000..=3_600_000_000_000)?,
+        headers: texts(reader, &typed.headers)?,
+        trust: typed.trust.as_ref().map(|trust| reader.filled(trust, "trust")).transpose()?,
+    })
+}
+
+fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpStep, PlanError> {
+    let url = reader.filled(&typed.url, typed.method)?;
+    if !url.starts_with('/') && !url.starts_with("http://") && !url.starts_with("https://") {
+        let message = format!("`{}`: {} is neither a path nor an address", typed.method, quoted(&url));
+        return Err(reader
+            .wrong(&typed.url, message)
+            .hint("a path begins with `/` and comes after `address`"));
+    }
+    let json = typed.json.as_ref().map(|json| reader.text(json).map(Body::Json)).transpose()?;
+    let file = typed.file.as_ref().map(|file| reader.filled(file, "file").map(Body::File)).transpose()?;
+    let status = typed.status.as_ref().map(|status| reader.small(status, "status", 100..=599)).transpose()?;
+    Ok(HttpStep {
+        name,
+        method: typed.method.to_uppercase(),
+        url,
+        body: json.or(file),
+        status: status.and_then(|status| u16::try_from(status).ok()),
+        holds: pointers(reader, &typed.holds, |(pointer, _)| pointer)?,
+        keep: pointers(reader, &typed.keep, |(_, pointer)| pointer)?,
+    })
+}
+
+/// Pairs of which one is a JSON pointer.
+fn pointers(
+    reader: &Reader<'_>,
+    typed: &[(Typed, Typed)],
+    of: impl Fn(&(Typed, Typed)) -> &Typed,
+) -> Result<BTreeMap<String, String>, PlanError> {
+    for pair in typed {
+        let pointer = reader.text(of(pair))?;
+        if !pointer.starts_with('/') {
+            let message = format!("{} is no JSON pointer", quoted(&pointer));
+            return Err(reader
+                .wrong(of(pair), message)
+                .hint("e.g. `/data/0/id`: the first of the list `data`, its `id`"));
+        }
+    }
+    texts(reader, typed)
+}
+
+fn texts(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<String, String>, PlanError> {
+    typed.iter().map(|(name, value)| Ok((name.text.clone(), reader.text(value)?))).collect()
+}
+
+/// A value that nobody gives is told before anything is started.
+fn all_are_known(
+    reader: &Reader<'_>,
+    typed: &HttpStepFile,
+    step: &HttpStep,
+    known: &BTreeSet<String>,
+) -> Result<(), PlanError> {
+    for text in step.texts() {
+        let pieces = pieces(text).map_err(|why| reader.wrong(&typed.url, why))?;
+        let unknown = pieces.iter().find_map(|piece| match piece {
+            Piece::Value(name) if !known.contains(*name) => Some(*name),
+            Piece::Value(_) | Piece::Text(_) => None,
+        });
+        if let Some(name) = unknown {
+            let message = format!("there is no value {} here", quoted(name));
+            let hint = "values come from `keep` of a step before, and of users from the columns of `data`";
+            return Err(reader.wrong(&typed.url, message).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let value = units::parse_as(&text, Dimension::PerS);
+    let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}")))?;
+    if value > 0.0 && value <= TURNS_PER_S_MAX {
+        return Ok(value);
+    }
+    let message = format!("`rate`: {} is not above zero and at most {TURNS_PER_S_MAX}/s", quoted(&text));
+    Err(reader.wrong(typed, message))
+}
+
+fn think(reader: &Reader<'_>, typed: &Typed) -> Result<(u64, u64), PlanError> {
+    let text = reader.text(typed)?;
+    let Some((least, most)) = text.split_once("..") else {
+        let ns = reader.ns(typed, "think", 0..=PHASE_NS_MAX)?;
+        return Ok((ns, ns));
+    };
+    let bound = |text: &str| {
+        units::whole(text.trim(), Dimension::Ns)
+            .map_err(|message| reader.wrong(typed, format!("`think`: {message}")).hint("e.g. `1s..3s`"))
+    };
+    let (least, most) = (bound(least)?, bound(most)?);
+    if least > most || most > PHASE_NS_MAX {
+        let message = format!("`think`: {} has no room between its bounds", quoted(&text));
+        return Err(reader.wrong(typed, message).hint("the shorter time stands first, e.g. `1s..3s`"));
+    }
+    Ok((least, most))
+}
