@@ -1,6 +1,7 @@
 //! What has to be said beside a number: marks on findings, from caveats and from how many records there are.
 
 use crate::caveats::load::RECORDS_BEYOND_MIN;
+use crate::commands;
 use crate::rows::Trial;
 use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::timing;
@@ -41,12 +42,14 @@ pub(crate) fn invalid_behind(findings: &mut [Finding], caveats: &[ScopedCaveat],
 /// Marks the quantiles of a trial that fewer than [`RECORDS_BEYOND_MIN`] records lie beyond.
 pub(crate) fn few_records(findings: &mut [Finding], trial: &Trial<'_>) {
     for finding in findings.iter_mut().filter(|finding| finding.estimate != Value::None) {
-        let item = trial.items.iter().find(|item| item.name == finding.of.subject);
-        let times = timing(&finding.of.metric)
-            .and_then(|(timing, statistic)| Some((item?.latencies.get(&timing)?, statistic)));
-        let Some((times, statistic)) = times else { continue };
-        let quantile = QUANTILES.iter().find(|(name, _)| *name == statistic);
-        if quantile.is_some_and(|(_, quantile)| times.beyond(*quantile) < RECORDS_BEYOND_MIN) {
+        let Some((timing, statistic)) = timing(&finding.of.metric) else { continue };
+        let Some((_, quantile)) = QUANTILES.iter().find(|(name, _)| *name == statistic) else { continue };
+        let beyond = match trial.items.iter().find(|item| item.name == finding.of.subject) {
+            Some(item) => item.latencies.get(&timing).map(|times| times.beyond(*quantile)),
+            None => commands::responses(trial.evidence, &finding.of.subject)
+                .map(|requests| commands::beyond(requests, *quantile)),
+        };
+        if beyond.is_some_and(|beyond| beyond < RECORDS_BEYOND_MIN) {
             finding.marks.insert(Mark::FewRecords);
         }
     }

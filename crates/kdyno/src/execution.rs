@@ -76,9 +76,10 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
             printer.tell(progress);
         },
     };
+    let can_resume = kdyno_plan::check_stored(&planned.plan).is_ok();
     let outcome = measure(planned, way)?;
     drop((printer, listener));
-    present(&outcome, args)
+    present(&outcome, args, can_resume)
 }
 
 /// The processes that `--probe` names, found on this host, and those that it named when the plan was run before.
@@ -180,12 +181,13 @@ pub(crate) fn random_u64() -> u64 {
     RandomState::new().hash_one(moment::now_unix_ns())
 }
 
-/// Prints the table or the document, writes the report beside the run file, chooses the exit code.
-fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
+/// Prints the table or the document, writes the report beside the run file, chooses the exit code. Runs that start commands are
+/// not gone on with.
+fn present(outcome: &RunOutcome, args: &ExecutionArgs, can_resume: bool) -> Outcome {
     let evidence = match Evidence::read_with_stacks(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is what to tell, not that its file cannot be read after that.
-        Err(_) if outcome.failure.is_some() => return failed_or(outcome, true, || Ok(Exit::Done)),
+        Err(_) if outcome.failure.is_some() => return failed_or(outcome, can_resume, || Ok(Exit::Done)),
         Err(failure) => return Err(failure),
     };
     let input = evidence.input();
@@ -210,7 +212,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
         }
     }
     tell_died(&outcome.caveats);
-    failed_or(outcome, true, || Ok(gated(judged(&input), args.gate)))
+    failed_or(outcome, can_resume, || Ok(gated(judged(&input), args.gate)))
 }
 
 /// The exit code of an answer, with a word on standard error where it is not 0.

@@ -1,15 +1,17 @@
 //! Caveats about records and how they fared, and about how the load was made.
 
 use super::found::{Found, of_items};
+use crate::commands;
 use crate::evidence::{cut_short, is_open_loop};
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::event::Subject;
 use kdyno_model::metric;
-use kdyno_model::plan::{CasePlan, Compression};
-use kdyno_model::sample::Timing;
+use kdyno_model::plan::{CasePlan, Compression, command};
+use kdyno_model::sample::{ProbeReading, Timing};
 
 /// Records beyond a quantile below which it says little about the next run.
 pub(crate) const RECORDS_BEYOND_MIN: u64 = 100;
@@ -122,6 +124,21 @@ fn retries_of(trial: &Trial<'_>, is_idempotent: bool) -> Vec<Found> {
         let is_told = batches > 0 && produce.client.enable_idempotence == is_idempotent;
         is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches, is_idempotent })
     })
+}
+
+/// The same of requests that commands told of.
+pub(super) fn few_requests(trial: &Trial<'_>) -> Vec<Found> {
+    let few = |one: &ProbeReading| {
+        let Subject::Item(item) = &one.subject else { return None };
+        let beyond = |quantile| commands::beyond(one.value, quantile);
+        let mut quantiles = metric::QUANTILES.iter().map(|(name, quantile)| (name, beyond(*quantile)));
+        let (name, beyond) = quantiles.find(|(_, beyond)| *beyond < RECORDS_BEYOND_MIN)?;
+        let (item, quantile) = (item.clone(), (*name).to_owned());
+        let concerns = Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() };
+        Some(Found { concerns, ..Caveat::FewRecords { item, quantile, beyond }.into() })
+    };
+    let responses = trial.probes().iter().filter(|one| one.series == command::series::RESPONSES);
+    responses.filter_map(few).collect()
 }
 
 /// Once per item, with the lowest quantile of its response that too few records lie beyond.

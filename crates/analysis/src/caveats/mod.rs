@@ -99,6 +99,7 @@ const RULES: &[(Rule, Weight)] = &[
     (java::stacks_not_sampled, NOTE),
     (load::idempotent_retries, NOTE),
     (load::few_records, NOTE),
+    (load::few_requests, NOTE),
     (load::assigned_not_group, NOTE),
     (load::closed_loop, NOTE),
 ];

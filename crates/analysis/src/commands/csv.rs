@@ -94,7 +94,7 @@ impl CsvReader {
         };
         let field = |at: usize| fields.get(at).map(str::trim);
         let elapsed_ms = field(at.elapsed).and_then(|text| text.parse::<f64>().ok());
-        let elapsed_ms = elapsed_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
+        let elapsed_ms = elapsed_ms.filter(|ms| Told::is_time(*ms / 1e3));
         let success = at.success.map(|at| field(at).and_then(is_success));
         let (Some(elapsed_ms), None | Some(Some(_))) = (elapsed_ms, success) else {
             told.unparsed += 1;

@@ -60,6 +60,18 @@ pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, 
     })
 }
 
+/// How many requests with a response time a command or label told of.
+pub(crate) fn responses(evidence: &TrialEvidence, subject: &str) -> Option<f64> {
+    Readings::of(evidence, subject).last(series::RESPONSES)
+}
+
+/// How many of so many lie beyond a quantile.
+// A number of requests, not negative.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(crate) fn beyond(requests: f64, quantile: f64) -> u64 {
+    (requests * (1.0 - quantile)).floor() as u64
+}
+
 /// Processor time of all commands together, s.
 pub(crate) fn cpu_s(evidence: &TrialEvidence) -> f64 {
     let commands = evidence.start.trial.effective.commands.keys();

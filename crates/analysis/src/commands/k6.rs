@@ -50,13 +50,14 @@ pub(super) fn line(line: &str, told: &mut Told) {
     let ended_ns = data.as_ref().and_then(|data| time::unix_ns(data.time.as_deref()?, None).ok());
     let label = data.as_ref().and_then(|data| data.tags.name.as_deref());
     match data.as_ref().and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
-        Some(ms) if is_duration => {
+        Some(ms) if is_duration && Told::is_time(ms / 1e3) => {
             told.request_of(
                 label,
                 ms / 1e3,
                 ended_ns.map(|ended_ns| ended_ns.saturating_sub((ms * 1e6) as i64)),
             );
         }
+        Some(_) if is_duration => told.unparsed += 1,
         Some(failed) if failed > 0.0 => told.error_of(label, ended_ns),
         Some(_) => {}
         None => told.unparsed += 1,

@@ -10,7 +10,7 @@ mod perf_test;
 mod told;
 
 pub(crate) use course::courses;
-pub(crate) use figures::{cpu_s, failures, findings, labels};
+pub(crate) use figures::{beyond, cpu_s, failures, findings, labels, responses};
 pub use lines::{LINE_BYTES_MAX, Lines};
 pub use told::{SECONDS_MAX, Told};
 

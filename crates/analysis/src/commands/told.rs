@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 
 /// Most seconds whose counts are kept one by one; what lies in others is counted in no second.
 pub const SECONDS_MAX: usize = 200_000;
-/// Longest time of a request that is told apart, µs: a day.
+/// Longest time of a request, µs: a day.
 const TIME_US_MAX: u64 = 86_400_000_000;
+/// Clocks of hosts differ; what lies further outside of the time in which a command ran is not of it.
+const OUTSIDE_NS_MAX: i64 = 60 * NS_PER_S;
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// All that a command told.
@@ -28,6 +30,8 @@ pub struct Told {
     times: Option<Histogram<u64>>,
     /// Their exact sum, µs.
     sum_us: u128,
+    /// The longest one, µs.
+    longest_us: u64,
     /// Requests and errors by the second since 1970 in which they began.
     seconds: BTreeMap<i64, [u64; 2]>,
     /// When the first one began and the last one ended, ns since 1970.
@@ -94,6 +98,7 @@ impl Told {
         if let Some(times) = &mut self.times {
             times.saturating_record(took_us.max(1));
             self.sum_us = self.sum_us.saturating_add(took_us.into());
+            self.longest_us = self.longest_us.max(took_us);
         }
         if let Some(began_ns) = began_unix_ns {
             let ended_ns = began_ns.saturating_add((took_us as i64).saturating_mul(1000));
@@ -122,6 +127,30 @@ impl Told {
         counted[1] = counted[1].saturating_add(errors);
     }
 
+    /// Whether a request may have taken so long, s.
+    pub(super) fn is_time(took_s: f64) -> bool {
+        took_s.is_finite() && (0.0..=TIME_US_MAX as f64 / 1e6).contains(&took_s)
+    }
+
+    /// Why what was told is of no use, one lowercase clause; the trial's T0 is in ns since 1970, the command's start and end in
+    /// ns from it.
+    pub fn trouble(&self, t0_unix_ns: u64, (from_ns, end_ns): (i64, i64)) -> Option<String> {
+        if self.requests == 0 && self.stated == Stated::default() {
+            let lines = match self.unparsed {
+                0 => "there was none".to_owned(),
+                lines => format!("{lines} lines are of another form"),
+            };
+            return Some(format!("it told of no request that could be read: {lines}"));
+        }
+        let (first_ns, last_ns) = self.span_ns?;
+        let t0_unix_ns = t0_unix_ns.cast_signed();
+        let begins_ns = t0_unix_ns.saturating_add(from_ns).saturating_sub(OUTSIDE_NS_MAX);
+        let ends_ns = t0_unix_ns.saturating_add(end_ns).saturating_add(OUTSIDE_NS_MAX);
+        (first_ns < begins_ns || last_ns > ends_ns).then(|| {
+            "requests that it told of began or ended when it did not run: its instants are to be in ms since 1970".to_owned()
+        })
+    }
+
     /// It as readings of a load item and of the labels that are told by themselves, in a trial whose T0 was at an instant, ns since 1970; what is of the whole command is
     /// put at its end, ns from T0. Seconds before `from_ns` and after that, ns from T0, are of no course.
     pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
@@ -147,7 +176,9 @@ impl Told {
             found.extend(value.filter(|value| value.is_finite()).map(|value| reading(end_ns, series, value)));
         };
         // The course ends with all of them, also those that lie in no second of it.
-        add(series::REQUESTS_TOTAL, Some(self.requests as f64));
+        // A tool that states times alone does not say of how many.
+        let is_counted = self.requests > 0 || self.stated.times_s.is_empty();
+        add(series::REQUESTS_TOTAL, is_counted.then_some(self.requests as f64));
         add(series::ERRORS_TOTAL, self.tells_errors.then_some(self.errors as f64));
         add(series::REQUESTS_PER_S, self.stated.per_s.or_else(|| self.per_s()));
         add(series::MIB_PER_S, self.stated.mib_per_s);
@@ -196,10 +227,11 @@ impl Told {
         let Some(times) = self.times.as_ref().filter(|times| !times.is_empty()) else {
             return self.stated.times_s.clone();
         };
-        let quantiles =
-            QUANTILES.iter().map(|(name, quantile)| (*name, times.value_at_quantile(*quantile) as f64));
+        // The histogram tells the upper end of what it cannot tell apart.
+        let at = |quantile| times.value_at_quantile(quantile).min(self.longest_us);
+        let quantiles = QUANTILES.iter().map(|(name, quantile)| (*name, at(*quantile) as f64));
         let mean_us = self.sum_us as f64 / times.len() as f64;
-        let others = [("mean", mean_us), ("max", times.max() as f64)];
+        let others = [("mean", mean_us), ("max", self.longest_us as f64)];
         quantiles.chain(others).map(|(name, us)| (name, us / 1e6)).collect()
     }
 }

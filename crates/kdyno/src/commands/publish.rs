@@ -48,6 +48,11 @@ fn write(named: &str, runs: &[String], dir: Option<&Path>, target: Option<&Path>
         Some(target) => target.to_owned(),
         None => current_dir()?.join(format!("{name}.html")),
     };
+    let is_same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    if is_same(&target, Path::new(named)) || paths.iter().any(|path| is_same(&target, path)) {
+        return Err(Failure::usage(format!("-o {}: the document is made from this file", target.display()))
+            .hint("give the document another name"));
+    }
     let is_markdown = target.extension().is_some_and(|ending| ending == "md" || ending == "markdown");
     let text = if is_markdown { document::markdown(&document) } else { document::html(&document) };
     out::file(&target, text)?;

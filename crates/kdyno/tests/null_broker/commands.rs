@@ -122,11 +122,15 @@ fn each_failure_of_a_command_is_told_and_takes_its_figures_out() {
   plain: {command: [./plain], after: code}
   garbage: {command: [head, -c, "1000000", /dev/urandom], parse: jtl}
   nothing: {command: ["true"], parse: jtl, results: none.jtl}
+  stale: {command: ["true"], parse: jtl, results: STALE}
+  seconds: {command: [printf, "timeStamp,elapsed,success\n1760000000,5,true\n"], parse: jtl}
   never: {command: ["true"], after: cut}
   cut: {command: [sleep, "600"]}
 phases: {warmup: 0s, measure: {until: endless, within: 1m}}
 "#;
     place.file("plain", "#!/bin/sh\n");
+    let stale = place.file("stale.jtl", "timeStamp,elapsed,success\n1760000000000,5,true\n");
+    let scenario = &scenario.replace("STALE", stale.to_str().expect("plain path"));
     let said = run(&place, scenario, &[]);
     // `plain` and `not-yet` begin after another command, which might have made them.
     assert_eq!(said.code, Some(6), "{said:?}");
@@ -146,7 +150,13 @@ phases: {warmup: 0s, measure: {until: endless, within: 1m}}
         assert_ne!(document.figure(item, "succeeded"), Some(1.0), "{item}");
     }
     assert!(document.failure("code").contains("one | two") || document.failure("code").contains("two | one"));
-    assert_eq!(document.failure("garbage"), "", "what it tells is its own affair");
+    let garbage = document.failure("garbage");
+    assert!(
+        garbage.contains("it told of no request that could be read") && garbage.contains("of another form")
+    );
+    let stale = document.failure("stale");
+    assert!(stale.contains("are there before it is started"), "{stale}");
+    assert!(document.failure("seconds").contains("when it did not run"), "{}", document.failure("seconds"));
     assert_eq!(document.figure("garbage", "requests"), Some(0.0));
     assert!(document.figure("garbage", "unparsed_lines").is_some_and(|lines| lines > 100.0));
     assert!(said.stderr.contains("exit code 3"), "it is told at once: {said:?}");
@@ -210,7 +220,7 @@ fn a_dry_run_shows_what_would_be_run_and_what_is_not_there() {
     assert_eq!(dry.code, Some(0), "{dry:?}");
     let all = format!("{}{}", dry.stdout, dry.stderr);
     for words in [
-        "import: command, 1 s into the measure phase, at most 30 s",
+        "import: command, 1.00 s into the measure phase, at most 30 s",
         "./import.sh 'a b' 3",
         "cannot be started",
     ] {

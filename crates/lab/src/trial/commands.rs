@@ -206,7 +206,8 @@ impl Execution<'_> {
                 self.event(Some(at_ns), EventKind::CommandEnded, &subject, &detail)?;
             }
         }
-        match &output.trouble {
+        let of_output = told.and_then(|told| told.trouble(t0_unix_ns, (from_ns, at_ns)));
+        match output.trouble.as_ref().or(of_output.as_ref()) {
             Some(trouble) => self.command_failed(item, trouble, progress),
             None => Ok(()),
         }
@@ -275,6 +276,14 @@ fn prepared(
     let folder = context.work_dir.join(format!("command-{item}"));
     let made = std::fs::create_dir_all(&folder);
     made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
+    if let Some(file) = plan.parse.as_ref().and_then(|parse| parse.file.as_ref())
+        && folder.join(file).exists()
+    {
+        return Err(format!(
+            "its results {file} are there before it is started, so they are not of this trial alone (a file beneath \
+             KDYNO_FOLDER is)"
+        ));
+    }
     let command_line = match &plan.http {
         Some(http) => of_kdynos_own(context, http, components, &folder)?,
         None => {

@@ -12,7 +12,7 @@ const COLUMNS: [(&str, &str); 13] = [
     ("exit code", EXIT_CODE),
     ("CPU time", CPU_TIME),
     ("requests", REQUESTS),
-    ("failed", ERROR_SHARE),
+    ("failed share", ERROR_SHARE),
     ("per second", REQUESTS_PER_S),
     ("MiB/s", MIB_PER_S),
     ("mean", "response.mean"),

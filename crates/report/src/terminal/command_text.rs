@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 pub(super) fn command_lines(name: &str, command: &CommandPlan) -> Vec<String> {
     let begins = match &command.begins {
         CommandBegins::At(0) => "as the measure phase begins".to_owned(),
-        CommandBegins::At(at_ns) => format!("{} into the measure phase", units::duration(*at_ns)),
+        CommandBegins::At(at_ns) => {
+            format!("{} into the measure phase", units::number(*at_ns as f64, Unit::Ns))
+        }
         CommandBegins::After(before) => format!("after {before}"),
     };
     let timeout = units::duration(command.timeout_ns);

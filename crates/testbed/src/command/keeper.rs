@@ -39,8 +39,10 @@ pub fn main() -> Result<(), TestbedError> {
     let spec = read_spec(&socket)?;
     // Without it what loses its parent is found by its mark alone.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let (child, started_ns) = match start(&spec) {
-        Ok(child) => (child, monotonic_ns()),
+    // Before the step that becomes the program: `start` comes back when that is done, and a short program is over by then.
+    let started_ns = monotonic_ns();
+    let child = match start(&spec) {
+        Ok(child) => child,
         Err(why) => {
             tell(&socket, &Report::Failed { why });
             return Ok(());
