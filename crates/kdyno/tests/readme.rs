@@ -155,3 +155,26 @@ fn the_load_with_a_java_client_is_planned_as_written() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("java 4.1.1"), "{said:?}");
 }
+
+/// Users and jobs of kdyno's own, in place of the load of the scenario that is shown before them.
+#[test]
+fn users_and_jobs_are_planned_as_written() {
+    let place = Place::new();
+    let load = blocks_of("yaml").into_iter().find(|block| block.contains("users: 25")).expect("a load");
+    place.file("records.mrc", "a record");
+    let scenario = format!(
+        "kdyno: 1\nid: users\nquestion: Does it work?\nsystem: {{kafka: newest}}\ntopics: {{orders: {{partitions: 2}}}}\n\
+         components: {{inventory: {{command: [sleep, \"60\"]}}}}\n{load}"
+    );
+    place.file("users.yaml", &scenario);
+    let said = place.kdyno(&["run", "./users.yaml", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for words in [
+        "25 users of inventory",
+        "1 s to 3 s between two turns",
+        "check-out: all of them together",
+        "/status is COMPLETED",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {said:?}");
+    }
+}
