@@ -3,14 +3,17 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [kafka] [bench] [accuracy]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [bench] [accuracy]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
+#   web     build, and Node with npm: the script of the pages is TypeScript
+#   browser web, and Chromium with a font: pages are tested in it
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
 set -uo pipefail
 
 readonly OLDEST_JAVA=17
+readonly OLDEST_NODE=18
 
 missing=()      # what, in words
 packages=()     # Debian packages that bring it
@@ -73,6 +76,19 @@ check_kafka() {
     need mvn "Maven" maven
 }
 
+check_node() {
+    local major=""
+    have node && major="$(node --version | sed -n 's/^v\([0-9][0-9]*\).*/\1/p')"
+    if [ -z "$major" ]; then
+        missing+=("Node, $OLDEST_NODE or newer")
+        packages+=(nodejs)
+    elif [ "$major" -lt "$OLDEST_NODE" ]; then
+        missing+=("Node, $OLDEST_NODE or newer (found $major)")
+        packages+=(nodejs)
+    fi
+    need npm "npm" npm
+}
+
 install() { # the groups, to look again once the package lists are fresh
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
@@ -111,6 +127,15 @@ survey() {
     need make "make" make
     need git "git" git
     case " $* " in *" kafka "* | *" bench "*) check_kafka ;; esac
+    case " $* " in *" web "* | *" browser "*) check_node ;; esac
+    case " $* " in *" browser "*)
+        need chromium "Chromium" chromium
+        if [ -z "$(find /usr/share/fonts -name '*.ttf' -print -quit 2>/dev/null)" ]; then
+            missing+=("a font")
+            packages+=(fonts-dejavu-core)
+        fi
+        ;;
+    esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "*)
         need c++ "a C++ compiler" g++
@@ -124,10 +149,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | kafka | bench | accuracy) ;;
+        build | web | browser | kafka | bench | accuracy) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, kafka, bench, accuracy" >&2
+            echo "hint: build, web, browser, kafka, bench, accuracy" >&2
             exit 2
             ;;
         esac
