@@ -31,6 +31,7 @@ test: ## all tests, those against real clusters and in a browser too; the last l
 check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files
 	@scripts/setup.sh web
 	@scripts/web.sh
+	npm --prefix web run --silent check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(XTASK) tidy

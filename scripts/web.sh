@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the npm packages of web/ by its lock file.
+# Makes what of the pages is made by Node: npm's packages by the lock file, and of them the script that pages carry
 # (web/dist/, embedded when kdyno-report is built). Without Node and npm it says once that pages will have none, and ends
 # with 0: they are complete without it. Quiet when nothing is to be done.
 #
@@ -19,3 +19,4 @@ if ! cmp -s package-lock.json "$INSTALLED"; then
     npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2
     cp package-lock.json "$INSTALLED"
 fi
+npm run --silent build

@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { chromium } from "playwright-core";
-import { fitsNarrow, isAccessible, opens, photograph, prints } from "./checks.mjs";
+import { lookAt } from "./checks.mjs";
 
 /**
  * @typedef {object} Job
@@ -19,17 +19,10 @@ let wrong = 0;
 try {
   for (const of of job.pages) {
     const began = Date.now();
-    const paper = await prints(browser, of, `${job.folder}/${of.name}.pdf`);
-    const found = [
-      ...(await opens(browser, of)),
-      ...(await isAccessible(browser, of)),
-      ...(await fitsNarrow(browser, of)),
-      ...paper.wrong,
-    ];
-    if (of.pictures) await photograph(browser, of, job.folder);
-    console.log(`${of.name}: ${paper.pages} pages of paper, ${Date.now() - began} ms`);
-    for (const what of found) console.log(`  WRONG ${what}`);
-    wrong += found.length;
+    const found = await lookAt(browser, of, job.folder);
+    console.log(`${of.name}: ${found.paper} pages of paper, ${Date.now() - began} ms`);
+    for (const what of found.wrong) console.log(`  WRONG ${what}`);
+    wrong += found.wrong.length;
   }
 } finally {
   await browser.close();

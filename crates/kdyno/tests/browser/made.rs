@@ -1,7 +1,7 @@
-//! Files of pages: a run, a comparison, a search, a document, hostile texts, a long run, a run of which nothing is known.
+//! Files of pages: a run, a comparison, a search, a document, hostile texts, a run of which nothing is known.
 
 use crate::common::Place;
-use crate::fixture::{Ends, Run, comparison, many, run, run_of_texts, search};
+use crate::fixture::{Ends, Run, comparison, run, run_of_texts, search};
 use crate::node::{Page, file_url, look_at};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
@@ -47,7 +47,6 @@ fn files_of_pages_pass_in_a_browser() {
         ("hostile", page(&hostile().input()), HOSTILE),
         ("hostile-document", document(HOSTILE, &[hostile()]), HOSTILE),
         ("nothing-known", page(&nothing_known().input()), "0 of 4 trials complete"),
-        ("long", page(&many(4, 600).input()), "Each trial over time"),
     ];
     let pages = pages.map(|(name, text, says)| {
         let path = place.file(&format!("{name}.html"), &text);

@@ -4,9 +4,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[allow(dead_code, reason = "the tests of reports use the rest of it")]
+#[allow(dead_code, unused_imports, reason = "the tests of reports use the rest of it")]
 #[path = "../../../report/tests/report/fixture/mod.rs"]
 mod fixture;
 mod made;
 mod measured;
 mod node;
+mod script;

@@ -34,7 +34,7 @@ pub fn figure(
             figcaption { (title) }
             p class="panel-name" { span { "time (log)" } }
             (legend(&paper))
-            svg class="plot" height=(px(bottom + 40.0)) role="img" {
+            svg class="plot" height=(px(bottom + 40.0)) role="img" data-time=(plot::instants(&paper.across)) {
                 title { (title) }
                 desc { "Squares: the darker, the more records of that latency were due at that time." }
                 (pen::rows(&paper.up, plot::tick_time))
