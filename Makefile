@@ -19,15 +19,19 @@ help: ## this list
 
 demo: ## measure a real three-broker Kafka on this machine (minutes, most of them the first build)
 	@scripts/setup.sh kafka
+	@scripts/web.sh
 	cargo build --release --package kdyno
 	target/release/kdyno run first-light
 
-test: ## all tests, those against real clusters too; the last line is the summary
-	@scripts/setup.sh kafka database
+test: ## all tests, those against real clusters and in a browser too; the last line is the summary
+	@scripts/setup.sh kafka database browser
+	@scripts/web.sh
 	$(XTASK) test
 
 check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files
-	@scripts/setup.sh build
+	@scripts/setup.sh web
+	@scripts/web.sh
+	npm --prefix web run --silent check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(XTASK) tidy

@@ -3,8 +3,10 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [kafka] [database] [bench] [accuracy]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [bench] [accuracy]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
+#   web     build, and Node with npm: the script of the pages is TypeScript
+#   browser web, and Chromium with a font: pages are tested in it
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
 #   database  build, and PostgreSQL's server and tools, of which the installation starts none
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
@@ -12,6 +14,7 @@
 set -uo pipefail
 
 readonly OLDEST_JAVA=17
+readonly OLDEST_NODE=18
 
 missing=()      # what, in words
 packages=()     # Debian packages that bring it
@@ -83,6 +86,19 @@ have_postgres() {
     return 1
 }
 
+check_node() {
+    local major=""
+    have node && major="$(node --version | sed -n 's/^v\([0-9][0-9]*\).*/\1/p')"
+    if [ -z "$major" ]; then
+        missing+=("Node, $OLDEST_NODE or newer")
+        packages+=(nodejs)
+    elif [ "$major" -lt "$OLDEST_NODE" ]; then
+        missing+=("Node, $OLDEST_NODE or newer (found $major)")
+        packages+=(nodejs)
+    fi
+    need npm "npm" npm
+}
+
 install() { # the groups, to look again once the package lists are fresh
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
@@ -135,6 +151,15 @@ survey() {
         have_postgres || { missing+=("PostgreSQL"); packages+=(postgresql); }
         ;;
     esac
+    case " $* " in *" web "* | *" browser "*) check_node ;; esac
+    case " $* " in *" browser "*)
+        need chromium "Chromium" chromium
+        if [ -z "$(find /usr/share/fonts -name '*.ttf' -print -quit 2>/dev/null)" ]; then
+            missing+=("a font")
+            packages+=(fonts-dejavu-core)
+        fi
+        ;;
+    esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "*)
         need c++ "a C++ compiler" g++
@@ -148,10 +173,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | kafka | database | bench | accuracy) ;;
+        build | web | browser | kafka | database | bench | accuracy) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, kafka, database, bench, accuracy" >&2
+            echo "hint: build, web, browser, kafka, database, bench, accuracy" >&2
             exit 2
             ;;
         esac

@@ -10,10 +10,17 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-/// What a page may do and load: nothing but its own styles and forms.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// What a page may do and load: what a file of it may, and its own forms.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let policy = format!(
+        "{}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        kdyno_report::html::POLICY
+    );
+    // It is made of constants that are text.
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+});
 
 /// Names that stand for this host, and those of proxies.
 #[derive(Debug)]
@@ -55,8 +62,8 @@ pub(super) async fn check(State(hosts): State<Arc<AllowedHosts>>, request: Reque
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY.clone());
     let mut set = |name, value| drop(headers.insert(name, HeaderValue::from_static(value)));
-    set(header::CONTENT_SECURITY_POLICY, POLICY);
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin");

@@ -116,7 +116,8 @@ fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
         assert!(is_refused && !answer.body.contains("business"), "{path}: {} {}", answer.status, answer.body);
     }
     let list = served.get("/?q=%3Cscript%3Ealert(1)%3C/script%3E");
-    assert!(list.body.contains("&lt;script&gt;") && !list.body.contains("<script"), "{}", list.body);
+    let text = list.body.replace(kdyno_report::html::SCRIPT, "");
+    assert!(text.contains("&lt;script&gt;") && !text.contains("<script"), "{text}");
     assert!(list.body.contains("garbage.kdyno"), "what cannot be read is told: {}", list.body);
     assert!(list.head.contains("default-src 'none'") && list.head.contains("nosniff"), "{}", list.head);
     let address = &served.address;

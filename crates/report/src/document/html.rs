@@ -11,14 +11,7 @@ pub(super) fn page(of: &Document<'_>) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { (of.front.title) }
-                (crate::html::style())
-                style { (PreEscaped(include_str!("document.css"))) }
-            }
+            (crate::html::head(&of.front.title, include_str!("document.css")))
             body class="document" {
                 (head(of))
                 main {

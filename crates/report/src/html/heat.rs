@@ -1,7 +1,7 @@
 //! How often which latency was seen when, as a map of squares.
 
 use super::chart::{ACROSS, Detail};
-use super::courses::{self, TIME_LABEL};
+use super::courses;
 use super::figure::folded;
 use super::pen::{self, percent, px};
 use super::plot;
@@ -34,7 +34,7 @@ pub fn figure(
             figcaption { (title) }
             p class="panel-name" { span { "time (log)" } }
             (legend(&paper))
-            svg class="plot" height=(px(bottom + 40.0)) role="img" {
+            svg class="plot" height=(px(bottom + 40.0)) role="img" data-time=(plot::instants(&paper.across)) {
                 title { (title) }
                 desc { "Squares: the darker, the more records of that latency were due at that time." }
                 (pen::rows(&paper.up, plot::tick_time))
@@ -49,14 +49,14 @@ pub fn figure(
                 }
                 @for band in &courses::bands(series) {
                     @let ends = (paper.across.place(band.from), paper.across.place(band.to));
-                                        line class="edge" x1=(percent(ends.1)) x2=(percent(ends.1)) y1=(px(TOP)) y2=(px(bottom)) {}
+                    line class="edge" x1=(percent(ends.1)) x2=(percent(ends.1)) y1=(px(TOP)) y2=(px(bottom)) {}
                     @if ends.1 - ends.0 > 120.0 {
                         text class="band-name" x=(percent(f64::midpoint(ends.0, ends.1))) y=(px(TOP - 4.0)) text-anchor="middle" { (band.name) }
                     }
                 }
                 line class="axis" x2="100%" y1=(px(bottom)) y2=(px(bottom)) {}
                 (pen::columns(&paper.across, bottom, plot::tick_number))
-                text class="label" x="50%" y=(px(bottom + 34.0)) text-anchor="middle" { (TIME_LABEL) ", when the records were due" }
+                text class="label" x="50%" y=(px(bottom + 34.0)) text-anchor="middle" { "second of the load in which the records were due" }
             }
             (data(map, &title, detail))
         }

@@ -1,4 +1,4 @@
-//! A run as one HTML page that needs nothing else: no script, no request, light and dark.
+//! A run as one HTML page that needs nothing else: no request, light and dark, complete without its script.
 //!
 //! Every text from outside is escaped by the template; the page's own policy forbids loading anything.
 
@@ -9,6 +9,7 @@ mod figure;
 mod flame;
 mod forest;
 mod groups;
+mod head;
 mod heat;
 mod lanes;
 mod overlay;
@@ -38,10 +39,12 @@ use crate::marks;
 use crate::terminal::settings_text;
 use crate::units;
 use chart::Detail;
+pub(crate) use head::head;
+pub use head::{POLICY, SCRIPT};
 use kdyno_model::finding::Scope;
 use kdyno_model::run::TrialStart;
 use kdyno_model::series::TrialSeries;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
 const UNFOLDED_MAX: usize = 3;
@@ -69,15 +72,6 @@ impl Part {
     }
 }
 
-/// What the pages of runs and documents of them look like.
-pub(crate) fn style() -> Markup {
-    html! {
-        style {
-            (PreEscaped(include_str!("style.css"))) (PreEscaped(include_str!("charts.css"))) (PreEscaped(crate::flame::STYLE))
-        }
-    }
-}
-
 /// The whole page as text, ready to be written to a file.
 pub fn page(input: &ReportInput<'_>) -> String {
     page_below(input, &html! {})
@@ -94,13 +88,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { (plan.scenario) ": kdyno run " (format!("{:016x}", input.header.run_id)) }
-                (style())
-            }
+            (head(&format!("{}: kdyno run {:016x}", plan.scenario, input.header.run_id), ""))
             body {
                 (navigation)
                 (top::head(input, &figures, &headline, &worded))

@@ -75,7 +75,7 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
     let height = bottom + place.under();
     let title = if panel.title.is_empty() { &chart.title } else { &panel.title };
     html! {
-        svg class="plot" height=(px(height)) role="img" {
+        svg class="plot" height=(px(height)) role="img" data-time=[time(place)] data-values=(values(&up)) {
             title { (title) }
             desc { (described(panel, chart)) }
             @for band in &chart.bands { (self::band(band, place, bottom)) }
@@ -97,6 +97,23 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
             }
         }
     }
+}
+
+/// For the script: the instants of the left and the right end, s; `None` where the axis is not of time.
+fn time(place: Place<'_>) -> Option<String> {
+    (place.chart.x == Horizontal::Seconds).then(|| instants(place.across))
+}
+
+/// The instants of both ends of an axis of time.
+pub fn instants(across: &Scale) -> String {
+    let (_, from, to) = across.ends();
+    format!("{from} {to}")
+}
+
+/// For the script: what kind of axis the vertical one is, and the values of its lower and upper end.
+fn values(up: &Scale) -> String {
+    let (is_log, low, high) = up.ends();
+    format!("{} {low} {high}", if is_log { "log" } else { "linear" })
 }
 
 /// The side of a limit on which it is kept, shaded, and the limit itself.
@@ -215,7 +232,10 @@ fn path(line: &Line, across: &Scale, up: &Scale) -> String {
         let joined = before.filter(|(x, ..)| line.gap.is_none_or(|gap| point.x - x <= gap));
         match joined {
             Some((_, from_left, from_top)) => {
-                out.push_str(&format!("l{:.0},{}", left - from_left, px(top - from_top)));
+                let down = px(top - from_top);
+                // The sign of a negative number parts it from the one before.
+                let comma = if down.starts_with('-') { "" } else { "," };
+                out.push_str(&format!("l{:.0}{comma}{down}", left - from_left));
             }
             // A point alone is seen as a dot: the line's round cap.
             None => out.push_str(&format!("M{left:.0},{}h0", px(top))),

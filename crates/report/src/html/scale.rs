@@ -59,6 +59,11 @@ impl Scale {
         Self { min, max, log: true, from, to, ticks }
     }
 
+    /// Whether it is logarithmic, and the values at its ends.
+    pub fn ends(&self) -> (bool, f64, f64) {
+        (self.log, self.min, self.max)
+    }
+
     /// The place of a value; values outside of the axis lie on its end.
     pub fn place(&self, value: f64) -> f64 {
         let warp = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };

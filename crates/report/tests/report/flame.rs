@@ -6,7 +6,7 @@ use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::Depth;
 use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_model::trial::TrialId;
-use kdyno_report::html::page;
+use kdyno_report::html::{SCRIPT, page};
 
 const STACKS: &str = "[main tid=1];kafka/Kafka.main 3\n[<script>evil];\"onload=x 2\n";
 
@@ -16,7 +16,7 @@ fn sampled(trial: u32, broker: u32, text: &str) -> TrialStacks {
 }
 
 fn graphs(run: &Run) -> (usize, String) {
-    let page = page(&run.input());
+    let page = page(&run.input()).replace(SCRIPT, "");
     (page.matches("<svg class=\"flame\"").count(), page)
 }
 

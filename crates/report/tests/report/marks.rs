@@ -100,12 +100,12 @@ fn places(text: &str, figure: &str) -> Vec<usize> {
     text.match_indices(figure).map(|(at, _)| at).filter(is_alone).collect()
 }
 
-/// What is read of a page: without what stands in its tags and its style, and without the numbers of axes.
+/// What is read of a page: without what stands in its tags and its head, and without the numbers of axes.
 fn read_of(text: &str) -> String {
     if !text.starts_with("<!DOCTYPE") {
         return text.to_owned();
     }
-    let body = text.split_once("</style>").expect("a style").1;
+    let body = text.split_once("</head>").expect("a head").1;
     let parts = body.split('<').filter(|part| !part.starts_with("text "));
     let parts = parts.map(|part| part.split_once('>').map_or(part, |(_, text)| text));
     parts.collect::<Vec<_>>().join("\n")

@@ -1,14 +1,10 @@
 //! The pictures of the page, and what the page is like as a whole.
 
-use crate::fixture::{Ends, Run, SECOND_NS, comparison, run, search};
+use crate::fixture::{Ends, comparison, many, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
-use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Scope, Value};
 use kdyno_model::plan::Depth;
-use kdyno_model::sample::Phase;
-use kdyno_model::series::*;
 use kdyno_model::trial::{PairPlace, TrialId};
-use kdyno_model::worker::PhaseSpan;
 use kdyno_report::html::page;
 use std::collections::BTreeSet;
 
@@ -175,107 +171,6 @@ fn a_ratio_beyond_the_axis_is_told_and_not_drawn_at_its_end() {
     }
     let html = page(&run.input());
     assert!(count > 0 && html.matches("×24 →").count() > 0, "{html}");
-}
-
-/// Between 0 and 1, the same each time.
-fn noise(at: u32, of: u32) -> f64 {
-    f64::from((at.wrapping_mul(2_654_435_761).wrapping_add(of * 97)) >> 20) / 4096.0
-}
-
-fn heat(seconds: u32) -> HeatMap {
-    let column = |column: u32| {
-        let records = (0..21).map(|row| (1e6 * noise(column, row).powi(8)) as u64).collect();
-        HeatColumn { second: column * seconds.div_ceil(120), records, unfinished: 0 }
-    };
-    HeatMap {
-        seconds: seconds.div_ceil(120),
-        edges_ns: (0..22).map(|row| 1e6 * 10f64.powf(f64::from(row) / 8.0)).collect(),
-        columns: (0..120).map(column).collect(),
-    }
-}
-
-/// A trial of so many seconds with a writer, a reader, three brokers, a controller, a worker and the host.
-fn long(trial: u32, seconds: u32) -> TrialSeries {
-    let short = run().series[0].clone();
-    let last = u64::from(seconds);
-    let points = |base: f64| -> Vec<SecondPoint> {
-        let point = |at: u32| {
-            let slow = 1.0 + 3.0 * noise(at, 1);
-            let mut point = short.streams[1].seconds[10].clone();
-            (point.second, point.phase) = (at, if at < 60 { Phase::Warmup } else { Phase::Measure });
-            point.offered = (base * (1.0 + noise(at, 2) / 10.0)) as u64;
-            point.acknowledged = (base * (1.0 + noise(at, 3) / 10.0)) as u64;
-            point.achieved = point.acknowledged + 1;
-            point.open_records = Some((base * noise(at, 4)) as u64);
-            (point.lag_records, point.lag_ns) =
-                (Value::Is(base * noise(at, 5)), Value::Is(1e8 * noise(at, 6)));
-            point.response_ns_p50 = Value::Is(3e6 * slow);
-            point.response_ns_p99 = Value::Is(9e6 * slow * slow);
-            point.response_ns_max = Value::Is(40e6 * slow * slow);
-            (point.end_to_end_ns_p50, point.end_to_end_ns_p99) =
-                (point.response_ns_p50, point.response_ns_p99);
-            point
-        };
-        (0..seconds).map(point).collect()
-    };
-    let mut streams = short.streams.clone();
-    for stream in &mut streams {
-        stream.seconds = points(60_000.0);
-    }
-    (streams[0].end_to_end_heat, streams[1].heat) = (heat(seconds), heat(seconds));
-    let subjects = [
-        Subject::Broker(0),
-        Subject::Broker(1),
-        Subject::Broker(2),
-        Subject::Controller(100),
-        Subject::Worker(0),
-        Subject::Host,
-    ];
-    let course = |subject: &Subject, resource: Resource| ResourceSeries {
-        subject: subject.clone(),
-        resource,
-        points: (0..seconds)
-            .map(|at| ResourcePoint { at_s: f64::from(at), value: 100.0 * noise(at, resource as u32) })
-            .collect(),
-    };
-    TrialSeries {
-        trial: TrialId(trial),
-        phases: vec![
-            PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: 60 * SECOND_NS },
-            PhaseSpan { phase: Phase::Measure, start_ns: 60 * SECOND_NS, end_ns: last * SECOND_NS },
-        ],
-        streams,
-        cpu: subjects
-            .iter()
-            .map(|subject| CpuSeries {
-                subject: subject.clone(),
-                points: (0..seconds)
-                    .map(|at| CpuPoint { at_s: f64::from(at), percent: 90.0 * noise(at, 9) })
-                    .collect(),
-            })
-            .collect(),
-        resources: subjects
-            .iter()
-            .flat_map(|subject| Resource::all().map(|resource| course(subject, resource)))
-            .collect(),
-        ..short
-    }
-}
-
-/// The run with so many trials, each of so many seconds.
-fn many(trials: u32, seconds: u32) -> Run {
-    let mut run = run();
-    let (start, figures) = (run.trials[0].clone(), run.findings.clone());
-    run.series = vec![long(1, seconds)];
-    for id in 5..=trials {
-        let mut next = start.clone();
-        (next.trial.id, next.trial.repeat) = (TrialId(id), id);
-        run.trials.push(next);
-        let of_first = figures.iter().filter(|one| one.scope == Scope::Trial(TrialId(1))).cloned();
-        run.findings.extend(of_first.map(|one| Finding { scope: Scope::Trial(TrialId(id)), ..one }));
-    }
-    run.series = (1..=trials).map(|id| TrialSeries { trial: TrialId(id), ..run.series[0].clone() }).collect();
-    run
 }
 
 #[test]

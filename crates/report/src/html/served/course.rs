@@ -91,27 +91,29 @@ fn picture(course: &Course) -> Markup {
     html! {
         figure {
             figcaption id="course-title" { (course.title()) ", in the order of time; bars are intervals" }
-            svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-labelledby="course-title" {
-                @for tick in &y.ticks {
-                    @let at = y.place(*tick);
-                    path class="grid" d=(format!("M{LEFT},{at:.1}H{WIDTH}")) {}
-                    text x=(LEFT - 8.0) y=(format!("{:.1}", at + 4.0)) text-anchor="end" { (digits::number(*tick, first.unit, None)) }
-                }
-                @for dot in &drawn {
-                    g class=(format!("line look-{}", looks[dot.case.as_str()])) {
-                        title { (dot.file) ", " (dot.case) ": " (dot.text) }
-                        @let (left, top) = (place(dot), y.place(dot.value));
-                        @if let Some((low, high)) = dot.interval {
-                            path class="interval" d=(format!("M{left:.1},{:.1}V{:.1}", y.place(low), y.place(high))) {}
-                        }
-                        (mark(looks[dot.case.as_str()], left, top))
+            div class="scroll" role="region" aria-label=(format!("Picture: {}", course.title())) tabindex="0" {
+                svg class="course" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-labelledby="course-title" {
+                    @for tick in &y.ticks {
+                        @let at = y.place(*tick);
+                        path class="grid" d=(format!("M{LEFT},{at:.1}H{WIDTH}")) {}
+                        text x=(LEFT - 8.0) y=(format!("{:.1}", at + 4.0)) text-anchor="end" { (digits::number(*tick, first.unit, None)) }
                     }
-                }
-                @for (index, file) in runs.iter().enumerate().filter(|(index, _)| index % named_each == 0) {
-                    @let at = LEFT + step * (index as f64 + 0.5);
-                    @if let Some(dot) = drawn.iter().find(|dot| dot.file == *file) {
-                        text x=(format!("{at:.1}")) y=(BOTTOM + 20.0) text-anchor="middle" { (dot.day) }
-                        text x=(format!("{at:.1}")) y=(BOTTOM + 36.0) text-anchor="middle" { (dot.version) }
+                    @for dot in &drawn {
+                        g class=(format!("line look-{}", looks[dot.case.as_str()])) {
+                            title { (dot.file) ", " (dot.case) ": " (dot.text) }
+                            @let (left, top) = (place(dot), y.place(dot.value));
+                            @if let Some((low, high)) = dot.interval {
+                                path class="interval" d=(format!("M{left:.1},{:.1}V{:.1}", y.place(low), y.place(high))) {}
+                            }
+                            (mark(looks[dot.case.as_str()], left, top))
+                        }
+                    }
+                    @for (index, file) in runs.iter().enumerate().filter(|(index, _)| index % named_each == 0) {
+                        @let at = LEFT + step * (index as f64 + 0.5);
+                        @if let Some(dot) = drawn.iter().find(|dot| dot.file == *file) {
+                            text x=(format!("{at:.1}")) y=(BOTTOM + 20.0) text-anchor="middle" { (dot.day) }
+                            text x=(format!("{at:.1}")) y=(BOTTOM + 36.0) text-anchor="middle" { (dot.version) }
+                        }
                     }
                 }
             }
