@@ -1,8 +1,8 @@
 //! Load items that are commands: run, timed, parsed; their failures told; nothing of them left, whatever is killed.
 
 use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::document::{self, Document};
 use rustix::process::Signal;
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
 /// What is measured when commands are all of the load.
@@ -16,30 +16,7 @@ topics: {perf-1: {partitions: 2}}
 ";
 
 fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
-    let path = place.file("commands.yaml", &format!("{HEAD}{scenario}"));
-    let path = path.to_str().expect("plain path");
-    place.start(place.command(&[&["run", path, "--share", "--json"], more].concat())).wait(RUN_DEADLINE)
-}
-
-struct Document(Value);
-
-impl Document {
-    fn of(said: &Said) -> Self {
-        Self(serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}")))
-    }
-
-    fn figure(&self, subject: &str, metric: &str) -> Option<f64> {
-        let findings = self.0["findings"].as_array().expect("findings");
-        let is_it = |finding: &&Value| finding["subject"] == subject && finding["metric"] == metric;
-        findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
-    }
-
-    /// What was told of a command's failure.
-    fn failure(&self, item: &str) -> String {
-        let caveats = self.0["caveats"].as_array().expect("caveats");
-        let is_it = |caveat: &&Value| caveat["kind"] == "command-failed" && caveat["concerns_item"] == item;
-        caveats.iter().find(is_it).map_or_else(String::new, |caveat| caveat["message"].to_string())
-    }
+    document::run(place, &format!("{HEAD}{scenario}"), more)
 }
 
 /// Of one trial all commands that do what they are to, one after the other and beside each other.

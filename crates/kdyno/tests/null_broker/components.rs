@@ -2,6 +2,7 @@
 //! left, whatever is killed.
 
 use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::document::{self, Document};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -21,19 +22,7 @@ phases: {warmup: 0s, measure: 3s}
 ";
 
 fn run(place: &Place, scenario: &str) -> Said {
-    let path = place.file("beside.yaml", &format!("{HEAD}{scenario}"));
-    let path = path.to_str().expect("plain path");
-    place.start(place.command(&["run", path, "--share", "--json"])).wait(RUN_DEADLINE)
-}
-
-fn document(said: &Said) -> Value {
-    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
-}
-
-fn figure(document: &Value, subject: &str, metric: &str) -> Option<f64> {
-    let findings = document["findings"].as_array().expect("findings");
-    let is_it = |finding: &&Value| finding["subject"] == subject && finding["metric"] == metric;
-    findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
+    document::run(place, &format!("{HEAD}{scenario}"), &[])
 }
 
 fn kdyno() -> &'static str {
@@ -65,12 +54,12 @@ expect: [{{claim: it spins, that: spins.cpu_percent >= 5%}}]
     let said = run(&place, &scenario);
     ran(&said);
     place.expect_no_processes();
-    let document = document(&said);
-    assert_eq!(figure(&document, "users", "succeeded"), Some(1.0), "{said:?}");
-    let spun = figure(&document, "spins", "cpu_percent").expect("it was read");
+    let document = Document::of(&said);
+    assert_eq!(document.figure("users", "succeeded"), Some(1.0), "{said:?}");
+    let spun = document.figure("spins", "cpu_percent").expect("it was read");
     assert!(spun > 5.0, "its child spins: {spun}");
-    assert!(figure(&document, "web", "memory_rss_bytes_max").is_some_and(|bytes| bytes > 1e6));
-    assert!(figure(&document, "my-port", "cpu_percent").is_some());
+    assert!(document.figure("web", "memory_rss_bytes_max").is_some_and(|bytes| bytes > 1e6));
+    assert!(document.figure("my-port", "cpu_percent").is_some());
     let told = std::fs::read_to_string(place.path().join("told.txt")).expect("what it was told");
     for beginning in [
         "EXTRA=n is 3",
@@ -148,17 +137,17 @@ fn a_component_that_dies_is_told_as_a_broker_is_and_one_that_will_not_end_is_kil
         "{}",
         said.stderr
     );
-    let document = document(&said);
-    let events = document["events"].as_array().expect("events");
+    let document = Document::of(&said);
+    let events = document.0["events"].as_array().expect("events");
     let died: Vec<&Value> = events.iter().filter(|event| event["kind"] == "process-died").collect();
     assert!(died.len() == 1 && died[0]["subject"].to_string().contains("dies"), "{died:?}");
-    let caveats = document["caveats"].to_string();
+    let caveats = document.0["caveats"].to_string();
     assert!(caveats.contains("process-died"), "{caveats}");
-    assert_eq!(figure(&document, "writers", "failed"), Some(0.0), "the trial went on");
+    assert_eq!(document.figure("writers", "failed"), Some(0.0), "the trial went on");
     let logs = place.kdyno(&["show", "latest", "--logs"]);
     assert!(logs.stdout.contains("my last words") && logs.stdout.contains("a flood"), "{logs:?}");
     assert!(logs.stdout.len() < 100_000, "a flood is not kept: {}", logs.stdout.len());
-    let memory = figure(&document, "floods", "memory_rss_bytes_max");
+    let memory = document.figure("floods", "memory_rss_bytes_max");
     assert!(memory.is_some_and(|bytes| bytes < 100e6), "{memory:?}");
 }
 

@@ -1,8 +1,8 @@
 //! PostgreSQL as a component: data, port and password of its own, loaded by a command, read by what it counts.
 
 use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::document::Document;
 use rustix::process::Signal;
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
 const HEAD: &str = "\
@@ -45,12 +45,8 @@ expect: [{claim: it works, that: database.transactions_per_s > 1/s}]
     let said = run(&place, scenario);
     ran(&said);
     place.expect_no_processes();
-    let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|e| panic!("{e}: {said:?}"));
-    let findings = document["findings"].as_array().expect("findings");
-    let figure = |subject: &str, metric: &str| {
-        let is_it = |finding: &&Value| finding["subject"] == subject && finding["metric"] == metric;
-        findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
-    };
+    let document = Document::of(&said);
+    let figure = |subject: &str, metric: &str| document.figure(subject, metric);
     assert_eq!(figure("bench", "succeeded"), Some(1.0), "{said:?}");
     let told = std::fs::read_to_string(place.path().join("told.txt")).expect("what it asked");
     assert_eq!(told.trim(), "30", "its own settings");

@@ -1,6 +1,7 @@
 //! Load over HTTP: what users and jobs do is what an application saw, and what they took is what it took.
 
-use crate::common::{Place, RUN_DEADLINE, Said, ran};
+use crate::common::{Place, Said, ran};
+use crate::document::{self, Document};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -97,20 +98,7 @@ topics: {events: {partitions: 1}}
 ";
 
 fn run(place: &Place, application: &Application, scenario: &str) -> Said {
-    let path =
-        place.file("users.yaml", &format!("{HEAD}{}", scenario.replace("ADDRESS", &application.address)));
-    let path = path.to_str().expect("plain path");
-    place.start(place.command(&["run", path, "--share", "--json"])).wait(RUN_DEADLINE)
-}
-
-fn document(said: &Said) -> Value {
-    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
-}
-
-fn figure(document: &Value, subject: &str, metric: &str) -> Option<f64> {
-    let findings = document["findings"].as_array().expect("findings");
-    let is_it = |finding: &&Value| finding["subject"] == subject && finding["metric"] == metric;
-    findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
+    document::run(place, &format!("{HEAD}{}", scenario.replace("ADDRESS", &application.address)), &[])
 }
 
 #[test]
@@ -133,8 +121,8 @@ phases: {warmup: 0s, measure: 4s}
     let said = run(&place, &application, scenario);
     ran(&said);
     place.expect_no_processes();
-    let document = document(&said);
-    let count = |subject: &str, metric: &str| figure(&document, subject, metric).expect("a count") as u64;
+    let document = Document::of(&said);
+    let count = |subject: &str, metric: &str| document.figure(subject, metric).expect("a count") as u64;
     let loans = application.seen.loans.lock().expect("no panic");
     let found = application.seen.found.load(Ordering::Relaxed);
     assert!(found > 20, "{found}");
@@ -144,7 +132,7 @@ phases: {warmup: 0s, measure: 4s}
     assert_eq!(count("check-out", "errors"), count("lend", "errors"));
     assert_eq!(count("check-out", "requests"), found, "each turn begins by looking up");
     assert_eq!(count("readers", "requests"), found + loans.len() as u64, "turns are no requests");
-    let mean_ns = |subject: &str| figure(&document, subject, "response.mean").expect("a time");
+    let mean_ns = |subject: &str| document.figure(subject, "response.mean").expect("a time");
     assert!(mean_ns("look-up") >= LOOKED_UP.as_nanos() as f64);
     assert!(mean_ns("check-out") >= mean_ns("look-up"), "a turn holds its steps");
     let of_first: Value = serde_json::from_str(&loans[0]).expect("JSON");
@@ -171,8 +159,8 @@ phases: {warmup: 0s, measure: 4s}
 ";
     let said = run(&place, &application, scenario);
     ran(&said);
-    let document = document(&said);
-    let value = |subject: &str, metric: &str| figure(&document, subject, metric).expect("a figure");
+    let document = Document::of(&said);
+    let value = |subject: &str, metric: &str| document.figure(subject, metric).expect("a figure");
     // One user looks up 50 times a second at most; twice as many turns come.
     assert!(
         value("check-out", "requests") > 1.5 * value("look-up", "requests"),
@@ -207,13 +195,13 @@ phases: {warmup: 0s, measure: {until: broken, within: 1m}}
 ";
     let said = run(&place, &application, scenario);
     assert_eq!(said.code, Some(6), "one of both failed: {said:?}");
-    let document = document(&said);
-    assert_eq!(figure(&document, "import", "succeeded"), Some(1.0));
-    let took_ns = figure(&document, "import", "duration").expect("a time");
+    let document = Document::of(&said);
+    assert_eq!(document.figure("import", "succeeded"), Some(1.0));
+    let took_ns = document.figure("import", "duration").expect("a time");
     assert!((0.2e9..30e9).contains(&took_ns), "two pauses: {took_ns}");
-    assert_eq!(figure(&document, "import", "requests"), Some(4.0), "started, and asked for three times");
+    assert_eq!(document.figure("import", "requests"), Some(4.0), "started, and asked for three times");
     assert_eq!(application.seen.uploaded.load(Ordering::Relaxed), 100_000);
-    assert_ne!(figure(&document, "broken", "succeeded"), Some(1.0));
+    assert_ne!(document.figure("broken", "succeeded"), Some(1.0));
     assert!(said.stderr.contains("job: it failed: /status is FAILED"), "{said:?}");
     let gone = run(&place, &application, &scenario.replace("file: records.mrc", "file: gone.mrc"));
     assert!(gone.code != Some(0) && gone.stderr.contains("gone.mrc cannot be read"), "{gone:?}");

@@ -6,6 +6,7 @@ mod common;
 mod components;
 mod databases;
 mod denied;
+mod document;
 mod http_load;
 mod import;
 mod java;
