@@ -7,6 +7,8 @@
 //! A user is a task with a connection of its own that is kept open, all on one thread: what an application gets to see is
 //! as many connections as it has users, and what one user waits for holds up no other.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod client;
 mod error;
 mod job;

@@ -48,7 +48,7 @@ pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad,
         data,
         seed: 1,
     };
-    Ok((HttpLoad::Users(plan), parse(labels, Some(chain))))
+    Ok((HttpLoad::Users(Box::new(plan)), parse(labels, Some(chain))))
 }
 
 /// A job, and how what it tells is read.
@@ -74,7 +74,7 @@ pub(crate) fn job(
         done: pointers(reader, &typed.done, |(pointer, _)| pointer)?,
         failed: pointers(reader, &typed.failed, |(pointer, _)| pointer)?,
     };
-    Ok((HttpLoad::Job(plan), parse(BTreeMap::new(), None)))
+    Ok((HttpLoad::Job(Box::new(plan)), parse(BTreeMap::new(), None)))
 }
 
 fn parse(labels: BTreeMap<String, String>, apart: Option<String>) -> ParsePlan {

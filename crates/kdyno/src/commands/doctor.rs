@@ -21,7 +21,6 @@ use kdyno_testbed::host_settings::mount_of;
 use kdyno_testbed::inspect::inspect;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Prints what is recommended and not followed. Changes nothing.
 pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
@@ -74,17 +73,12 @@ fn measure(folders: &[PathBuf], stop: &AtomicBool) -> Result<Vec<MeasuredDisk>, 
         let round = |round: disk_speed::DiskRound| DiskRound {
             write_bytes: round.bytes,
             write_s: round.took.as_secs_f64(),
-            syncs_ns: nanoseconds(&round.syncs),
+            syncs_ns: network::nanoseconds(&round.syncs),
         };
         let rounds: Vec<DiskRound> = rounds.into_iter().map(round).collect();
         found.push(MeasuredDisk::of(folder.display().to_string(), &rounds));
     }
     Ok(found)
-}
-
-/// Times as numbers of ns.
-pub(super) fn nanoseconds(times: &[Duration]) -> Vec<f64> {
-    times.iter().map(|time| time.as_nanos() as f64).collect()
 }
 
 fn interrupted(what: &str) -> Failure {

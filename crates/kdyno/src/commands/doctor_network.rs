@@ -1,12 +1,12 @@
 //! Both ends of `kdyno doctor --measure --network`.
 
-use super::doctor::nanoseconds;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
 use kdyno_doctor::{MeasuredNetwork, NetworkRound};
 use kdyno_testbed::network_speed::{self, SERVE_TIME_MAX};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Measures the network to the other end, having said what that sends.
 pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, Failure> {
@@ -57,4 +57,9 @@ pub(super) fn serve(address: SocketAddr) -> Outcome {
         served.measured, served.failed
     ));
     Ok(Exit::Done)
+}
+
+/// Times as numbers of ns.
+pub(super) fn nanoseconds(times: &[Duration]) -> Vec<f64> {
+    times.iter().map(|time| time.as_nanos() as f64).collect()
 }

@@ -61,7 +61,11 @@ pub fn passes(place: &Place, program: &str, job: &Value) {
     // The browser's profile lies in the test's own folder, by which its processes are told.
     node.arg(web.join("tests").join(program)).arg(job).current_dir(place.path()).env("TMPDIR", place.path());
     let said = place.start(node).wait(RUN_DEADLINE);
-    println!("{}", said.stdout);
+    // Times and sizes, for whoever looks.
+    #[allow(clippy::print_stdout, reason = "a test's own output")]
+    {
+        println!("{}", said.stdout);
+    }
     assert_eq!(said.code, Some(0), "{program}:\n{}{}", said.stdout, said.stderr);
 }
 

@@ -15,9 +15,9 @@ pub const USERS_MAX: u32 = 20_000;
 #[serde(rename_all = "snake_case")]
 pub enum HttpLoad {
     /// People who use an application.
-    Users(UsersPlan),
+    Users(Box<UsersPlan>),
     /// Something that an application does for a while.
-    Job(JobPlan),
+    Job(Box<JobPlan>),
 }
 
 /// People who use an application: each goes through the same steps, again and again.

@@ -61,9 +61,9 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (users("", "{name: a, get: /a, post: /a}"), "one of `get`, `post`"),
         (users("", "{name: a, post: /a, json: x, file: y}"), "both say what is sent"),
         (users("", "{name: a, get: 'a'}"), "neither a path nor an address"),
-        (users("", "{name: a, get: '/{{id}}'}"), "there is no value \"id\" here"),
+        (users("", "{name: a, get: '/{{id}}'}"), "there is no value `id` here"),
         (users("", "{name: a, get: '/{{id'}"), "not closed"),
-        (users("", "{name: a, get: /a, keep: {id: id}}"), "\"id\" is no JSON pointer"),
+        (users("", "{name: a, get: /a, keep: {id: id}}"), "`id` is no JSON pointer"),
         (users("", "{name: a, get: /a, status: 99}"), "`status`"),
         (users("", "{name: u, get: /a}"), "`u` is already the name"),
         (users("", "{name: a, get: /a}, {name: a, get: /b}"), "`a` is already the name"),
@@ -76,7 +76,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (job(&format!("poll: {{get: /i}}, {}", done.replace("/s", "s"))), "no JSON pointer"),
         (job("poll: {get: /i}, done: {}"), "`done` is empty"),
         (job(done), "lacks `poll`"),
-        (job(&format!("poll: {{get: '/{{{{id}}}}'}}, {done}")), "there is no value \"id\" here"),
+        (job(&format!("poll: {{get: '/{{{{id}}}}'}}, {done}")), "there is no value `id` here"),
     ] {
         let error = planned(&load, "").expect_err(words);
         assert!(error.starts_with("s.yaml:") && error.contains(words), "{words}: {error}");
