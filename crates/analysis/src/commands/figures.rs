@@ -121,7 +121,9 @@ impl<'a> Readings<'a> {
                 return ended_after.unwrap_or(known(duration_s.map(|took_s| took_s * NS_PER_S)));
             }
             SUCCEEDED => {
-                let has_ended = duration_s.is_some() || self.has_failed;
+                // Users stay until the load ends, and have not failed then.
+                let ended_s = duration_s.or_else(|| self.last(series::ENDED_AFTER_S));
+                let has_ended = ended_s.is_some() || self.has_failed;
                 has_ended.then(|| f64::from(u8::from(!self.has_failed)))
             }
             EXIT_CODE => self.last(series::EXIT_CODE),

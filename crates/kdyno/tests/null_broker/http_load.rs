@@ -123,6 +123,8 @@ phases: {warmup: 0s, measure: 4s}
     place.expect_no_processes();
     let document = Document::of(&said);
     let count = |subject: &str, metric: &str| document.figure(subject, metric).expect("a count") as u64;
+    assert_eq!(document.figure("readers", "succeeded"), Some(1.0));
+    assert_eq!(document.0["trials_complete"], 1);
     let loans = application.seen.loans.lock().expect("no panic");
     let found = application.seen.found.load(Ordering::Relaxed);
     assert!(found > 20, "{found}");
