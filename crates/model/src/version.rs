@@ -204,10 +204,16 @@ impl Version {
         if self.at_least(4, 0) { LogBackend::Log4j2 } else { LogBackend::Log4j1 }
     }
 
-    /// Whether a KRaft controller needs the features that `kafka-storage format` writes (`bootstrap.checkpoint`).
+    /// Whether a KRaft controller needs the features that `kafka-storage format` writes.
     #[must_use]
     pub fn has_bootstrap_features(&self) -> bool {
         self.at_least(3, 3)
+    }
+
+    /// Whether these features are the first snapshot of the metadata log (KIP-1170) and not a file beside it.
+    #[must_use]
+    pub fn bootstraps_in_log(&self) -> bool {
+        self.at_least(4, 4)
     }
 
     /// Whether `meta.properties` carries a `directory.id`.

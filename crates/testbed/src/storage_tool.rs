@@ -1,6 +1,6 @@
 //! Runs Kafka's own storage formatter for what only it can know: the features a new cluster begins with.
 //!
-//! The file it writes (`bootstrap.checkpoint`) holds no node or cluster id, so one copy per release serves every
+//! The checkpoint it writes holds no node or cluster id, so one copy per release serves every
 //! controller of every cluster, and no broker start waits for a second JVM. `meta.properties` we write ourselves.
 
 use crate::error::TestbedError;
@@ -10,10 +10,17 @@ use kdyno_model::version::Version;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Name of the formatter's file in a controller's metadata folder.
+/// What the checkpoint is kept as.
 pub(crate) const CHECKPOINT: &str = "bootstrap.checkpoint";
+/// Where it lies beneath a controller's data folder when it is the first snapshot of the metadata log.
+const FIRST_SNAPSHOT: &str = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint";
 /// Any valid id: it does not get into the checkpoint.
 const CLUSTER_ID: &str = "kdynokdynokdynokdynoAA";
+
+/// Where a controller of this release looks for the checkpoint, beneath its first data folder.
+pub(crate) fn checkpoint_place(version: &Version) -> &'static str {
+    if version.bootstraps_in_log() { FIRST_SNAPSHOT } else { CHECKPOINT }
+}
 
 /// Formats `scratch` as a controller with the given further settings, and keeps the checkpoint as `to`.
 ///
@@ -59,6 +66,6 @@ pub(crate) fn make_checkpoint(
             log_tail,
         });
     }
-    std::fs::copy(data.join(CHECKPOINT), to).map_err(|e| TestbedError::io("cannot keep", to, e))?;
+    std::fs::copy(data.join(checkpoint_place(version)), to).map_err(|e| TestbedError::io("cannot keep", to, e))?;
     remove_folder(scratch)
 }

@@ -80,7 +80,8 @@ pub(super) fn format(
         }
     }
     if let (true, Some(from), Some(first)) = (node.kind.is_controller(), checkpoint, node.data.first()) {
-        let to = first.join(CHECKPOINT);
+        let to = first.join(storage_tool::checkpoint_place(version));
+        to.parent().map_or(Ok(()), create_folder)?;
         std::fs::copy(from, &to).map_err(|e| TestbedError::io("cannot write", &to, e))?;
     }
     Ok(())

@@ -22,7 +22,7 @@ const LIBS: &str = "libs";
 pub(crate) struct Cached {
     /// Folder with every jar.
     pub libs: PathBuf,
-    /// `bootstrap.checkpoint` as `kafka-storage format` writes it; absent before 3.3.
+    /// What `kafka-storage format` writes of a new cluster's features; absent before 3.3.
     pub bootstrap: Option<PathBuf>,
 }
 
