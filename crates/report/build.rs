@@ -1,7 +1,6 @@
 //! Takes the script of the pages from `web/dist`, where `scripts/web.sh` puts it. Where it is not, as in a build without
 //! Node, pages have none, which is said once; they are complete without it.
 #![allow(clippy::print_stdout, reason = "a build script speaks to cargo on standard output")]
-#![allow(clippy::disallowed_methods, reason = "a build script reads what the crate itself is given as text")]
 
 use std::path::Path;
 

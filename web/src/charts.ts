@@ -1,4 +1,4 @@
-// The charts over time: those with `data-time`, the instants of their left and right ends, s.
+// The charts over time: those of figures with `data-time`, the instants of their left and right ends, s.
 
 /** Width of a plot in its own units. */
 export const ACROSS = 1000;
@@ -26,7 +26,7 @@ export class Charts {
   readonly seen = new Set<Chart>();
 
   constructor() {
-    this.all = new Map([...document.querySelectorAll<SVGSVGElement>("svg[data-time]")].flatMap(chartOf));
+    this.all = new Map([...document.querySelectorAll<SVGSVGElement>("[data-time] svg.plot")].flatMap(chartOf));
     const watcher = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const chart = this.all.get(target);
@@ -39,14 +39,14 @@ export class Charts {
 
   /** The chart that something on the page is a part of. */
   of(target: EventTarget | null): Chart | undefined {
-    const svg = target instanceof Element ? target.closest("svg[data-time]") : null;
+    const svg = target instanceof Element ? target.closest("svg.plot") : null;
     return svg === null ? undefined : this.all.get(svg);
   }
 }
 
 function chartOf(svg: SVGSVGElement): [Element, Chart][] {
   const plot = svg.querySelector<SVGSVGElement>("svg.lines, svg.heat");
-  const [from, to] = (svg.dataset["time"] ?? "").split(" ").map(Number);
+  const [from, to] = (svg.closest<HTMLElement>("[data-time]")?.dataset["time"] ?? "").split(" ").map(Number);
   if (plot === null || from === undefined || to === undefined || !(to > from)) return [];
   return [[svg, { svg, plot, whole: { from, to }, view: { from, to } }]];
 }

@@ -49,8 +49,8 @@ export class Cursor {
 
   #listenToKeys(): void {
     // One stop of the Tab key for each figure.
-    for (const figure of document.querySelectorAll("figure")) {
-      figure.querySelector<SVGSVGElement>("svg[data-time]")?.setAttribute("tabindex", "0");
+    for (const figure of document.querySelectorAll("[data-time]")) {
+      figure.querySelector("svg.plot")?.setAttribute("tabindex", "0");
     }
     const heard = document.createElement("p");
     heard.className = "heard";

@@ -5,6 +5,8 @@ import { open, unfold } from "./tab.mjs";
 
 /** Widths at which pages are looked at, px: a phone, a tablet, a projector. */
 const WIDTHS = [360, 820, 1920];
+/** Of long pages the top is enough: what follows are more trials. In px² of a picture. */
+const AREA_MAX = 9e6;
 const THEMES = /** @type {const} */ (["light", "dark"]);
 /** Standards of which nothing may be broken seriously. */
 const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -115,20 +117,22 @@ async function pagesOfPaper(page, file) {
 }
 
 /**
- * Pictures of the whole page for the eye.
+ * Pictures of the page for the eye.
  *
  * @param {import("playwright-core").Page} page
  * @param {string} file without width, theme and ending
  */
 async function photograph(page, file) {
-  const { width: before, height } = page.viewportSize() ?? { width: 1280, height: 900 };
+  const before = page.viewportSize() ?? { width: 1280, height: 900 };
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme });
     for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height });
-      await page.screenshot({ path: `${file}-${width}-${theme}.png`, fullPage: true });
+      await page.setViewportSize({ ...before, width });
+      const whole = await page.evaluate(() => document.documentElement.scrollHeight);
+      await page.setViewportSize({ width, height: Math.min(whole, Math.floor(AREA_MAX / width)) });
+      await page.screenshot({ path: `${file}-${width}-${theme}.jpeg`, quality: 85 });
     }
   }
   await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: before, height });
+  await page.setViewportSize(before);
 }

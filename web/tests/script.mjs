@@ -41,9 +41,9 @@ function cursors(page) {
       const box = one.getBoundingClientRect();
       return box.bottom > 4 && box.top < innerHeight - 4 && box.height > 0;
     };
-    const charts = [...document.querySelectorAll("svg[data-time]")].filter(isSeen);
+    const charts = [...document.querySelectorAll("[data-time] svg.plot")].filter(isSeen);
     return charts.map((svg) => {
-      const [from = 0, to = 0] = (svg.getAttribute("data-time") ?? "").split(" ").map(Number);
+      const [from = 0, to = 0] = (svg.closest("[data-time]")?.getAttribute("data-time") ?? "").split(" ").map(Number);
       const line = svg.querySelector("line.cursor");
       if (line === null || getComputedStyle(line).display === "none") return null;
       return from + (Number.parseFloat(line.getAttribute("x1") ?? "") / 100) * (to - from);
@@ -54,7 +54,7 @@ function cursors(page) {
 const TRIES = {
   async "the cursor stands at one instant in all charts, and leaves them again"() {
     const { page, wrong, close } = await tab();
-    const chart = page.locator("figure[id^='trial-1-time'] svg[data-time]").first();
+    const chart = page.locator("figure[id^='trial-1-time'] svg.plot").first();
     await chart.scrollIntoViewIfNeeded();
     await chart.hover({ position: { x: 300, y: 60 } });
     await page.waitForFunction(() => document.querySelectorAll("line.cursor").length > 1);
@@ -71,7 +71,7 @@ const TRIES = {
   async "the cursor tells what the figure's table tells, as exactly as the picture does"() {
     const { page, close } = await tab();
     const figure = page.locator("figure[id^='trial-1-time']");
-    const chart = figure.locator("svg[data-time]").first();
+    const chart = figure.locator("svg.plot").first();
     await chart.scrollIntoViewIfNeeded();
     let told = "";
     for (const x of [210, 420, 700]) {
@@ -99,7 +99,7 @@ const TRIES = {
 
   async "arrow keys move the cursor, and what it is at is said"() {
     const { page, close } = await tab();
-    const chart = page.locator("svg[data-time][tabindex='0']").first();
+    const chart = page.locator("[data-time] svg[tabindex='0']").first();
     await chart.focus();
     await page.keyboard.press("Shift+ArrowRight");
     const said = page.getByRole("status");
@@ -117,12 +117,12 @@ const TRIES = {
   async "a stretch that is dragged over is shown alone by all charts, until all of the time is"() {
     const { page, wrong, close } = await tab();
     const figure = page.locator("figure[id^='trial-1-time']");
-    const chart = figure.locator("svg[data-time]").first();
+    const chart = figure.locator("svg.plot").first();
     await chart.scrollIntoViewIfNeeded();
     const box = await chart.boundingBox();
     assert.ok(box);
     const to = (/** @type {number} */ share) => page.mouse.move(box.x + share * box.width, box.y + 60);
-    const views = () => page.locator("svg[data-time] svg.lines").evaluateAll((plots) => plots.map((one) => one.getAttribute("viewBox")));
+    const views = () => page.locator("[data-time] svg.lines").evaluateAll((plots) => plots.map((one) => one.getAttribute("viewBox")));
     const before = await views();
     await to(0.25);
     await page.mouse.down();
@@ -136,7 +136,7 @@ const TRIES = {
       assert.ok(from !== undefined && width !== undefined && from > 200 && from + width < 560, view ?? "");
     }
     // The cursor is where the mouse is, and tells that instant: half of the time.
-    const [first = 0, last = 0] = ((await chart.getAttribute("data-time")) ?? "").split(" ").map(Number);
+    const [first = 0, last = 0] = ((await figure.getAttribute("data-time")) ?? "").split(" ").map(Number);
     await to(0.999);
     await page.waitForFunction(([middle, near]) => {
       const told = document.querySelector("figure[id^='trial-1-time'] .readout")?.textContent ?? "";

@@ -23,8 +23,9 @@ pub fn figure_with(chart: &Chart, under: &Markup) -> Markup {
         return html! {};
     }
     let across = drawn.across();
+    let instants = (chart.x == Horizontal::Seconds).then(|| plot::instants(&across));
     html! {
-        figure id=(chart.id) {
+        figure id=(chart.id) data-time=[instants] {
             figcaption { (chart.title) }
             @for (number, panel) in drawn.panels.iter().enumerate() {
                 (plot::panel(panel, Place { chart: &drawn, across: &across, number, is_small: false }))

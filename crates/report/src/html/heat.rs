@@ -30,11 +30,11 @@ pub fn figure(
     let title = format!("{}: {name} over time, how many records", stream.name);
     let bottom = TOP + CUT + HEIGHT;
     html! {
-        figure id=(id) {
+        figure id=(id) data-time=(plot::instants(&paper.across)) {
             figcaption { (title) }
             p class="panel-name" { span { "time (log)" } }
             (legend(&paper))
-            svg class="plot" height=(px(bottom + 40.0)) role="img" data-time=(plot::instants(&paper.across)) {
+            svg class="plot" height=(px(bottom + 40.0)) role="img" {
                 title { (title) }
                 desc { "Squares: the darker, the more records of that latency were due at that time." }
                 (pen::rows(&paper.up, plot::tick_time))

@@ -75,7 +75,7 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
     let height = bottom + place.under();
     let title = if panel.title.is_empty() { &chart.title } else { &panel.title };
     html! {
-        svg class="plot" height=(px(height)) role="img" data-time=[time(place)] data-values=(values(&up)) {
+        svg class="plot" height=(px(height)) role="img" data-values=(values(&up)) {
             title { (title) }
             desc { (described(panel, chart)) }
             @for band in &chart.bands { (self::band(band, place, bottom)) }
@@ -99,12 +99,7 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
     }
 }
 
-/// For the script: the instants of the left and the right end, s; `None` where the axis is not of time.
-fn time(place: Place<'_>) -> Option<String> {
-    (place.chart.x == Horizontal::Seconds).then(|| instants(place.across))
-}
-
-/// The instants of both ends of an axis of time.
+/// For the script, once for each figure: the instants of both ends of an axis of time, s.
 pub fn instants(across: &Scale) -> String {
     let (_, from, to) = across.ends();
     format!("{from} {to}")

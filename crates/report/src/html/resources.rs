@@ -183,7 +183,7 @@ fn grid(
         chart.drawable()
     };
     html! {
-        figure id=(whole.id) {
+        figure id=(whole.id) data-time=(plot::instants(&across)) {
             figcaption { (whole.title) }
             p class="panel-name" { span { (kind.unit()) ", over " (TIME_LABEL) "; shaded is what is not measured" } }
             (plot::legend(&all))
