@@ -5,13 +5,14 @@ import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Carries the clients of one load item for a worker of kdyno, which is at the other end of descriptor 0: what it hands over is
@@ -29,6 +30,7 @@ public final class Main {
     private static final int FLUSH = 6;
     private static final int BEGIN = 7;
     private static final int CATCH_UP = 8;
+    private static final String UNKNOWN = "unknown";
     private static final String LOGIN_MODULE =
             "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;";
     /** The largest record, and what is around it. */
@@ -70,10 +72,18 @@ public final class Main {
         Runtime.getRuntime().halt(code);
     }
 
-    private void hello() {
+    private void hello() throws IOException {
+        Properties client = new Properties();
+        // What the client says of itself. The class of its own that reads this file is internal, and moved in 4.4.
+        try (InputStream file = ProducerConfig.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            if (file != null) {
+                client.load(file);
+            }
+        }
         Frame frame = new Frame();
         frame.begin(Frame.HELLO).i64(System.nanoTime()).string(System.getProperty("java.version"));
-        frame.string(AppInfoParser.getVersion()).string(AppInfoParser.getCommitId()).end();
+        frame.string(client.getProperty("version", UNKNOWN).trim());
+        frame.string(client.getProperty("commitId", UNKNOWN).trim()).end();
         link.write(frame);
     }
 
