@@ -171,7 +171,7 @@ fn users_and_jobs_are_planned_as_written() {
     assert_eq!(said.code, Some(0), "{said:?}");
     for words in [
         "25 users of inventory",
-        "1 s to 3 s between two turns",
+        "1.00 s to 3.00 s between two turns",
         "check-out: all of them together",
         "/status is COMPLETED",
     ] {

@@ -47,8 +47,8 @@ pub(crate) fn start(
     let thread = |what: &str| std::thread::Builder::new().name(format!("{what}-of-command"));
     let failed = |error: std::io::Error| format!("its output cannot be read, so it is not run: {error}");
     let other = sender.clone();
-    thread("stdout").spawn(move || read_all(outputs.stdout, of_stdout, &sender)).map_err(failed)?;
-    thread("stderr").spawn(move || read_all(outputs.stderr, None, &other)).map_err(failed)?;
+    thread("stdout").spawn(move || read_all(outputs.stdout, of_stdout, (false, &sender))).map_err(failed)?;
+    thread("stderr").spawn(move || read_all(outputs.stderr, None, (true, &other))).map_err(failed)?;
     let wait = move || {
         let ended = running.wait();
         // The inbox lives as long as the trial; when it is gone nobody needs to hear.
@@ -65,14 +65,14 @@ pub(crate) fn start(
 
 /// What readers of output tell.
 enum Piece {
-    /// A line for the tail.
-    Line(String),
+    /// A line for the tail, and whether it came by standard error.
+    Line(bool, String),
     /// Bytes that came; what was parsed of them: the end of one of both.
     End(u64, Option<Box<Told>>),
 }
 
 /// Reads an output to its end, and keeps next to nothing.
-fn read_all(from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
+fn read_all(from: impl Read, mut reader: Option<Reader>, (is_error, to): (bool, &Sender<Piece>)) {
     let mut tail = Tail::default();
     let bytes = read_lines(from, |line| {
         match (line, reader.as_mut()) {
@@ -83,7 +83,7 @@ fn read_all(from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
         tail.push(line);
     });
     for line in tail.lines() {
-        let _ = to.send(Piece::Line(line));
+        let _ = to.send(Piece::Line(is_error, line));
     }
     let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
 }
@@ -91,11 +91,11 @@ fn read_all(from: impl Read, mut reader: Option<Reader>, to: &Sender<Piece>) {
 /// What both readers told.
 fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
     let mut output = CommandOutput::default();
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines: Vec<(bool, String)> = Vec::new();
     let mut ends = 0;
     while ends < 2 {
         match pieces.recv_timeout(OUTPUT_WAIT) {
-            Ok(Piece::Line(line)) => lines.push(line),
+            Ok(Piece::Line(is_error, line)) => lines.push((is_error, line)),
             Ok(Piece::End(bytes, told)) => {
                 ends += 1;
                 output.bytes = output.bytes.saturating_add(bytes);
@@ -108,7 +108,9 @@ fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
             }
         }
     }
-    output.tail = end_of(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    // Standard error last, whichever ended first: it says why, and the other one may be figures alone.
+    lines.sort_by_key(|(is_error, _)| *is_error);
+    output.tail = end_of(&lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>());
     output
 }
 
@@ -167,8 +169,8 @@ mod tests {
     fn a_flood_of_output_is_counted_and_its_end_kept() {
         let flood: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
         let (sender, pieces) = channel();
-        read_all(flood.as_bytes(), None, &sender);
-        read_all(&b"an error\x1b[31m"[..], None, &sender);
+        read_all(&b"an error\x1b[31m"[..], None, (true, &sender));
+        read_all(flood.as_bytes(), None, (false, &sender));
         let output = gather(&pieces);
         assert_eq!(output.bytes, flood.len() as u64 + 13);
         assert!(
@@ -180,8 +182,8 @@ mod tests {
     #[test]
     fn output_is_parsed_where_it_is_to_be() {
         let (sender, pieces) = channel();
-        read_all(&b"elapsed\n5\n7\nx\n"[..], Some(Reader::new(&plan(None))), &sender);
-        read_all(&b""[..], None, &sender);
+        read_all(&b"elapsed\n5\n7\nx\n"[..], Some(Reader::new(&plan(None))), (false, &sender));
+        read_all(&b""[..], None, (true, &sender));
         let told = gather(&pieces).told.expect("parsed");
         assert_eq!((told.requests, told.unparsed), (2, 1));
     }

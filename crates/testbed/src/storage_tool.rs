@@ -66,6 +66,7 @@ pub(crate) fn make_checkpoint(
             log_tail,
         });
     }
-    std::fs::copy(data.join(checkpoint_place(version)), to).map_err(|e| TestbedError::io("cannot keep", to, e))?;
+    std::fs::copy(data.join(checkpoint_place(version)), to)
+        .map_err(|e| TestbedError::io("cannot keep", to, e))?;
     remove_folder(scratch)
 }

@@ -40,16 +40,16 @@ fn users_lines(name: &str, users: &UsersPlan, begins: &str) -> Vec<String> {
     let pace = match users.per_s {
         Some(per_s) => format!("{} turns by chance", units::number(per_s, Unit::RequestsPerS)),
         None if most == 0 => "one turn after the other".to_owned(),
-        None if least == most => format!("{} between two turns", units::duration(most)),
-        None => format!("{} to {} between two turns", units::duration(least), units::duration(most)),
+        None if least == most => format!("{} between two turns", units::length(most)),
+        None => format!("{} to {} between two turns", units::length(least), units::duration(most)),
     };
     let ramp = match users.ramp_ns {
         0 => String::new(),
-        ns => format!(", come within {}", units::duration(ns)),
+        ns => format!(", come within {}", units::length(ns)),
     };
     let warmup = match users.warmup_ns {
         0 => String::new(),
-        ns => format!(", the first {} left out", units::duration(ns)),
+        ns => format!(", the first {} left out", units::length(ns)),
     };
     let data = users.data.as_ref().map(|data| format!(", with the rows of {data}")).unwrap_or_default();
     let count = units::count(f64::from(users.users));
@@ -74,7 +74,7 @@ fn job_lines(name: &str, job: &JobPlan, begins: &str) -> Vec<String> {
         format!("  started by {}", step_text(&job.start)),
         format!(
             "  asked for every {} by {}: done when {}{failed}",
-            units::duration(job.every_ns),
+            units::length(job.every_ns),
             step_text(&job.poll),
             values(&job.done)
         ),
