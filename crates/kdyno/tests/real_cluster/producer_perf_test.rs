@@ -72,6 +72,10 @@ impl<'a> Both<'a> {
     }
 }
 
+/// Flags that the tool has from 4.4 on, and this command does not (METHOD says so), as its usage has them.
+const OF_4_4: &str =
+    "[--record-key-rangeKEY-RANGE][--key-distributionKEY-DISTRIBUTION][--random-seedRANDOM-SEED]";
+
 /// What is wrong with a command line is told in the tool's words, with its exit code.
 fn assert_errors_agree(both: &Both<'_>) {
     let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
@@ -94,7 +98,7 @@ fn assert_errors_agree(both: &Both<'_>) {
         let [theirs, ours] = both.run(name, &more);
         ended(&theirs, 1);
         ended(&ours, 1);
-        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr), "{name}");
+        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr).replace(OF_4_4, ""), "{name}");
         assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{name}");
     }
 }
