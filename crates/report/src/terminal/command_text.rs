@@ -41,7 +41,7 @@ fn users_lines(name: &str, users: &UsersPlan, begins: &str) -> Vec<String> {
         Some(per_s) => format!("{} turns by chance", units::number(per_s, Unit::RequestsPerS)),
         None if most == 0 => "one turn after the other".to_owned(),
         None if least == most => format!("{} between two turns", units::length(most)),
-        None => format!("{} to {} between two turns", units::length(least), units::duration(most)),
+        None => format!("{} to {} between two turns", units::length(least), units::length(most)),
     };
     let ramp = match users.ramp_ns {
         0 => String::new(),
