@@ -151,8 +151,9 @@ impl Told {
         })
     }
 
-    /// It as readings of a load item and of the labels that are told by themselves, in a trial whose T0 was at an instant, ns since 1970; what is of the whole command is
-    /// put at its end, ns from T0. Seconds before `from_ns` and after that, ns from T0, are of no course.
+    /// It as readings of a load item and of the labels that are told by themselves, in a trial whose T0 was at an instant, ns
+    /// since 1970; what is of the whole command is put at its end, ns from T0. Seconds before `from_ns` and after that, ns
+    /// from T0, are of no course.
     pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
         let named = std::iter::once((item, self));
         let all = named.chain(self.labels.values().map(|(name, own)| (name.as_str(), own)));
