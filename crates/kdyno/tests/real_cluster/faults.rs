@@ -3,7 +3,8 @@
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{
-    caveats, ended, event_kinds, evidences, figure, ran, scenario, start, start_and_measure, totals,
+    caveats, ended, event_kinds, evidences, figure, invalid_but_for_late_load, ran, scenario, start,
+    start_and_measure, totals,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -107,8 +108,7 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     assert!(warnings.contains(&"process-died"), "{}", document["caveats"]);
     // The partitions that it led have no other replica, and so no leader that could be asked.
     assert!(warnings.contains(&"log-not-checked"), "{}", document["caveats"]);
-    let invalid = caveats(&document, "invalid");
-    assert!(invalid.iter().all(|kind| *kind == "generator-late"), "{}", document["caveats"]);
+    assert!(invalid_but_for_late_load(&document).is_empty(), "{}", document["caveats"]);
     assert!(event_kinds(&document).contains(&"process-died".to_owned()));
     let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
     assert!(lost > 0.0, "records of the dead broker's partitions were not acknowledged");

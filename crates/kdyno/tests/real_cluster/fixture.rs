@@ -127,6 +127,13 @@ pub fn caveats<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
 }
 
+/// What makes figures invalid, apart from load that was sent late since others use this host too.
+pub fn invalid_but_for_late_load(document: &Value) -> Vec<&str> {
+    let mut kinds = caveats(document, "invalid");
+    kinds.retain(|kind| !["generator-late", "late-end-to-end"].contains(kind));
+    kinds
+}
+
 /// The files of this name in a place.
 pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![place.path().to_owned()], Vec::new());

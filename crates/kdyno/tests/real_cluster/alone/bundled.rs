@@ -2,7 +2,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{caveats, ended, figure_of, is_matrix, ran};
+use crate::fixture::{ended, figure_of, invalid_but_for_late_load, is_matrix, ran};
 use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
@@ -13,9 +13,7 @@ fn bundled(place: &Place, args: &[&str]) -> Value {
     place.expect_no_processes();
     let document = place.show();
     assert_eq!(document["status"], "completed");
-    // A host that others use makes the generator late.
-    let invalid = caveats(&document, "invalid");
-    assert!(invalid.iter().all(|kind| *kind == "generator-late"), "{}", document["caveats"]);
+    assert!(invalid_but_for_late_load(&document).is_empty(), "{}", document["caveats"]);
     document
 }
 
