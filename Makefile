@@ -9,8 +9,8 @@ SHELL := /bin/bash
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
 
-# Always of the whole workspace: a package by itself resolves to other features, and all that stands below would be
-# built once more.
+# Builds are always of the whole workspace: a package by itself resolves to other features, and all that stands below would
+# be built once more.
 XTASK = cargo build --quiet --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
 
 help: ## this list
@@ -20,7 +20,7 @@ help: ## this list
 demo: ## measure a real three-broker Kafka on this machine (minutes, most of them the first build)
 	@scripts/setup.sh kafka
 	@scripts/web.sh
-	cargo build --release --package kdyno
+	cargo build --release --workspace --bin kdyno
 	target/release/kdyno run first-light
 
 test: ## all tests, those against real clusters and in a browser too; the last line is the summary
@@ -41,7 +41,7 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 
 bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit (AGAINST=COMMIT)
 	@scripts/setup.sh bench
-	cargo build --release --package kdyno --package xtask
+	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
@@ -56,12 +56,12 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay": these alone)
 	@scripts/setup.sh kafka accuracy
 	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test streams -- accuracy:: accounting::)
-	cargo build --release --package kdyno --package xtask
+	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask accuracy $(ONLY)
 
 accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
 	@scripts/setup.sh kafka
-	cargo build --release --package kdyno --package xtask
+	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask accuracy-cluster $(ONLY)
 
 # What judges is tested by the plans that it leads, recorder and client by the crates around them: those run too.

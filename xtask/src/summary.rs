@@ -1,7 +1,10 @@
 //! `cargo xtask test`: `cargo test` for the whole workspace with one summary as its last line.
 
-use std::io::{BufRead, BufReader, Write};
+use std::cmp::Reverse;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
@@ -37,30 +40,117 @@ impl Tally {
     }
 }
 
-/// Runs the tests, passes their output through, prints the tally, returns Cargo's exit code.
+/// How long the build and each test program took, so that whoever waits for them knows for what.
+#[derive(Debug, Default)]
+struct Times {
+    build: Duration,
+    programs: Vec<(String, Duration)>,
+    running: String,
+}
+
+impl Times {
+    /// Takes up what Cargo says on standard error when it starts a program.
+    fn started(&mut self, line: &str) {
+        let Some(of) = line.trim_start().strip_prefix("Running ") else { return };
+        let Some((_, path)) = of.trim_end().trim_end_matches(')').rsplit_once('(') else { return };
+        let file = path.rsplit('/').next().unwrap_or(path);
+        // The name without Cargo's hash.
+        self.running = file.rsplit_once('-').map_or(file, |(name, _)| name).to_owned();
+    }
+
+    /// Takes up the result line of the program that runs.
+    fn ended(&mut self, line: &str) {
+        let Some((_, took)) = line.split_once("; finished in ") else { return };
+        let Some(Ok(seconds)) = took.trim_end().strip_suffix('s').map(str::parse) else { return };
+        self.programs.push((std::mem::take(&mut self.running), Duration::from_secs_f64(seconds)));
+    }
+
+    /// Those of the longest, the longest first.
+    fn line(&self) -> String {
+        let mut longest: Vec<_> = self.programs.iter().filter(|(_, took)| *took >= WORTH_TELLING).collect();
+        longest.sort_by_key(|(_, took)| Reverse(*took));
+        let longest: Vec<_> =
+            longest.iter().map(|(name, took)| format!(", {name} {} s", took.as_secs())).collect();
+        let all: Duration = self.programs.iter().map(|(_, took)| took).sum();
+        format!("took: build {} s, tests {} s{}", self.build.as_secs(), all.as_secs(), longest.concat())
+    }
+}
+
+const WORTH_TELLING: Duration = Duration::from_secs(10);
+
+/// A line of one of Cargo's streams, without its end.
+enum Said {
+    Out(Vec<u8>),
+    Err(Vec<u8>),
+}
+
+/// Builds and runs the tests, passes their output through, prints what took long and the tally, returns Cargo's exit code.
 pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let mut child = Command::new(cargo)
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(arguments)
+    let before = Instant::now();
+    let of_cargo = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    // By itself, on the terminal as it is: what it takes is told, and progress is seen.
+    let built = cargo_test(&arguments[..of_cargo]).arg("--no-run").status().context("cannot start cargo test")?;
+    let mut times = Times { build: before.elapsed(), ..Times::default() };
+    let mut tally = Tally::default();
+    if !built.success() {
+        let code = built.code().unwrap_or(1);
+        println!("{}", tally.line(code));
+        return Ok(code);
+    }
+    let mut child = cargo_test(arguments)
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .context("cannot start cargo test")?;
-    let mut tally = Tally::default();
-    let mut out = std::io::stdout();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line?;
-            tally.add(&String::from_utf8_lossy(&line));
-            out.write_all(&line)?;
-            out.write_all(b"\n")?;
+    let (said, hears) = mpsc::channel();
+    pass_on(child.stdout.take(), said.clone(), Said::Out);
+    pass_on(child.stderr.take(), said, Said::Err);
+    for said in hears {
+        match said {
+            Said::Out(line) => {
+                let text = String::from_utf8_lossy(&line);
+                tally.add(&text);
+                times.ended(&text);
+                write_line(&mut std::io::stdout(), &line)?;
+            }
+            Said::Err(line) => {
+                times.started(&String::from_utf8_lossy(&line));
+                write_line(&mut std::io::stderr(), &line)?;
+            }
         }
     }
     let code = child.wait()?.code().unwrap_or(1);
-    // Cargo's own closing words go to stderr; let them come first when both are one file.
-    std::io::stderr().flush()?;
-    println!("{}", tally.line(code));
+    println!("{}\n{}", times.line(), tally.line(code));
     Ok(code)
+}
+
+fn cargo_test(arguments: &[String]) -> Command {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(arguments);
+    command
+}
+
+/// Sends each line of a stream, on a thread that ends with the stream.
+fn pass_on(
+    stream: Option<impl Read + Send + 'static>,
+    to: mpsc::Sender<Said>,
+    made_of: fn(Vec<u8>) -> Said,
+) {
+    std::thread::spawn(move || {
+        let lines = stream.into_iter().flat_map(|stream| BufReader::new(stream).split(b'\n'));
+        for line in lines.map_while(Result::ok) {
+            if to.send(made_of(line)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn write_line(to: &mut impl Write, line: &[u8]) -> std::io::Result<()> {
+    to.write_all(line)?;
+    to.write_all(b"\n")?;
+    to.flush()
 }
 
 #[cfg(test)]
@@ -80,6 +170,20 @@ mod tests {
         }
         assert_eq!(tally, Tally { passed: 7, failed: 2 });
         assert_eq!(tally.line(101), "7 passed, 2 failed");
+    }
+
+    #[test]
+    fn what_took_long_is_told_with_the_names_of_the_programs() {
+        let mut times = Times { build: Duration::from_secs(61), ..Times::default() };
+        for (started, seconds) in [
+            ("     Running unittests src/lib.rs (target/debug/deps/kdyno_kafka-4e0eff38670c896b)", "9.99s"),
+            ("     Running tests/null_broker/main.rs (target/debug/deps/null_broker-41b6a526ba8ee947)", "12.40s"),
+            ("     Running tests/real_cluster/main.rs (/elsewhere/deps/real_cluster-41b6)", "1183.76s"),
+        ] {
+            times.started(started);
+            times.ended(&format!("test result: ok. 3 passed; 0 failed; 1 filtered out; finished in {seconds}"));
+        }
+        assert_eq!(times.line(), "took: build 61 s, tests 1206 s, real_cluster 1183 s, null_broker 12 s");
     }
 
     #[test]

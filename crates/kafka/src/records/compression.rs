@@ -348,6 +348,27 @@ mod tests {
         out
     }
 
+    /// What `GZIPOutputStream` of Java 17 makes of the bytes below, with its deflater at these levels: size, and CRC-32 of all
+    /// behind the header, which holds the operating system.
+    const JAVAS_GZIP: [(i32, usize, u32); 4] =
+        [(1, 10_492, 3_540_840_652), (3, 10_429, 3_407_030_061), (6, 10_072, 3_686_964_475), (9, 10_082, 107_047_043)];
+
+    #[test]
+    fn gzip_is_as_javas_to_the_byte() {
+        let mut state = 1u32;
+        let mut byte = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b'a' + ((state >> 24) % 16 * ((state >> 20) % 4) / 3) as u8
+        };
+        let body: Vec<u8> = (0..20_000).map(|_| byte()).collect();
+        for (level, bytes, checksum) in JAVAS_GZIP {
+            let out = packed(GZIP, Some(level), &body);
+            let mut crc = flate2::Crc::new();
+            crc.update(&out[10..]);
+            assert_eq!((out.len(), crc.sum()), (bytes, checksum), "level {level}");
+        }
+    }
+
     /// Words of a small vocabulary, of which some come more often.
     fn text(bytes: usize) -> Vec<u8> {
         let mut rng = Pcg64::seed_from_u64(20_261_123);
