@@ -144,8 +144,12 @@ impl Judging<'_> {
             });
         };
         if let Some(first) = self.pairs.lost.first() {
-            let pairs = u32::try_from(self.pairs.lost.len()).unwrap_or(u32::MAX);
-            tell(Severity::Warning, Caveat::PairsLost { pairs, first: first.clone() });
+            let alike = self.pairs.lost.iter().skip(1).filter(|one| one.why == first.why).count();
+            let [pairs, likewise] =
+                [self.pairs.lost.len(), alike].map(|many| u32::try_from(many).unwrap_or(u32::MAX));
+            let ended_after = self.pairs.ended_after(self.settings);
+            let caveat = Caveat::PairsLost { pairs, first: first.to_string(), likewise, ended_after };
+            tell(Severity::Warning, caveat);
         }
         let pairs = self.pairs.unconditioned();
         if pairs > 0 {

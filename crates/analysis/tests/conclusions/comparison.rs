@@ -115,8 +115,8 @@ fn a_pair_is_lost_with_one_of_its_trials() {
     let Value::Is(b) = verdict.b else { panic!("{verdict:?}") };
     assert!(b < 1000.0, "figures of lost pairs are left out: {b}");
     let caveats = run.judged(&plan).caveats;
-    let expected =
-        Caveat::PairsLost { pairs: 3, first: "pair 9: trial 17 was cut short: a broker died".into() };
+    let first = "pair 9: trial 17 was cut short: a broker died".to_owned();
+    let expected = Caveat::PairsLost { pairs: 3, first, likewise: 0, ended_after: None };
     assert_eq!(caveats.iter().map(|caveat| &caveat.caveat).collect::<Vec<_>>(), [&expected]);
     // An invalid latency of another item, or a caveat that speaks of higher quantiles, loses nothing.
     let mut run = Run::default();
@@ -207,6 +207,9 @@ fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
         let mut of_plan = plan.clone();
         let progress = progress(&plan, settings(&mut of_plan), 0, &trials);
         assert!(progress.is_exhausted && progress.units == 10 - lost as u32, "{progress:?}");
+        let caveat = run.judged(&plan).caveats.remove(0).caveat;
+        let Caveat::PairsLost { pairs, likewise, ended_after, .. } = caveat else { panic!("{caveat:?}") };
+        assert_eq!((pairs, likewise, ended_after), (lost as u32, lost as u32 - 1, Some(10)));
         match run.verdicts(&plan).remove(0).says {
             Says::Different { material: true, worse: true } => assert_eq!(lost, 3, "seven are enough"),
             Says::Invalid { reason } => {
@@ -246,12 +249,13 @@ fn pairs_of_one_start_are_one_unit() {
     }
     run.outcomes.drain(18..20);
     assert_eq!(run.verdicts(&plan).remove(0).n, 4, "nor does the seventh yet");
-    let lost = Caveat::PairsLost { pairs: 1, first: "start 5 ended before all of its pairs had run".into() };
+    let first = "start 5 ended before all of its pairs had run".to_owned();
+    let lost = Caveat::PairsLost { pairs: 1, first, likewise: 0, ended_after: None };
     assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
     // Nor does a start of which one pair is lost, though the other one is whole.
     cut_short(&mut run.outcomes[0]);
     assert_eq!(run.verdicts(&plan).remove(0).n, 3);
-    let Caveat::PairsLost { pairs, first } = &run.judged(&plan).caveats[0].caveat else {
+    let Caveat::PairsLost { pairs, first, .. } = &run.judged(&plan).caveats[0].caveat else {
         panic!("pairs were lost")
     };
     assert_eq!(*pairs, 3, "start 5, the pair, and its start");

@@ -2,7 +2,7 @@
 
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::{settings, waited, words};
+use super::{lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -28,6 +28,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
         // What differs comes first: it is what the verdict is about, or what it may be about instead.
         answer.sentences.splice(0..0, settings::difference(input.conclusions, scope, &labels));
+        answer.sentences.extend(lost::sentence(input, case));
         answer.sentences.extend(waited::sentence(input, case, &labels));
         answer.notes.extend(changes(compared(input)));
         answer.notes.extend(at_once(compared(input)));
