@@ -5,9 +5,9 @@ use super::courses::known;
 use super::figure::folded;
 use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
-use super::plot::tick_number;
 use super::scale::Scale;
 use super::strips::tick_text;
+use super::ticks::{distinct, number_to, tick_number};
 use crate::answer::verdict;
 use crate::figures::Figures;
 use crate::input::ReportInput;
@@ -46,7 +46,7 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
     let across = Scale::linear(ends.chain([0.95, 1.05]), false, 0.0, ACROSS);
     let rows: Vec<Lane> = shown.iter().map(|one| row(one, &across)).collect();
     let label = format!("B ÷ A: {} ÷ {}", labels[1], labels[0]);
-    let text = |tick| format!("×{}", tick_number(tick));
+    let text = distinct(&across, |tick, decimals| format!("×{}", number_to(tick, decimals)));
     html! {
         figure id=(format!("forest-{case}")) {
             figcaption { "By how much B differs from A, metric by metric" }
@@ -173,7 +173,7 @@ fn pair_figure(
     let across = Scale::linear(values.into_iter(), false, 0.0, ACROSS);
     let rows: Vec<Lane> = found.iter().map(|(pair, sides)| pair_row(*pair, sides, &across)).collect();
     let title = format!("{}: pair by pair, in the order they ran", one.of);
-    let text = |tick| tick_text(tick, one.unit);
+    let text = distinct(&across, |tick, decimals| tick_text(tick, one.unit, decimals));
     let label = if one.unit == kdyno_model::metric::Unit::Ns { "time" } else { one.unit.described() };
     html! {
         figure id=(id) class="pairs" {

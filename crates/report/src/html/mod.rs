@@ -21,6 +21,7 @@ pub mod served;
 mod stages;
 mod strips;
 pub(crate) mod tables;
+mod ticks;
 mod top;
 mod trial;
 

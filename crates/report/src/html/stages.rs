@@ -5,7 +5,7 @@ use super::figure::folded;
 use super::groups::{Group, groups};
 use super::lanes::{Axis, Lane, lanes};
 use super::pen::{self, percent, px};
-use super::plot::tick_time;
+use super::ticks::tick_time;
 use super::scale::Scale;
 use crate::figures::Figures;
 use crate::input::ReportInput;
