@@ -10,7 +10,7 @@ use super::scale::Scale;
 use super::ticks::{bytes_to, distinct, number_to, time_to};
 use crate::case_table::CaseTable;
 use crate::figures::Figures;
-use crate::headings::heading;
+use crate::headings::named;
 use crate::input::ReportInput;
 use crate::{digits, marks};
 use kdyno_model::finding::{Finding, Interval, Quantity, Value};
@@ -75,7 +75,7 @@ fn strip(groups: &[Group<'_>], figures: &Figures<'_>, of: &Address, unit: Unit) 
     let lanes_of = found.iter().enumerate().filter(|(_, (.., trials))| !trials.is_empty());
     let drawn: Vec<Lane> =
         lanes_of.map(|(look, (group, case, trials))| lane(group, *case, trials, &across, look)).collect();
-    let title = format!("{}: {}", of.subject, heading(&of.metric));
+    let title = named(of);
     let label = if unit == Unit::Ns { "time".to_owned() } else { unit.described().to_owned() };
     let text = distinct(&across, |tick, decimals| tick_text(tick, unit, decimals));
     Some(html! {
