@@ -5,7 +5,9 @@ mod command_text;
 mod component_text;
 mod config_text;
 mod live;
+mod live_view;
 mod load_text;
+mod picture;
 mod plan_text;
 mod question_text;
 mod result_table;
@@ -17,6 +19,7 @@ pub use crate::grid::TextOptions;
 pub use answer_text::look_text;
 pub use config_text::config_text;
 pub use live::{LiveState, live_line, live_line_of_pair};
+pub use live_view::{LiveCourse, live_view, live_view_of_pair};
 pub use plan_text::{PlanDetail, plan_text, settings_text};
 pub use run_table::{run_summary, run_table, trial_summary, trial_warnings};
 
