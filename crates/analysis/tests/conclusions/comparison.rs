@@ -354,6 +354,25 @@ fn marks_of_either_side_stand_beside_the_ratio() {
 }
 
 #[test]
+fn quantiles_that_are_not_judged_have_a_ratio_and_no_verdict() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    for (pair, ratio) in (1..).zip(around(1.2)) {
+        let figures = |times: f64| {
+            [P99, "writers.response.p50", "writers.service.p50"].map(|name| (name, Value::Is(100.0 * times)))
+        };
+        run.pair(pair, pair, [&figures(1.0), &figures(ratio)]);
+    }
+    let judged = run.judged(&plan);
+    let ratios = judged.findings.iter().filter(|finding| finding.quantity == Quantity::RatioBToA);
+    let ratios: Vec<(String, Interval)> = ratios.map(|one| (one.of.to_string(), one.interval)).collect();
+    let [(judged_first, of_p99), (other, of_p50)] = &ratios[..] else { panic!("{ratios:?}") };
+    assert_eq!((judged_first.as_str(), other.as_str()), (P99, "writers.response.p50"));
+    assert_eq!(of_p99, of_p50, "the same ratios have the same interval");
+    assert_eq!(run.verdicts(&plan).len(), 1);
+}
+
+#[test]
 fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
     let plan = comparing(&[P99], &[8], &[RATE, CPU, "writers.failed"]);
     let mut run = Run::default();

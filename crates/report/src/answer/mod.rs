@@ -9,6 +9,7 @@ pub mod commands;
 pub mod components;
 pub mod curve;
 pub mod demand;
+mod differences;
 mod form;
 pub mod headline;
 pub mod health;
