@@ -4,6 +4,7 @@ mod answer_text;
 mod command_text;
 mod component_text;
 mod config_text;
+mod course_text;
 mod live;
 mod live_view;
 mod load_text;
