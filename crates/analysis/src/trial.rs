@@ -365,9 +365,7 @@ impl<'a> Trial<'a> {
             "cpu_us_per_record" => seen_s()
                 .filter(|_| records_per_s > 0.0)
                 .map(|used_s| US_PER_S * used_s / window.seconds() / records_per_s),
-            "records_per_s_per_core" => {
-                seen_s().map(|used_s| records_per_s * window.seconds() / used_s)
-            }
+            "records_per_s_per_core" => seen_s().map(|used_s| records_per_s * window.seconds() / used_s),
             BROKER_ALLOCATED => {
                 let series = series::ALLOCATED_BYTES_PER_S_SAMPLED;
                 let bytes_per_s = sum(&|member| cpu::sampled(self.probes(), member, series));

@@ -301,7 +301,10 @@ mod tests {
     #[test]
     fn processor_time_below_a_tick_is_told_as_that() {
         let of = |percent: f64| value(Value::Is(percent), Unit::PercentOfCore, None);
-        assert_eq!([0.0, 0.033, 0.1].map(of), ["0 % of one core", "< 0.1 % of one core", "0.100 % of one core"]);
+        assert_eq!(
+            [0.0, 0.033, 0.1].map(of),
+            ["0 % of one core", "< 0.1 % of one core", "0.100 % of one core"]
+        );
         let told = |low, high| with_spread(&found(0.05, Unit::PercentOfCore, low, high));
         assert_eq!(told(0.02, 0.08), "< 0.1 % of one core", "its ends read alike");
         assert_eq!(told(0.0, 0.4), "< 0.1 % of one core (0 % of one core – 0.400 % of one core)");

@@ -211,7 +211,8 @@ fn without_the_readings_of_one_worker_nothing_is_said_of_all() {
 fn of_less_than_the_ticks_of_the_kernel_no_figure_per_record_is_made() {
     let mut trial = Trial::clean();
     for reading in &mut trial.probes {
-        let is_cpu = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL].contains(&reading.series.as_str());
+        let is_cpu =
+            [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL].contains(&reading.series.as_str());
         if is_cpu && matches!(reading.subject, Subject::Worker(_)) {
             reading.value *= 0.001;
         }
