@@ -116,19 +116,22 @@ mod tests {
         let p99 = verdict("writers.response.p99", WORSE, (1.14, 1.1, 1.19));
         let p50 = verdict("writers.response.p50", BETTER, (0.8, 0.75, 0.85));
         let little = verdict("writers.response.p90", LITTLE, (1.05, 1.02, 1.064));
-        let open = verdict("writers.response.max", Says::Inconclusive { more_needed: None }, (1.3, 0.9, 1.05));
+        let open =
+            verdict("writers.response.max", Says::Inconclusive { more_needed: None }, (1.3, 0.9, 1.05));
         let two = said(&[p99.clone(), little.clone(), open.clone()]).expect("a sentence");
         let expected = "In short: the largest difference that can be called worse or better is that of response time of writers at \
                         p99: 14 % higher (between +10 % and +19 %, 99.0 % confidence); the other 2 cannot: their intervals lie \
                         within ±10 %.";
         assert_eq!(two, expected);
         let three = said(&[p99.clone(), p50, little.clone()]).expect("a sentence");
-        assert!(three.contains("writers at p50: 20 % lower"), "by its logarithm it is the larger one: {three}");
+        assert!(
+            three.contains("writers at p50: 20 % lower"),
+            "by its logarithm it is the larger one: {three}"
+        );
         let rest = ", and one more can be called so; the other one cannot: its interval lies within ±7 %.";
         assert!(three.ends_with(rest), "{three}");
         let none = said(&[little.clone(), open]).expect("a sentence");
-        let expected =
-            "In short: no difference can be called worse or better: the intervals of both metrics lie within ±10 %.";
+        let expected = "In short: no difference can be called worse or better: the intervals of both metrics lie within ±10 %.";
         assert_eq!(none, expected);
         assert_eq!(said(&[p99]), None, "its own sentence says all");
         let small = verdict("writers.response.max", Says::Equivalent, (1.0, 0.9961, 1.002));

@@ -37,10 +37,17 @@ pub fn by_quantile(input: &ReportInput<'_>, case: u32) -> Markup {
             items.push(&one.of.subject);
         }
     }
-    let of_items = items.iter().flat_map(|item| TIMINGS.iter().map(move |(timing, words)| (*item, *timing, *words)));
+    let of_items =
+        items.iter().flat_map(|item| TIMINGS.iter().map(move |(timing, words)| (*item, *timing, *words)));
     let drawn = of_items.filter_map(|(item, timing, words)| {
         let rows = rows(&ratios, item, timing);
-        (rows.len() > 1).then(|| figure(&rows, &format!("{item}: {words}, B ÷ A by quantile"), &format!("shift-{case}-{item}-{timing}")))
+        (rows.len() > 1).then(|| {
+            figure(
+                &rows,
+                &format!("{item}: {words}, B ÷ A by quantile"),
+                &format!("shift-{case}-{item}-{timing}"),
+            )
+        })
     });
     html! { @for one in drawn.take(PICTURES_MAX) { (one) } }
 }

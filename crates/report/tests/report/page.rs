@@ -136,11 +136,7 @@ fn a_comparison_shows_by_how_much_each_quantile_is_shifted() {
             level: 0.99,
             method: IntervalMethod::SignedRank,
         },
-        ..finding(
-            Scope::Comparison { case: 0 },
-            &format!("writers.response.{quantile}"),
-            Value::Is(ratio),
-        )
+        ..finding(Scope::Comparison { case: 0 }, &format!("writers.response.{quantile}"), Value::Is(ratio))
     };
     assert!(!page(&run.input()).contains("by quantile"), "none is told");
     run.findings.extend([("p50", 1.02), ("p99", 1.3), ("p99.9", 12.0)].map(shifted));
