@@ -79,7 +79,10 @@ mod tests {
             axis.ticks.iter().map(|tick| text(*tick)).collect()
         };
         let rates = told(171_000.2, 171_000.8, number_to);
-        assert!(rates.contains(&"171,000.4".to_owned()) && rates.contains(&"171,000.6".to_owned()), "{rates:?}");
+        assert!(
+            rates.contains(&"171,000.4".to_owned()) && rates.contains(&"171,000.6".to_owned()),
+            "{rates:?}"
+        );
         assert!(told(0.9995, 1.001, number_to).contains(&"1.0005".to_owned()));
         assert!(told(1.0001e6, 1.0004e6, time_to).contains(&"1.0002 ms".to_owned()));
         assert!(told(1_048_580.0, 1_048_600.0, bytes_to).windows(2).all(|pair| pair[0] != pair[1]));
