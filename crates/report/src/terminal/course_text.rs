@@ -35,14 +35,18 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
     };
     let mut fixed = Vec::new();
     if rows.iter().any(|(trial, _)| !trial.label.is_empty()) {
-        fixed.push(GridColumn::numbers(&["trial"], rows.iter().map(|(of, _)| of.trial.to_string()).collect()));
+        fixed
+            .push(GridColumn::numbers(&["trial"], rows.iter().map(|(of, _)| of.trial.to_string()).collect()));
     }
     fixed.push(GridColumn::words(&["stream"], rows.iter().map(|(_, of)| of.name.clone()).collect()));
     let signs = |all: &[Picture]| -> Vec<String> { all.iter().map(|one| one.signs.clone()).collect() };
     let beside = |column: GridColumn| GridColumn { joined: true, ..column };
     let flowing = [
         GridColumn::words(&["rate"], signs(&rates)),
-        beside(GridColumn::numbers(&["highest"], highest(&rates, |rate| format!("{}/s", units::count(rate))))),
+        beside(GridColumn::numbers(
+            &["highest"],
+            highest(&rates, |rate| format!("{}/s", units::count(rate))),
+        )),
         GridColumn::words(&["p99"], signs(&latencies)),
         beside(GridColumn::numbers(&["highest"], highest(&latencies, units::nanoseconds))),
     ];
