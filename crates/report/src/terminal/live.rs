@@ -174,7 +174,9 @@ pub(super) fn times(state: &LiveState) -> Vec<Part> {
 /// Processor time of brokers and clients; nothing where they are not probed.
 pub(super) fn used(state: &LiveState) -> Vec<Part> {
     let LiveFigures { brokers_cpu_percent, workers_cpu_percent, java_cpu_percent, .. } = state.figures;
-    let (Some(brokers), Some(workers)) = (brokers_cpu_percent, workers_cpu_percent) else { return Vec::new() };
+    let (Some(brokers), Some(workers)) = (brokers_cpu_percent, workers_cpu_percent) else {
+        return Vec::new();
+    };
     if state.phase == Phase::Startup {
         return Vec::new();
     }

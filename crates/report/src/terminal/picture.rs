@@ -19,7 +19,8 @@ impl Picture {
         columns: usize,
         fold: fn(f64, f64) -> f64,
     ) -> Self {
-        let known = || points.clone().filter_map(|(at_s, value)| Some((at_s, value.filter(|one| one.is_finite())?)));
+        let known =
+            || points.clone().filter_map(|(at_s, value)| Some((at_s, value.filter(|one| one.is_finite())?)));
         let most = known().map(|(_, value)| value).reduce(f64::max);
         let ends = points.clone().fold(None, |ends: Option<(u32, u32)>, (at_s, _)| match ends {
             Some((first, last)) => Some((first.min(at_s), last.max(at_s))),
@@ -65,7 +66,11 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_blank_however_long() {
         assert_eq!(picture(&[(0, Some(1.0)), (1, None), (2, Some(f64::NAN)), (3, Some(1.0))], 4), "█  █");
-        assert_eq!(picture(&[(0, Some(1.0)), (u32::MAX, Some(0.5))], 4), "█  ▅", "a span of a century takes no room");
+        assert_eq!(
+            picture(&[(0, Some(1.0)), (u32::MAX, Some(0.5))], 4),
+            "█  ▅",
+            "a span of a century takes no room"
+        );
         assert_eq!((picture(&[], 3), picture(&[(7, Some(1.0))], 0)), ("   ".to_owned(), String::new()));
     }
 }

@@ -153,7 +153,10 @@ fn the_live_view_of_a_pair_has_the_rate_of_each() {
     let lines = live_view_of_pair(&pair, &courses, &options, 24);
     let [head, first, second] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(head, "2 and 3/4 · measure 23 s · 1 min 35 s left");
-    assert!(first.starts_with("2    ▁▃▄▅▅") && first.ends_with("  55,204/s p99 1.40 s failed 120 · brokers=6"), "{first}");
+    assert!(
+        first.starts_with("2    ▁▃▄▅▅") && first.ends_with("  55,204/s p99 1.40 s failed 120 · brokers=6"),
+        "{first}"
+    );
     assert!(second.starts_with("3     ") && second.ends_with("· kafka=4.3.1"), "{second}");
     assert_eq!(live_view_of_pair(&pair, &courses, &options, 5).len(), 1);
 }
