@@ -1,7 +1,7 @@
 // Numbers as the pages print them: `59,871/s`, `~ 12.3 ms`, `2.14 (2.13–2.14) ms`, `≥ 1.40 s`, `–`.
 
-/** Signs of marks, and what is at least or about so much. */
-const BEFORE = "[!~^?'°≥×≈*\\s]*";
+/** Signs of marks, and what is at least, below or about so much. */
+const BEFORE = "[!~^?'°≥<×≈*\\s]*";
 const NUMBER = "([-−+]?\\d[\\d,]*(?:\\.\\d+)?)";
 /** An interval or a range in brackets. */
 const BRACKET = "(?:\\s*\\([^)]*\\))?";

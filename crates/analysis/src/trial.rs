@@ -48,6 +48,10 @@ use std::collections::BTreeSet;
 /// Acknowledged ÷ offered from which a target rate counts as reached.
 const TARGET_SHARE_MIN: f64 = 0.995;
 
+/// Processor time of a process in the window of which figures per record are made, s: two of the ticks of 10 ms in which the
+/// kernel counts its user and its system time. Of less than that they are of the ticks, not of the process.
+const USED_S_MIN: f64 = 0.02;
+
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 const US_PER_S: f64 = 1e6;
 
@@ -354,15 +358,14 @@ impl<'a> Trial<'a> {
         let Some(window) = self.window.filter(|_| !members.is_empty()) else { return Value::None };
         let sum = |of: &dyn Fn(&Subject) -> Option<f64>| -> Option<f64> { members.iter().map(of).sum() };
         let used_s = || sum(used);
+        let seen_s = || used_s().filter(|used_s| *used_s >= USED_S_MIN * members.len() as f64);
         let records_per_s = self.records_per_s(window);
         known(match name {
             "cpu_percent" => used_s().map(|used_s| 100.0 * used_s / window.seconds()),
-            "cpu_us_per_record" => used_s()
+            "cpu_us_per_record" => seen_s()
                 .filter(|_| records_per_s > 0.0)
                 .map(|used_s| US_PER_S * used_s / window.seconds() / records_per_s),
-            "records_per_s_per_core" => used_s()
-                .filter(|used_s| *used_s > 0.0)
-                .map(|used_s| records_per_s * window.seconds() / used_s),
+            "records_per_s_per_core" => seen_s().map(|used_s| records_per_s * window.seconds() / used_s),
             BROKER_ALLOCATED => {
                 let series = series::ALLOCATED_BYTES_PER_S_SAMPLED;
                 let bytes_per_s = sum(&|member| cpu::sampled(self.probes(), member, series));

@@ -1,4 +1,4 @@
-//! What a run says on standard error while it goes on: a line that is redrawn on a terminal, a plain line
+//! What a run says on standard error while it goes on: a few lines that are redrawn on a terminal, a plain line
 //! every few seconds elsewhere.
 
 use crate::looks::Looks;
@@ -8,8 +8,10 @@ use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{
-    LiveState, TextOptions, live_line, live_line_of_pair, trial_summary, trial_warnings,
+    LiveCourse, LiveState, TextOptions, live_line, live_line_of_pair, live_view, live_view_of_pair,
+    trial_summary, trial_warnings,
 };
+use rustix::termios::{Winsize, tcgetwinsize};
 use std::io::{IsTerminal, Write};
 
 /// Distance of live lines where they cannot be redrawn, such as a log file.
@@ -18,10 +20,12 @@ const PLAIN_LINE_EVERY_NS: u64 = 5_000_000_000;
 /// Prints progress.
 pub(crate) struct Printer {
     quiet: bool,
+    /// Lines can be redrawn.
     terminal: bool,
     options: TextOptions,
-    /// Whether the cursor stands behind a line that may be redrawn.
-    drawn: bool,
+    drawn: Drawn,
+    /// How the trial that runs went so far, or each of the two of a duet.
+    courses: [LiveCourse; 2],
     /// The looks of a comparison.
     looks: Option<Looks>,
     /// When the last plain line of this trial was printed, ns from T0.
@@ -31,8 +35,16 @@ pub(crate) struct Printer {
 impl Printer {
     /// Prints to standard error; when `quiet`, warnings alone.
     pub(crate) fn new(quiet: bool, looks: Option<Looks>) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Self { quiet, terminal, options: text_options(terminal), drawn: false, looks, plain_at_ns: None }
+        let is_terminal = std::io::stderr().is_terminal();
+        Self {
+            quiet,
+            terminal: is_terminal && std::env::var_os("TERM").is_none_or(|name| name != "dumb"),
+            options: text_options(is_terminal),
+            drawn: Drawn::default(),
+            courses: Default::default(),
+            looks,
+            plain_at_ns: None,
+        }
     }
 
     /// Takes one piece of news.
@@ -43,18 +55,13 @@ impl Printer {
             Progress::Step(step) => self.line(&step),
             Progress::TrialStarted { trial, of } => {
                 self.plain_at_ns = None;
+                self.courses = Default::default();
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
                 let label = if trial.label.is_empty() { String::new() } else { format!(": {}", trial.label) };
                 self.line(&format!("trial {}{of}{label}", trial.id));
             }
-            Progress::Live(live) => {
-                let text = live_line(&live_state(&live), &self.options);
-                self.live(&text, live.elapsed_ns);
-            }
-            Progress::LiveOfPair(pair) => {
-                let text = live_line_of_pair(&pair.each_ref().map(live_state), &self.options);
-                self.live(&text, pair[0].elapsed_ns);
-            }
+            Progress::Live(live) => self.live(&live),
+            Progress::LiveOfPair(pair) => self.live_of_pair(&pair),
             // They are kept in the run file.
             Progress::ClientMetrics(_) => {}
             Progress::TrialEnded(outcome) => {
@@ -79,42 +86,105 @@ impl Printer {
         }
     }
 
-    fn live(&mut self, text: &str, elapsed_ns: u64) {
+    fn live(&mut self, live: &Live) {
+        let state = live_state(live);
+        self.courses[0].push(live.complete_until, &live.figures);
         if self.terminal {
-            // A terminal that is gone has no reader to disappoint.
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{text}");
-            self.drawn = true;
-        } else if self.plain_at_ns.is_none_or(|at_ns| elapsed_ns >= at_ns + PLAIN_LINE_EVERY_NS) {
+            let (options, rows) = self.room();
+            self.redraw(&live_view(&state, &self.courses[0], &options, rows));
+        } else {
+            self.plain(&live_line(&state, &self.options), live.elapsed_ns);
+        }
+    }
+
+    fn live_of_pair(&mut self, pair: &[Live; 2]) {
+        let states = pair.each_ref().map(live_state);
+        for (course, live) in self.courses.iter_mut().zip(pair) {
+            course.push(live.complete_until, &live.figures);
+        }
+        if self.terminal {
+            let (options, rows) = self.room();
+            self.redraw(&live_view_of_pair(&states, &self.courses, &options, rows));
+        } else {
+            self.plain(&live_line_of_pair(&states, &self.options), pair[0].elapsed_ns);
+        }
+    }
+
+    /// As wide and high as the terminal is now, which may have changed.
+    fn room(&self) -> (TextOptions, usize) {
+        match window() {
+            Some(size) => {
+                let options = TextOptions { width: usize::from(size.ws_col), ..self.options };
+                (options, usize::from(size.ws_row))
+            }
+            None => (self.options, 0),
+        }
+    }
+
+    fn redraw(&mut self, lines: &[String]) {
+        // A terminal that is gone has no reader to disappoint.
+        let _ = write!(std::io::stderr().lock(), "{}", self.drawn.redraw(lines));
+    }
+
+    fn plain(&mut self, text: &str, elapsed_ns: u64) {
+        if self.plain_at_ns.is_none_or(|at_ns| elapsed_ns >= at_ns + PLAIN_LINE_EVERY_NS) {
             self.plain_at_ns = Some(elapsed_ns);
             out::note(text);
         }
     }
 
-    /// A line that stays; one that may be redrawn is wiped before it.
+    /// A line that stays; those that may be redrawn are wiped before it.
     fn line(&mut self, text: &str) {
-        if std::mem::take(&mut self.drawn) {
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
-        }
+        let _ = write!(std::io::stderr().lock(), "{}", self.drawn.wipe());
         out::note(text);
     }
 }
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        if self.drawn {
+        if self.drawn.lines > 0 {
             let _ = writeln!(std::io::stderr().lock());
         }
     }
 }
 
-/// How text is laid out on a stream: as wide as the terminal, in colour only there.
+/// The lines on a terminal that may be redrawn, none of them wrapped.
+#[derive(Debug, Default)]
+struct Drawn {
+    lines: usize,
+}
+
+impl Drawn {
+    /// What takes them away: the cursor stands in the last one.
+    fn wipe(&mut self) -> String {
+        match std::mem::take(&mut self.lines) {
+            0 => String::new(),
+            1 => "\r\x1b[J".to_owned(),
+            lines => format!("\r\x1b[{}A\x1b[J", lines - 1),
+        }
+    }
+
+    /// What puts these in their place. The cursor waits at the beginning of the last one, so that what a terminal echoes there,
+    /// such as `^C`, wraps no line.
+    fn redraw(&mut self, lines: &[String]) -> String {
+        let wipe = self.wipe();
+        self.lines = lines.len();
+        format!("{wipe}{}\r", lines.join("\r\n"))
+    }
+}
+
+/// The size of the terminal on standard error, where it tells it.
+fn window() -> Option<Winsize> {
+    tcgetwinsize(std::io::stderr()).ok().filter(|size| size.ws_col > 0)
+}
+
+/// How text is laid out on a stream: as wide as the terminal, in colour only there, and where nobody asks for none
+/// (`NO_COLOR`, <https://no-color.org>).
 pub(crate) fn text_options(terminal: bool) -> TextOptions {
-    let width = match (terminal, rustix::termios::tcgetwinsize(std::io::stderr())) {
-        (true, Ok(size)) if size.ws_col > 0 => usize::from(size.ws_col),
-        // Wide enough for the widest bundled table, narrow enough for a pasted one.
-        _ => 120,
-    };
-    TextOptions { width, colour: terminal }
+    // Elsewhere wide enough for the widest bundled table, narrow enough for a pasted one.
+    let width = window().filter(|_| terminal).map_or(120, |size| usize::from(size.ws_col));
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    TextOptions { width, colour: terminal && !is_plain }
 }
 
 fn live_state(live: &Live) -> LiveState {
@@ -143,5 +213,63 @@ pub(crate) fn tell_died(caveats: &[ScopedCaveat]) {
             "warning: {}: figures are those of a cluster that lost it on the way; the exit code tells nothing of that",
             died.join(", ")
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a terminal shows after some output: only what is used here, on a screen without an end.
+    fn screen(output: &str) -> Vec<String> {
+        let mut lines: Vec<Vec<char>> = vec![Vec::new()];
+        let (mut row, mut column) = (0_usize, 0_usize);
+        let mut rest = output.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                '\r' => column = 0,
+                '\n' => {
+                    row += 1;
+                    lines.resize(lines.len().max(row + 1), Vec::new());
+                }
+                '\x1b' => {
+                    let code: String = rest.by_ref().skip(1).take_while(|c| !c.is_alphabetic()).collect();
+                    match code.parse::<usize>() {
+                        Ok(up) => row -= up,
+                        Err(_) => {
+                            lines.truncate(row + 1);
+                            lines[row].truncate(column);
+                        }
+                    }
+                }
+                c => {
+                    let line = &mut lines[row];
+                    line.resize(line.len().max(column + 1), ' ');
+                    line[column] = c;
+                    column += 1;
+                }
+            }
+        }
+        lines.into_iter().map(|line| line.into_iter().collect()).collect()
+    }
+
+    fn texts(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_are_redrawn_in_place_also_after_an_interruption_was_typed() {
+        let mut drawn = Drawn::default();
+        let mut output = "trial 1\r\n".to_owned() + &drawn.redraw(&texts(&["one", "two two", "three"]));
+        assert_eq!(screen(&output), ["trial 1", "one", "two two", "three"]);
+        output += "^C";
+        output += &drawn.redraw(&texts(&["1", "2", "3"]));
+        assert_eq!(screen(&output), ["trial 1", "1", "2", "3"]);
+        output += &drawn.redraw(&texts(&["a single one"]));
+        assert_eq!(screen(&output), ["trial 1", "a single one"]);
+        output += &drawn.redraw(&texts(&["4", "5", "6"]));
+        output += &(drawn.wipe() + "trial 2\r\n");
+        assert_eq!(screen(&output), ["trial 1", "trial 2", ""]);
+        assert_eq!(drawn.wipe(), "", "nothing is left that could be wiped");
     }
 }

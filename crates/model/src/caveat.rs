@@ -267,6 +267,12 @@ pub enum Caveat {
         pairs: u32,
         /// Why the first of them was, one lowercase sentence.
         first: String,
+        /// How many more were for the same reason.
+        #[serde(default)]
+        likewise: u32,
+        /// So many were lost that no more are run in their place, before the last look: how many pairs ran until then.
+        #[serde(default)]
+        ended_after: Option<u32>,
     },
     /// A setting differs between the sides of a comparison and was not asked to.
     UndeclaredDifference {

@@ -5,7 +5,7 @@ use crate::answer::{Answer, TextTable};
 use crate::course::{self, CourseRun, figure_document, hosts_note, place, started};
 use crate::figures::Figures;
 use crate::grid::TextOptions;
-use crate::headings::heading;
+use crate::headings::named;
 use crate::input::ReportInput;
 use crate::marks::Cell;
 use crate::terminal::answer_text;
@@ -46,7 +46,7 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
         if are_cases_named {
             line.push(if is_first_of_case { case.as_str() } else { "" }.into());
         }
-        line.push(format!("{} {}", of.subject, heading(&of.metric)).into());
+        line.push(named(of).into());
         line.extend(
             columns
                 .iter()

@@ -14,6 +14,9 @@ const DIGITS_MIN: i32 = 2;
 const DIGITS_MAX: i32 = 7;
 /// Most decimals that a spread fixes.
 const DECIMALS_MAX: i32 = 6;
+/// Processor time below this, percent of one core, is not resolved: the kernel counts that of a process in ticks of 10 ms, and one
+/// of them in a window of 10 s is as much.
+const CPU_PERCENT_MIN: f64 = 0.1;
 
 /// A finding as printed, without its marks.
 pub fn text(finding: &Finding) -> String {
@@ -32,12 +35,24 @@ pub fn half_width(finding: &Finding) -> Option<f64> {
 /// A value as printed when its true one lies within about ± `half_width`.
 pub fn value(value: Value, unit: Unit, half_width: Option<f64>) -> String {
     match value {
+        Value::Is(percent) if unit == Unit::PercentOfCore && is_below_ticks(percent) => {
+            format!("{} % of one core", cpu_percent(percent))
+        }
         Value::Is(number) => self::number(number, unit, half_width),
         Value::AtLeast(number) if number.is_finite() => {
             format!("≥ {}", self::number(number, unit, half_width))
         }
         Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
     }
+}
+
+/// Processor time in percent of one core, without the unit; what the kernel's ticks do not resolve is told as that.
+pub fn cpu_percent(percent: f64) -> String {
+    if is_below_ticks(percent) { format!("< {CPU_PERCENT_MIN}") } else { units::significant(percent) }
+}
+
+fn is_below_ticks(percent: f64) -> bool {
+    percent > 0.0 && percent < CPU_PERCENT_MIN
 }
 
 /// A number as printed when its true value lies within about ± `half_width`.
@@ -123,7 +138,7 @@ pub fn ratio(finding: &Finding) -> String {
 /// The interval of a finding, `low – high`; `None` where there is none.
 pub fn interval(finding: &Finding) -> Option<String> {
     let Interval::Bounds { low, high, .. } = finding.interval else { return None };
-    let bound = |number| self::number(number, finding.unit, half_width(finding));
+    let bound = |number| value(Value::Is(number), finding.unit, half_width(finding));
     Some(format!("{} – {}", bound(low), bound(high)))
 }
 
@@ -146,9 +161,9 @@ pub fn with_spread(finding: &Finding) -> String {
     let end = text.find(|c: char| !(c.is_ascii_digit() || "-.,".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let digits = digits(estimate, (high - low) / 2.0);
-    let Some(digits) = digits.filter(|_| estimate != 0.0) else {
+    let Some(digits) = digits.filter(|_| estimate != 0.0 && !number.is_empty()) else {
         // Its own digits say nothing of its ends.
-        let [low, high] = [low, high].map(|end| units::number(end, finding.unit));
+        let [low, high] = [low, high].map(|end| value(Value::Is(end), finding.unit, None));
         return if low == high { text } else { format!("{text} ({low} – {high})") };
     };
     // Rounded it may be printed in the next unit.
@@ -281,6 +296,19 @@ mod tests {
         let (yes, mixed) = (found(1.0, Unit::YesNo, 1.0, 1.0), (Value::Is(0.0), Value::Is(1.0)));
         assert_eq!(with_spread(&yes), "yes");
         assert_eq!(with_spread(&Finding { range: Some(mixed), ..yes }), "mixed (no – yes)");
+    }
+
+    #[test]
+    fn processor_time_below_a_tick_is_told_as_that() {
+        let of = |percent: f64| value(Value::Is(percent), Unit::PercentOfCore, None);
+        assert_eq!(
+            [0.0, 0.033, 0.1].map(of),
+            ["0 % of one core", "< 0.1 % of one core", "0.100 % of one core"]
+        );
+        let told = |low, high| with_spread(&found(0.05, Unit::PercentOfCore, low, high));
+        assert_eq!(told(0.02, 0.08), "< 0.1 % of one core", "its ends read alike");
+        assert_eq!(told(0.0, 0.4), "< 0.1 % of one core (0 % of one core – 0.400 % of one core)");
+        assert_eq!([0.033, 2.5].map(cpu_percent), ["< 0.1", "2.50"]);
     }
 
     #[test]

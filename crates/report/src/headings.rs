@@ -1,5 +1,7 @@
 //! Names of metrics as headings: words instead of underscores, without the unit, which stands beside each number.
 
+use kdyno_model::metric::Address;
+
 /// What becomes of parts of a name; the first that fits at a place counts.
 const WORDS: &[(&[&str], &str)] = &[
     (&["fetched", "per", "s"], "handed over"),
@@ -18,6 +20,11 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["isr"], "ISR"),
     (&["cv"], "coefficient of variation"),
 ];
+
+/// A metric with whose it is: `writers response p99`.
+pub fn named(of: &Address) -> String {
+    format!("{} {}", of.subject, heading(&of.metric))
+}
 
 /// `acknowledged` of `acked_per_s`, `response p99.9` of `response.p99.9`, `CPU per record` of `cpu_us_per_record`.
 pub fn heading(metric: &str) -> String {

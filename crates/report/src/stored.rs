@@ -100,7 +100,9 @@ impl StoredComparison<'_> {
                 Scope::SideB { case } => self.side_label(case, 1),
                 _ => String::new(),
             };
-            verdict::answer(conclusions, scope, &label, &labels)
+            let mut answer = verdict::answer(conclusions, scope, &label, &labels);
+            answer.sentences.extend(verdict::in_short(conclusions, scope));
+            answer
         };
         verdict::compared_scopes(conclusions).into_iter().map(answer).collect()
     }

@@ -199,22 +199,36 @@ impl RunFile {
     /// The file cannot be read, or is damaged.
     pub fn judgement(&self) -> Result<Judgement, StoreError> {
         Ok(Judgement {
-            findings: self.findings()?,
+            findings: self.findings("1 = 1")?,
             caveats: self.caveats()?,
-            conclusions: self.conclusions()?,
+            conclusions: self.conclusions("1 = 1")?,
         })
     }
 
-    fn conclusions(&self) -> Result<Vec<Conclusion>, StoreError> {
-        self.rows("conclusion", "SELECT conclusion_json FROM conclusion ORDER BY rowid", [], |row| {
-            json(row, 0)
+    /// What the run's answer as a whole rests on: figures of cases, what trials say together, and all caveats. Of a long run
+    /// nearly everything else that was drawn is of single trials, so that this is cheap beside [`Self::judgement`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn answer(&self) -> Result<Judgement, StoreError> {
+        Ok(Judgement {
+            findings: self.findings("scope = 'case'")?,
+            caveats: self.caveats()?,
+            conclusions: self.conclusions("scope <> 'trial'")?,
         })
     }
 
-    fn findings(&self) -> Result<Vec<Finding>, StoreError> {
-        let sql = "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, \
-                   range_json, interval_json, marks_json FROM finding ORDER BY rowid";
-        self.rows("finding", sql, [], |row| {
+    fn conclusions(&self, condition: &str) -> Result<Vec<Conclusion>, StoreError> {
+        let sql = format!("SELECT conclusion_json FROM conclusion WHERE {condition} ORDER BY rowid");
+        self.rows("conclusion", &sql, [], |row| json(row, 0))
+    }
+
+    fn findings(&self, condition: &str) -> Result<Vec<Finding>, StoreError> {
+        let sql = format!(
+            "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, range_json, \
+             interval_json, marks_json FROM finding WHERE {condition} ORDER BY rowid"
+        );
+        self.rows("finding", &sql, [], |row| {
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
                 scope: columns::scope(row)?,

@@ -4,8 +4,9 @@ use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::MetricRole;
 use kdyno_model::finding::Finding;
 use kdyno_model::imported;
-use kdyno_model::metric::{Address, Unit};
+use kdyno_model::metric::{Address, QUANTILES, Unit};
 use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
+use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
 /// What a record costs is told before how fast it went.
@@ -65,6 +66,16 @@ pub(super) fn compared_runs<'a>(
 /// The series that were imported, by name.
 fn imported_of<'a>(findings: impl Iterator<Item = &'a Finding>) -> BTreeSet<Address> {
     findings.map(|finding| &finding.of).filter(|of| imported::is_of(of)).cloned().collect()
+}
+
+/// Timings whose quantiles say by how much a whole distribution is shifted.
+const SHIFTED: [Timing; 2] = [Timing::Response, Timing::EndToEnd];
+
+/// Whether it is a quantile of such a timing.
+pub(super) fn is_of_shift(of: &Address) -> bool {
+    let Some((timing, statistic)) = of.metric.split_once('.') else { return false };
+    let is_quantile = QUANTILES.iter().any(|(name, _)| *name == statistic);
+    is_quantile && timing.parse::<Timing>().is_ok_and(|timing| SHIFTED.contains(&timing))
 }
 
 /// A metric that is compared.

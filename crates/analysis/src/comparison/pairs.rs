@@ -21,13 +21,30 @@ pub(super) struct Pair<'a> {
     pub(super) sides: [AnalysedTrial<'a>; 2],
 }
 
+/// What was left out, and why.
+#[derive(Debug)]
+pub(super) struct Lost {
+    /// A pair and its trial, or a start: `pair 9: trial 17`.
+    what: String,
+    /// The rest of the sentence: `was cut short: a broker died`.
+    pub(super) why: String,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.what, self.why)
+    }
+}
+
 /// What became of the pairs of one case.
 #[derive(Debug, Default)]
 pub(super) struct Pairs<'a> {
     /// In the order in which they ran.
     pub(super) whole: Vec<Pair<'a>>,
-    /// Why pairs were left out, one lowercase sentence for each.
-    pub(super) lost: Vec<String>,
+    /// Pairs, and starts with them, that were left out.
+    pub(super) lost: Vec<Lost>,
+    /// Pairs that ran, lost ones among them.
+    ran: u32,
     /// Units of which all pairs have run, lost ones among them.
     pub(super) attempted: u32,
     /// Units of which all pairs have run and at least one is whole; of clusters all are, as long as lost ones are replaced.
@@ -82,12 +99,13 @@ impl<'a> Pairs<'a> {
                     (*ran, *whole) = (*ran + 1, *whole + 1);
                     found.whole.push(Pair { unit, start, sides });
                 }
-                Sides::Lost(why) => {
+                Sides::Lost(lost) => {
                     *ran += 1;
-                    found.lost.push(why);
+                    found.lost.push(lost);
                 }
                 Sides::HalfRun if Some(pair) < last_pair => {
-                    found.lost.push(format!("pair {pair}: its second trial never ran"));
+                    let what = format!("pair {pair}: its second trial");
+                    found.lost.push(Lost { what, why: "never ran".to_owned() });
                 }
                 Sides::HalfRun => {}
             }
@@ -100,11 +118,11 @@ impl<'a> Pairs<'a> {
         };
         let newest = last_pair.unwrap_or(0);
         found.next_pair = newest.saturating_add(1);
+        found.ran = units.values().map(|(ran, _)| ran).sum();
         let mut whole_min = 1;
         if settings.unit == EvidenceUnit::Cluster {
-            let ran: u32 = units.values().map(|(ran, _)| ran).sum();
             // Clusters are as many as they are: what is replaced is their pairs.
-            found.is_spent = ran >= attempts_max(settings.pairs_on_a_start());
+            found.is_spent = found.ran >= attempts_max(settings.pairs_on_a_start());
             if !found.is_spent {
                 whole_min = pairs_wanted;
             }
@@ -124,8 +142,14 @@ impl<'a> Pairs<'a> {
         found
     }
 
+    /// After how many pairs no more are run in place of lost ones, where that ended the comparison before its last look.
+    pub(super) fn ended_after(&self, settings: &ComparePlan) -> Option<u32> {
+        let is_short = self.units < last_look(settings);
+        (is_short && self.progress(settings).is_exhausted).then_some(self.ran)
+    }
+
     pub(super) fn progress(&self, settings: &ComparePlan) -> Progress {
-        let last = settings.looks.iter().copied().max().unwrap_or(0);
+        let last = last_look(settings);
         let is_over = match settings.unit {
             EvidenceUnit::Cluster => self.is_spent,
             EvidenceUnit::Pair | EvidenceUnit::Start | EvidenceUnit::Run => {
@@ -162,7 +186,7 @@ fn leave_out_partial(
     units: &mut BTreeMap<u32, (u32, u32)>,
     pairs_wanted: u32,
     last_start: Option<u32>,
-) -> Vec<String> {
+) -> Vec<Lost> {
     let mut lost = Vec::new();
     for (start, (ran, whole)) in units {
         let why = match (*ran < pairs_wanted, Some(*start) < last_start) {
@@ -172,11 +196,15 @@ fn leave_out_partial(
             _ => continue,
         };
         if *whole > 0 {
-            lost.push(format!("start {start} {why}"));
+            lost.push(Lost { what: format!("start {start}"), why: why.to_owned() });
         }
         (*ran, *whole) = (pairs_wanted, 0);
     }
     lost
+}
+
+fn last_look(settings: &ComparePlan) -> u32 {
+    settings.looks.iter().copied().max().unwrap_or(0)
 }
 
 /// So many are run at most, lost ones among them, where so many are wanted.
@@ -186,7 +214,7 @@ fn attempts_max(wanted: u32) -> u32 {
 
 enum Sides<'a> {
     Whole([AnalysedTrial<'a>; 2]),
-    Lost(String),
+    Lost(Lost),
     /// Its second trial is still to come.
     HalfRun,
 }
@@ -196,7 +224,7 @@ enum Sides<'a> {
 fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> Sides<'a> {
     for trial in trials {
         if let Some(why) = unusable(plan, settings, trial) {
-            return Sides::Lost(format!("pair {pair}: trial {} {why}", trial.trial.id));
+            return Sides::Lost(Lost { what: format!("pair {pair}: trial {}", trial.trial.id), why });
         }
     }
     let side = |name: &str| trials.iter().find(|trial| trial.trial.variant.as_deref() == Some(name)).copied();
@@ -204,7 +232,10 @@ fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedT
         (Some(a), Some(b)) if (a.session, a.trial.start) == (b.session, b.trial.start) => {
             Sides::Whole([a, b])
         }
-        (Some(_), Some(_)) => Sides::Lost(format!("pair {pair}: its trials ran in different sessions")),
+        (Some(_), Some(_)) => Sides::Lost(Lost {
+            what: format!("pair {pair}: its trials"),
+            why: "ran in different sessions".to_owned(),
+        }),
         _ => Sides::HalfRun,
     }
 }

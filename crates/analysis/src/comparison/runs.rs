@@ -66,7 +66,7 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
                 runs.iter().map(|run| figures(run, &plan.label, side)).collect()
             };
             let (Some(a), Some(b)) = (of_runs(before), of_runs(after)) else {
-                let detail = format!("not every run has the case `{}`: it is left out", plan.label);
+                let detail = without(&all, &plan.label, side);
                 found.caveats.push(caveat(Severity::Warning, detail));
                 break;
             };
@@ -189,6 +189,18 @@ fn which_sides(before: &[StoredRun<'_>], after: &[StoredRun<'_>], tell: &mut imp
 
 fn runs(count: usize) -> String {
     if count == 1 { "one run".to_owned() } else { format!("{count} runs") }
+}
+
+/// Which runs lack a case, or a side of it.
+fn without(all: &[&StoredRun<'_>], label: &str, side: usize) -> String {
+    let lacking = all.iter().filter(|run| figures(run, label, side).is_none());
+    let names: Vec<&str> = lacking.map(|run| run.name).collect();
+    let has = if names.len() == 1 { "has" } else { "have" };
+    let case = match label {
+        "" => "the scenario's one case".to_owned(),
+        label => format!("the case `{label}`"),
+    };
+    format!("{} {has} no figures of {case}: it is left out", names.join(", "))
 }
 
 /// The figures of a side (0 is A, or the case itself, 1 is B) of the case with a label; `None`: the run has none.

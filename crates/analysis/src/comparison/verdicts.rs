@@ -1,7 +1,7 @@
 //! The verdicts of a comparison: what the pairs so far say of each metric.
 
 use crate::analysed::AnalysedTrial;
-use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, margin};
+use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, is_of_shift, margin};
 use crate::comparison::pairs::{Pair, Pairs};
 use crate::median::Median;
 use crate::statistics::{
@@ -132,6 +132,20 @@ impl Judging<'_> {
             found.findings.extend(self.finding(measured, &verdict));
             found.conclusions.push(Conclusion::Verdict(verdict));
         }
+        for metric in &self.shifted(metrics) {
+            let Some(measured) = self.measure(metric) else { continue };
+            let verdict = self.verdict(&measured, None);
+            found.findings.extend(self.finding(&measured, &verdict));
+        }
+    }
+
+    /// The other quantiles that trials tell. Their ratios, each with an interval of its own, show by how much a distribution is
+    /// shifted; nothing is judged by them.
+    fn shifted(&self, metrics: &[Compared]) -> Vec<Compared> {
+        let Some(first) = self.pairs.whole.first() else { return Vec::new() };
+        let told = first.sides[0].findings.iter().map(|finding| &finding.of).filter(|of| is_of_shift(of));
+        let others = told.filter(|of| !metrics.iter().any(|known| known.of == **of));
+        others.map(|of| Compared { of: of.clone(), judge: None }).collect()
     }
 
     fn tell_caveats(&self, found: &mut Judgement) {
@@ -144,8 +158,12 @@ impl Judging<'_> {
             });
         };
         if let Some(first) = self.pairs.lost.first() {
-            let pairs = u32::try_from(self.pairs.lost.len()).unwrap_or(u32::MAX);
-            tell(Severity::Warning, Caveat::PairsLost { pairs, first: first.clone() });
+            let alike = self.pairs.lost.iter().skip(1).filter(|one| one.why == first.why).count();
+            let [pairs, likewise] =
+                [self.pairs.lost.len(), alike].map(|many| u32::try_from(many).unwrap_or(u32::MAX));
+            let ended_after = self.pairs.ended_after(self.settings);
+            let caveat = Caveat::PairsLost { pairs, first: first.to_string(), likewise, ended_after };
+            tell(Severity::Warning, caveat);
         }
         let pairs = self.pairs.unconditioned();
         if pairs > 0 {

@@ -186,13 +186,8 @@ impl Asked<'_> {
         let (whose, brokers_s, is_little) = match system {
             // The client is what is measured, as long as it takes more than what does nothing.
             SystemPlan::NullBroker(_) => ("the null broker", of.brokers_s, of.brokers_s < of.generator_s),
-            SystemPlan::Local(_) => ("the brokers", of.brokers_s, of.brokers_s < little_s),
-            SystemPlan::Attached(_) if !self.trial.brokers().is_empty() => {
+            SystemPlan::Local(_) | SystemPlan::Attached(_) => {
                 ("the brokers", of.brokers_s, of.brokers_s < little_s)
-            }
-            SystemPlan::Attached(_) => {
-                let most_s = of.brokers_s + of.others_s;
-                ("everything but the load generator", most_s, most_s < little_s)
             }
         };
         let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
@@ -262,6 +257,15 @@ impl Asked<'_> {
         let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
             return not_judged(kind, "the host was not probed");
         };
+        if share >= IDLE_SHARE && self.trial.brokers().is_empty() {
+            // Of a target: who filled them is not known. Of a host that is mostly idle its brokers use no more than that.
+            let busy = percent(share);
+            let detail = format!(
+                "the brokers were not probed: what they used of this host's processors, which were busy for {busy}, cannot be \
+                 told from what other programs used"
+            );
+            return not_judged(kind, &detail);
+        }
         if let Some(why) = self.not_by_brokers(share) {
             return not_judged(kind, &why);
         }

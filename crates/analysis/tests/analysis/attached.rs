@@ -1,8 +1,9 @@
 //! An attached cluster on the host that the load comes from: its brokers share the processors, they are not other programs.
 
 use crate::fixture::{S, Trial, closed_loop, unscoped};
+use crate::limit;
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, ShortTerm};
+use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::{COST_PER_GB, Unit, is_cost};
@@ -99,6 +100,24 @@ fn beside_brokers_on_this_host_that_are_probed_other_programs_are_told() {
 fn elsewhere_what_uses_the_host_is_not_the_cluster() {
     let found = caveats(false, false);
     assert!(matches!(found[..], [(Severity::Warning, Caveat::OtherLoad { .. })]), "{found:?}");
+}
+
+#[test]
+fn what_others_used_of_the_host_is_not_blamed_on_brokers_that_nobody_probed() {
+    let found = |busy: f64| {
+        let mut trial = Trial::clean();
+        trial.probes.retain(|reading| !matches!(reading.subject, Subject::Broker(_)));
+        trial.start.trial.effective.system = target(None);
+        let fact = (cluster_fact::ON_THIS_HOST.to_owned(), cluster_fact::YES.to_owned());
+        trial.start.cluster.extend([fact]);
+        limit::host_busy(&mut trial, busy);
+        limit::of(&limit::limit(&trial), LimitKind::BrokerProcessors).clone()
+    };
+    let full = found(0.95);
+    let why = "busy for 95.0 %, cannot be told from what other programs used";
+    assert!(full.used.is_none() && full.detail.ends_with(why), "{full:?}");
+    // What a host that is mostly idle has left its brokers have.
+    limit::close(found(0.4).used, 0.4);
 }
 
 /// What a trial at 1,000 records/s of 128 bytes says of the cost of written data.

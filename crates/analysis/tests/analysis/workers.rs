@@ -208,6 +208,24 @@ fn without_the_readings_of_one_worker_nothing_is_said_of_all() {
 }
 
 #[test]
+fn of_less_than_the_ticks_of_the_kernel_no_figure_per_record_is_made() {
+    let mut trial = Trial::clean();
+    for reading in &mut trial.probes {
+        let is_cpu =
+            [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL].contains(&reading.series.as_str());
+        if is_cpu && matches!(reading.subject, Subject::Worker(_)) {
+            reading.value *= 0.001;
+        }
+    }
+    for metric in ["cpu_us_per_record", "records_per_s_per_core"] {
+        assert_eq!(trial.value(&format!("workers.{metric}")), Value::None, "{metric}");
+        assert!(matches!(trial.value(&format!("brokers.{metric}")), Value::Is(_)), "{metric}");
+    }
+    let Value::Is(percent) = trial.value("workers.cpu_percent") else { panic!("no share of a core") };
+    assert!(percent > 0.0 && percent < 0.1, "{percent}");
+}
+
+#[test]
 fn the_order_in_which_evidence_is_stored_changes_no_finding() {
     let mut trial = two_workers();
     for (index, totals) in trial.totals.iter_mut().enumerate() {

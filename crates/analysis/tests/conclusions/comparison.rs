@@ -115,8 +115,8 @@ fn a_pair_is_lost_with_one_of_its_trials() {
     let Value::Is(b) = verdict.b else { panic!("{verdict:?}") };
     assert!(b < 1000.0, "figures of lost pairs are left out: {b}");
     let caveats = run.judged(&plan).caveats;
-    let expected =
-        Caveat::PairsLost { pairs: 3, first: "pair 9: trial 17 was cut short: a broker died".into() };
+    let first = "pair 9: trial 17 was cut short: a broker died".to_owned();
+    let expected = Caveat::PairsLost { pairs: 3, first, likewise: 0, ended_after: None };
     assert_eq!(caveats.iter().map(|caveat| &caveat.caveat).collect::<Vec<_>>(), [&expected]);
     // An invalid latency of another item, or a caveat that speaks of higher quantiles, loses nothing.
     let mut run = Run::default();
@@ -207,6 +207,9 @@ fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
         let mut of_plan = plan.clone();
         let progress = progress(&plan, settings(&mut of_plan), 0, &trials);
         assert!(progress.is_exhausted && progress.units == 10 - lost as u32, "{progress:?}");
+        let caveat = run.judged(&plan).caveats.remove(0).caveat;
+        let Caveat::PairsLost { pairs, likewise, ended_after, .. } = caveat else { panic!("{caveat:?}") };
+        assert_eq!((pairs, likewise, ended_after), (lost as u32, lost as u32 - 1, Some(10)));
         match run.verdicts(&plan).remove(0).says {
             Says::Different { material: true, worse: true } => assert_eq!(lost, 3, "seven are enough"),
             Says::Invalid { reason } => {
@@ -246,12 +249,13 @@ fn pairs_of_one_start_are_one_unit() {
     }
     run.outcomes.drain(18..20);
     assert_eq!(run.verdicts(&plan).remove(0).n, 4, "nor does the seventh yet");
-    let lost = Caveat::PairsLost { pairs: 1, first: "start 5 ended before all of its pairs had run".into() };
+    let first = "start 5 ended before all of its pairs had run".to_owned();
+    let lost = Caveat::PairsLost { pairs: 1, first, likewise: 0, ended_after: None };
     assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
     // Nor does a start of which one pair is lost, though the other one is whole.
     cut_short(&mut run.outcomes[0]);
     assert_eq!(run.verdicts(&plan).remove(0).n, 3);
-    let Caveat::PairsLost { pairs, first } = &run.judged(&plan).caveats[0].caveat else {
+    let Caveat::PairsLost { pairs, first, .. } = &run.judged(&plan).caveats[0].caveat else {
         panic!("pairs were lost")
     };
     assert_eq!(*pairs, 3, "start 5, the pair, and its start");
@@ -347,6 +351,25 @@ fn marks_of_either_side_stand_beside_the_ratio() {
     // Each side has its own: pair 3 began with A, pair 5 ended with B.
     let of_sides = [Mark::Drifting, Mark::FewRecords].map(|mark| BTreeSet::from([mark]));
     assert_eq!(run.verdicts(&plan).remove(0).marks, of_sides);
+}
+
+#[test]
+fn quantiles_that_are_not_judged_have_a_ratio_and_no_verdict() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    for (pair, ratio) in (1..).zip(around(1.2)) {
+        let figures = |times: f64| {
+            [P99, "writers.response.p50", "writers.service.p50"].map(|name| (name, Value::Is(100.0 * times)))
+        };
+        run.pair(pair, pair, [&figures(1.0), &figures(ratio)]);
+    }
+    let judged = run.judged(&plan);
+    let ratios = judged.findings.iter().filter(|finding| finding.quantity == Quantity::RatioBToA);
+    let ratios: Vec<(String, Interval)> = ratios.map(|one| (one.of.to_string(), one.interval)).collect();
+    let [(judged_first, of_p99), (other, of_p50)] = &ratios[..] else { panic!("{ratios:?}") };
+    assert_eq!((judged_first.as_str(), other.as_str()), (P99, "writers.response.p50"));
+    assert_eq!(of_p99, of_p50, "the same ratios have the same interval");
+    assert_eq!(run.verdicts(&plan).len(), 1);
 }
 
 #[test]

@@ -280,7 +280,13 @@ fn a_case_or_figure_that_a_run_lacks_is_told() {
     after[0].header.plan.cases[0].label = "brokers=3".into();
     let (verdicts, caveats) = compared(&all(&[100.0]), &after);
     assert!(verdicts.is_empty());
-    assert!(caveats.last().unwrap().1.starts_with("not every run has the case ``"), "{caveats:?}");
+    let detail = &caveats.last().unwrap().1;
+    assert!(detail.ends_with(" has no figures of the scenario's one case: it is left out"), "{detail}");
+    let mut before = all(&[100.0]);
+    before[0].header.plan.cases[0].label = "brokers=1".into();
+    let caveats = compared(&before, &after).1;
+    let detail = &caveats.last().unwrap().1;
+    assert!(detail.ends_with(" has no figures of the case `brokers=1`: it is left out"), "{detail}");
     let says = |after: Stored| compared(&all(&[100.0]), &[after]).0.remove(0).says;
     let reason = |says: Says| match says {
         Says::Invalid { reason } => reason,

@@ -1,12 +1,14 @@
-//! `kdyno runs`: what was measured here.
+//! `kdyno runs`: what was measured here, and what came of it.
 
 use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
 use crate::evidence::file_name;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
-use kdyno_report::status_words;
-use kdyno_store::{RunList, RunSummary};
+use kdyno_model::run::RunStatus;
+use kdyno_report::judged::{Judged, judged};
+use kdyno_report::{ReportInput, status_words};
+use kdyno_store::{RunFile, RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
 pub(crate) fn runs(args: &RunsArgs) -> Outcome {
@@ -50,7 +52,7 @@ fn cells(run: &RunSummary) -> [String; 7] {
         run.profile.clone(),
         differs(run),
         trials(run),
-        status(run),
+        status(run, answer(run)),
         file_name(&run.path),
     ]
 }
@@ -102,12 +104,54 @@ fn asked(command_line: &[String]) -> Option<String> {
     Some(told.join(", ")).filter(|told| !told.is_empty())
 }
 
-/// How it ended, in words.
-pub(crate) fn status(run: &RunSummary) -> String {
-    match &run.end {
-        Some(end) => status_words(end.status).to_owned(),
-        None if run.live => "running".to_owned(),
-        None => "cut off".to_owned(),
+/// What the stored answer of a run comes to that went to its end; `None`: it did not, nothing was measured, or it cannot be read.
+pub(crate) fn answer(run: &RunSummary) -> Option<Judged> {
+    let status = run.end.as_ref()?.status;
+    if !matches!(status, RunStatus::Completed | RunStatus::OutOfTime) {
+        return None;
+    }
+    let file = RunFile::open(&run.path).ok()?;
+    let (header, drawn) = (file.header().ok()?, file.answer().ok()?);
+    if drawn.findings.is_empty() && drawn.conclusions.is_empty() {
+        return None;
+    }
+    Some(judged(&ReportInput {
+        header: &header,
+        sessions: &[],
+        is_live: false,
+        trials: &[],
+        events: &[],
+        noise: &[],
+        findings: &drawn.findings,
+        caveats: &drawn.caveats,
+        conclusions: &drawn.conclusions,
+        series: &[],
+        stacks: &[],
+    }))
+}
+
+/// How it ended, in words, and what came of it where that is no plain yes.
+pub(crate) fn status(run: &RunSummary, answer: Option<Judged>) -> String {
+    let Some(end) = &run.end else { return if run.live { "running" } else { "cut off" }.to_owned() };
+    let words = status_words(end.status);
+    let came_of_it = match answer {
+        None | Some(Judged::Fine) => return words.to_owned(),
+        Some(Judged::Invalid) => "invalid figures",
+        Some(Judged::NotMet) => "not met",
+        Some(Judged::Worse) => "B is worse",
+        Some(Judged::Inconclusive) => "no answer",
+    };
+    format!("{words}: {came_of_it}")
+}
+
+/// The answer as a code.
+fn answer_code(answer: Judged) -> &'static str {
+    match answer {
+        Judged::Invalid => "invalid",
+        Judged::NotMet => "not_met",
+        Judged::Worse => "worse",
+        Judged::Inconclusive => "inconclusive",
+        Judged::Fine => "fine",
     }
 }
 
@@ -134,6 +178,7 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
         "trials_planned": run.trials_planned,
         "trials_started": run.trials_started,
         "status": status_code(run),
+        "answer": answer(run).map(answer_code),
         "detail": run.end.as_ref().map(|end| &end.detail),
         "ended_unix_ns": run.end.as_ref().map(|end| end.ended_unix_ns),
     })
@@ -142,6 +187,34 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::run::SessionEnd;
+
+    #[test]
+    fn what_came_of_a_run_is_told_beside_how_it_ended() {
+        let end = SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 };
+        let mut run = RunSummary {
+            path: "x.kdyno".into(),
+            bytes: 0,
+            run_id: 1,
+            started_unix_ns: 1,
+            scenario: "small".to_owned(),
+            profile: "laptop".to_owned(),
+            target: None,
+            changed: Default::default(),
+            command_line: Vec::new(),
+            trials_planned: Some(1),
+            trials_started: 1,
+            sessions: 1,
+            end: Some(end),
+            live: false,
+        };
+        assert_eq!(status(&run, Some(Judged::Fine)), "completed");
+        assert_eq!(status(&run, None), "completed", "nothing was measured");
+        assert_eq!(status(&run, Some(Judged::Invalid)), "completed: invalid figures");
+        assert_eq!(status(&run, Some(Judged::Worse)), "completed: B is worse");
+        run.end = None;
+        assert_eq!(status(&run, None), "cut off");
+    }
 
     #[test]
     fn runs_of_a_drop_in_command_are_told_apart_by_what_was_asked() {

@@ -29,7 +29,9 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if args.config {
         return config(&path, args.json);
     }
-    let evidence = if args.json { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
+    // Documents and details have the course of each trial.
+    let has_courses = args.json || args.details;
+    let evidence = if has_courses { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;

@@ -1,5 +1,7 @@
 //! The runs of a folder, read once: a file is read again when its size or its time of change differ, or while its run goes on.
 
+use crate::commands::runs;
+use kdyno_report::judged::Judged;
 use kdyno_store::{RunList, RunSummary, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +11,19 @@ use std::time::SystemTime;
 /// What tells whether a file changed.
 type Stamp = (u64, Option<SystemTime>);
 
+/// What is known of a run.
+#[derive(Debug)]
+struct Known {
+    stamp: Stamp,
+    run: RunSummary,
+    answer: Option<Judged>,
+}
+
 /// The folder with what is known of it.
 #[derive(Debug)]
 pub(super) struct Library {
     folder: PathBuf,
-    known: Mutex<BTreeMap<PathBuf, (Stamp, RunSummary)>>,
+    known: Mutex<BTreeMap<PathBuf, Known>>,
 }
 
 impl Library {
@@ -31,13 +41,23 @@ impl Library {
         let mut before = std::mem::take(&mut *known);
         kdyno_store::list_by(&self.folder, &mut |path| {
             let stamp = stamp(path);
-            let run = match before.remove(path) {
-                Some((then, run)) if then == stamp && !run.live => run,
-                _ => kdyno_store::summary(path)?,
+            let of_run = match before.remove(path) {
+                Some(then) if then.stamp == stamp && !then.run.live => then,
+                _ => {
+                    let run = kdyno_store::summary(path)?;
+                    let answer = runs::answer(&run);
+                    Known { stamp, run, answer }
+                }
             };
-            known.insert(path.to_owned(), (stamp, run.clone()));
+            let run = of_run.run.clone();
+            known.insert(path.to_owned(), of_run);
             Ok(run)
         })
+    }
+
+    /// What the answer of a run of the last list came to.
+    pub(super) fn answer(&self, path: &Path) -> Option<Judged> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(path)?.answer
     }
 
     /// The file of that name, which is one of the list: a name from outside never becomes a path.

@@ -14,6 +14,7 @@ use kdyno_model::metric::Address;
 use kdyno_report::beside;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::html::served::{self, CoursePage, ListPage, ListedRun};
+use kdyno_report::judged::Judged;
 use kdyno_store::RunSummary;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -120,7 +121,8 @@ pub(super) async fn list(State(site): State<Arc<Site>>, Query(asked): Asked) -> 
         if let Some(name) = chosen {
             stored(site, name)?;
         }
-        let listed: Vec<ListedRun> = list.runs.iter().map(listed).collect();
+        let listed: Vec<ListedRun> =
+            list.runs.iter().map(|run| listed(run, site.library.answer(&run.path))).collect();
         let unreadable = list.unreadable.iter().map(|(path, why)| (file_name(path), why.to_string()));
         let unreadable: Vec<(String, String)> = unreadable.collect();
         let searched = of("q").unwrap_or_default();
@@ -129,7 +131,7 @@ pub(super) async fn list(State(site): State<Arc<Site>>, Query(asked): Asked) -> 
     .await
 }
 
-fn listed(run: &RunSummary) -> ListedRun {
+fn listed(run: &RunSummary, answer: Option<Judged>) -> ListedRun {
     ListedRun {
         file: file_name(&run.path),
         started: moment::readable(run.started_unix_ns),
@@ -137,7 +139,7 @@ fn listed(run: &RunSummary) -> ListedRun {
         profile: run.profile.clone(),
         differs: runs::differs(run),
         trials: runs::trials(run),
-        status: runs::status(run),
+        status: runs::status(run, answer),
         is_live: run.end.is_none() && run.live,
     }
 }

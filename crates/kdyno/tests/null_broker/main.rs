@@ -16,6 +16,7 @@ mod probe;
 mod producer_perf_test;
 mod quick;
 mod system;
+mod terminal;
 
 use common::{Place, RUN_DEADLINE, Running, Said, ran, signal};
 use kdyno_kafka::admin::Admin;

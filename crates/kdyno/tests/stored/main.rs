@@ -201,6 +201,21 @@ fn measured_with(place: &Place, number: u32, rate: f64, marks: &[Mark], caveats:
 }
 
 #[test]
+fn the_list_of_runs_tells_what_came_of_each() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 50_000.0, &[Mark::Invalid]);
+    let said = place.kdyno(&["runs"]);
+    let line = |file: &str| said.stdout.lines().find(|line| line.contains(file)).expect("a line").to_owned();
+    let (first, second) = (line("20261122-100001-rate"), line("20261122-100002-rate"));
+    assert!(first.contains("completed") && !first.contains("completed:"), "{first}");
+    assert!(second.contains("completed: invalid figures"), "{second}");
+    let said = place.kdyno(&["runs", "--json"]);
+    let runs: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!([&runs[0]["answer"], &runs[1]["answer"]], ["fine", "invalid"], "{runs}");
+}
+
+#[test]
 fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
     let place = Place::new();
     measured(&place, 2, 51_000.0, &[Mark::Drifting]);

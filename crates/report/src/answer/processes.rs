@@ -4,6 +4,7 @@ use super::form::{Answer, Sentence};
 use super::health::{groups, of_group};
 use super::table::TextTable;
 use super::words;
+use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::Cell;
@@ -214,8 +215,8 @@ fn used(row: &Row<'_>) -> [String; 10] {
     let memory = row.memory();
     [
         row.whose(),
-        row.range(|one| one.cpu_user_percent, units::significant),
-        row.range(|one| one.cpu_system_percent, units::significant),
+        row.range(|one| one.cpu_user_percent, digits::cpu_percent),
+        row.range(|one| one.cpu_system_percent, digits::cpu_percent),
         row.range(|one| one.memory_rss_bytes_max, units::bytes),
         change(&memory),
         all_say(&memory),

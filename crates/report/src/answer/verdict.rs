@@ -2,7 +2,7 @@
 
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::{settings, waited, words};
+use super::{differences, lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -28,6 +28,8 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
         // What differs comes first: it is what the verdict is about, or what it may be about instead.
         answer.sentences.splice(0..0, settings::difference(input.conclusions, scope, &labels));
+        answer.sentences.extend(in_short(input.conclusions, scope));
+        answer.sentences.extend(lost::sentence(input, case));
         answer.sentences.extend(waited::sentence(input, case, &labels));
         answer.notes.extend(changes(compared(input)));
         answer.notes.extend(at_once(compared(input)));
@@ -38,6 +40,12 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         _ => None,
     });
     cases.map(answer).collect()
+}
+
+/// What the verdicts of a scope come to together; `None` of fewer than two.
+pub fn in_short(conclusions: &[Conclusion], scope: Scope) -> Option<Sentence> {
+    let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
+    differences::sentence(&of_scope)
 }
 
 /// What has verdicts, in the order of these.

@@ -85,6 +85,11 @@ pub fn remedy(caveat: &Caveat) -> &'static str {
     describe(caveat, &Numbers::NONE).remedy
 }
 
+/// What follows the first reason where it is that of others too: `, and so 24 more`.
+pub(crate) fn likewise(more: u32) -> String {
+    if more == 0 { String::new() } else { format!(", and so {more} more") }
+}
+
 /// Whether two caveats say the same of different trials.
 fn is_same(a: &ScopedCaveat, b: &ScopedCaveat) -> bool {
     let kinds = discriminant(&a.caveat) == discriminant(&b.caveat);

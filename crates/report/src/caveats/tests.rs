@@ -181,7 +181,7 @@ fn of_samples() -> Vec<Caveat> {
     let text = || "a detail".to_owned();
     vec![
         Caveat::PairsUnconditioned { pairs: 2 },
-        Caveat::PairsLost { pairs: 2, first: text() },
+        Caveat::PairsLost { pairs: 2, first: text(), likewise: 0, ended_after: None },
         Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
         Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
         Caveat::RunsUnpaired,

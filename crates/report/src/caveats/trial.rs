@@ -174,12 +174,13 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "leave `phases.condition` at its default to compare brokers that have carried load",
         ),
-        Caveat::PairsLost { pairs, first } => told(
+        Caveat::PairsLost { pairs, first, likewise, .. } => told(
             "",
             &[f64::from(*pairs)],
             format!(
-                "{} pairs were left out of the comparison, both trials of each; the first: {first}",
-                numbers.count(0)
+                "{} pairs were left out of the comparison, both trials of each; the first: {first}{}",
+                numbers.count(0),
+                super::likewise(*likewise)
             ),
             "look at the trials that were left out: a side that fails more often is an answer too",
         ),

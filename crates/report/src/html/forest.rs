@@ -5,11 +5,12 @@ use super::courses::known;
 use super::figure::folded;
 use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
-use super::plot::tick_number;
 use super::scale::Scale;
 use super::strips::tick_text;
+use super::ticks::{distinct, number_to, tick_number};
 use crate::answer::verdict;
 use crate::figures::Figures;
+use crate::headings::named;
 use crate::input::ReportInput;
 use crate::{digits, marks, units};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Verdict};
@@ -46,7 +47,7 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
     let across = Scale::linear(ends.chain([0.95, 1.05]), false, 0.0, ACROSS);
     let rows: Vec<Lane> = shown.iter().map(|one| row(one, &across)).collect();
     let label = format!("B ÷ A: {} ÷ {}", labels[1], labels[0]);
-    let text = |tick| format!("×{}", tick_number(tick));
+    let text = distinct(&across, |tick, decimals| format!("×{}", number_to(tick, decimals)));
     html! {
         figure id=(format!("forest-{case}")) {
             figcaption { "By how much B differs from A, metric by metric" }
@@ -105,11 +106,11 @@ fn row(one: &Verdict, across: &Scale) -> Lane {
     };
     Lane {
         name: html! {
-            b { (one.of) } br;
+            b { (named(&one.of)) } br;
             span { (better) @if is_judged { ", margin ±" (margin) " %" } @else { ", not judged" } } br;
             span { "says: " b { (word) } }
         },
-        says: format!("{}: {word}, {better}", one.of),
+        says: format!("{}: {word}, {better}", named(&one.of)),
         height: RATIO_PX,
         drawn: html! {
             @if is_judged {
@@ -172,8 +173,8 @@ fn pair_figure(
     }
     let across = Scale::linear(values.into_iter(), false, 0.0, ACROSS);
     let rows: Vec<Lane> = found.iter().map(|(pair, sides)| pair_row(*pair, sides, &across)).collect();
-    let title = format!("{}: pair by pair, in the order they ran", one.of);
-    let text = |tick| tick_text(tick, one.unit);
+    let title = format!("{}: pair by pair, in the order they ran", named(&one.of));
+    let text = distinct(&across, |tick, decimals| tick_text(tick, one.unit, decimals));
     let label = if one.unit == kdyno_model::metric::Unit::Ns { "time" } else { one.unit.described() };
     html! {
         figure id=(id) class="pairs" {

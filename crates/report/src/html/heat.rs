@@ -6,6 +6,7 @@ use super::figure::folded;
 use super::pen::{self, percent, px};
 use super::plot;
 use super::scale::Scale;
+use super::ticks::{tick_number, tick_time};
 use crate::units;
 use kdyno_model::series::{HeatColumn, HeatMap, StreamSeries, TrialSeries};
 use maud::{Markup, html};
@@ -37,7 +38,7 @@ pub fn figure(
             svg class="plot" height=(px(bottom + 40.0)) role="img" {
                 title { (title) }
                 desc { "Squares: the darker, the more records of that latency were due at that time." }
-                (pen::rows(&paper.up, plot::tick_time))
+                (pen::rows(&paper.up, tick_time))
                 svg class="heat" y=(px(TOP)) width="100%" height=(px(CUT + HEIGHT))
                     viewBox=(format!("0 {TOP} {ACROSS} {}", px(CUT + HEIGHT))) preserveAspectRatio="none" {
                     (pen::grid(&paper.across, Some(&paper.up), TOP, bottom))
@@ -55,7 +56,7 @@ pub fn figure(
                     }
                 }
                 line class="axis" x2="100%" y1=(px(bottom)) y2=(px(bottom)) {}
-                (pen::columns(&paper.across, bottom, plot::tick_number))
+                (pen::columns(&paper.across, bottom, tick_number))
                 text class="label" x="50%" y=(px(bottom + 34.0)) text-anchor="middle" { "second of the load in which the records were due" }
             }
             (data(map, &title, detail))

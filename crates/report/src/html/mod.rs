@@ -18,9 +18,11 @@ mod plot;
 mod resources;
 mod scale;
 pub mod served;
+mod shift;
 mod stages;
 mod strips;
 pub(crate) mod tables;
+mod ticks;
 mod top;
 mod trial;
 
@@ -154,8 +156,9 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> 
         _ => None,
     });
     // The answers of compared cases come first, in this order.
-    let pictures =
-        compared.map(|case| html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) });
+    let pictures = compared.map(|case| {
+        html! { (forest::forest(input, case)) (shift::by_quantile(input, case)) (forest::pairs(input, figures, case)) }
+    });
     let pictures = pictures.map(Some).chain(std::iter::repeat(None));
     let part = |((number, answer), pictures): ((usize, &Answer), Option<Markup>)| {
         Part::answer(&number.to_string(), answer, told, &pictures.unwrap_or_default())

@@ -5,7 +5,7 @@
 use super::chart::{ACROSS, Band, Chart, Drawn, Flag, Horizontal, Line, Panel, Vertical};
 use super::pen::{self, Sign, percent, px};
 use super::scale::Scale;
-use crate::units;
+use super::ticks::{distinct, number_to, short, tick_number, tick_time, time_to};
 use maud::{Markup, html};
 
 /// Room above a plot, px: the names of bands and flags stand there.
@@ -80,7 +80,7 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
             desc { (described(panel, chart)) }
             @for band in &chart.bands { (self::band(band, place, bottom)) }
             @if let Some(limit) = panel.limit { (self::limit(limit, &up, bottom)) }
-            (pen::rows(&up, |tick| y_text(panel.y, tick)))
+            (pen::rows(&up, distinct(&up, |tick, decimals| y_tick(panel.y, tick, decimals))))
             svg class="lines" y=(px(TOP)) width="100%" height=(px(panel.height))
                 viewBox=(format!("0 {TOP} {ACROSS} {}", px(panel.height))) preserveAspectRatio="none" {
                 (pen::grid(place.across, Some(&up), TOP, bottom))
@@ -90,7 +90,7 @@ pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
             @for flag in &chart.flags { (self::flag(flag, place, bottom)) }
             line class="axis" x2="100%" y1=(px(bottom)) y2=(px(bottom)) {}
             @if place.is_last() {
-                (pen::columns(place.across, bottom, |tick| x_text(chart.x, tick)))
+                (pen::columns(place.across, bottom, distinct(place.across, |tick, decimals| x_tick(chart.x, tick, decimals))))
                 @if !place.is_small {
                     text class="label" x="50%" y=(px(bottom + 34.0)) text-anchor="middle" { (chart.x_label) }
                 }
@@ -252,15 +252,15 @@ fn upwards(line: &Line, across: &Scale, up: &Scale) -> String {
     places.map(|(left, top)| format!("M{left:.0},{}v-{UPWARDS_PX}", px(top))).collect()
 }
 
-/// A number of the horizontal axis as printed.
-pub fn x_text(axis: Horizontal, tick: f64) -> String {
+/// A number of the horizontal axis as printed, with so many decimals.
+fn x_tick(axis: Horizontal, tick: f64, decimals: usize) -> String {
     match axis {
-        Horizontal::Seconds | Horizontal::Rate => tick_number(tick),
+        Horizontal::Seconds | Horizontal::Rate => number_to(tick, decimals),
         Horizontal::Nines => nines_text(tick),
     }
 }
 
-/// The same in a table, where neighbours are told apart.
+/// A place of the horizontal axis in a table, where neighbours are told apart.
 pub fn x_cell(axis: Horizontal, x: f64) -> String {
     match axis {
         Horizontal::Seconds | Horizontal::Rate => tick_number(x),
@@ -273,7 +273,15 @@ pub fn x_cell(axis: Horizontal, x: f64) -> String {
     }
 }
 
-/// A number of the vertical axis as printed.
+/// A number of the vertical axis as printed, with so many decimals.
+fn y_tick(axis: Vertical, tick: f64, decimals: usize) -> String {
+    match axis {
+        Vertical::FromZero => number_to(tick, decimals),
+        Vertical::LogNs => time_to(tick, decimals),
+    }
+}
+
+/// A value of the vertical axis in a table.
 pub fn y_text(axis: Vertical, tick: f64) -> String {
     match axis {
         Vertical::FromZero => tick_number(tick),
@@ -287,36 +295,16 @@ fn nines_text(nines: f64) -> String {
     format!("{:.decimals$}", 100.0 * (1.0 - 10f64.powf(-nines)))
 }
 
-/// A round time without the zeros that three digits would give it.
-pub fn tick_time(ns: f64) -> String {
-    let text = units::nanoseconds(ns);
-    match text.split_once(' ') {
-        Some((number, unit)) if ns != 0.0 => format!("{} {unit}", short(number)),
-        _ => "0".to_owned(),
-    }
-}
-
-/// A round number likewise.
-pub fn tick_number(number: f64) -> String {
-    short(&units::count(number)).to_owned()
-}
-
-fn short(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_and_times_are_printed_short() {
+    fn percentiles_are_printed_short() {
         assert_eq!([0.5, 1.0, 2.0, 4.0].map(nines_text), ["68", "90", "99", "99.99"]);
         assert_eq!(
             [0.5, 1.0, 1.3, 3.5].map(|x| x_cell(Horizontal::Nines, x)),
             ["68.4", "90", "94.99", "99.9684"]
         );
-        assert_eq!([1e6, 2.5e6, 1e10, 0.0].map(tick_time), ["1 ms", "2.5 ms", "10 s", "0"]);
-        assert_eq!([0.8, 1e6, 12.5, 0.0].map(tick_number), ["0.8", "1,000,000", "12.5", "0"]);
     }
 }

@@ -6,13 +6,13 @@ use super::figure::folded;
 use super::groups::{Group, groups};
 use super::lanes::{Axis, Lane, lanes};
 use super::pen::{self, Sign, percent, px};
-use super::plot::{tick_number, tick_time};
 use super::scale::Scale;
+use super::ticks::{bytes_to, distinct, number_to, time_to};
 use crate::case_table::CaseTable;
 use crate::figures::Figures;
-use crate::headings::heading;
+use crate::headings::named;
 use crate::input::ReportInput;
-use crate::{digits, marks, units};
+use crate::{digits, marks};
 use kdyno_model::finding::{Finding, Interval, Quantity, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::trial::Trial;
@@ -75,9 +75,9 @@ fn strip(groups: &[Group<'_>], figures: &Figures<'_>, of: &Address, unit: Unit) 
     let lanes_of = found.iter().enumerate().filter(|(_, (.., trials))| !trials.is_empty());
     let drawn: Vec<Lane> =
         lanes_of.map(|(look, (group, case, trials))| lane(group, *case, trials, &across, look)).collect();
-    let title = format!("{}: {}", of.subject, heading(&of.metric));
+    let title = named(of);
     let label = if unit == Unit::Ns { "time".to_owned() } else { unit.described().to_owned() };
-    let text = |tick| tick_text(tick, unit);
+    let text = distinct(&across, |tick, decimals| tick_text(tick, unit, decimals));
     Some(html! {
         figure {
             figcaption { (title) " " code { (of) } }
@@ -99,12 +99,12 @@ fn axis<'a>(cases: impl Iterator<Item = &'a Finding>, values: impl Iterator<Item
     Scale::linear(all.into_iter(), false, 0.0, ACROSS)
 }
 
-/// A number of the axis as printed.
-pub fn tick_text(tick: f64, unit: Unit) -> String {
+/// A number of the axis as printed, with so many decimals.
+pub fn tick_text(tick: f64, unit: Unit, decimals: usize) -> String {
     match unit {
-        Unit::Ns => tick_time(tick),
-        Unit::Bytes => units::bytes(tick),
-        _ => tick_number(tick),
+        Unit::Ns => time_to(tick, decimals),
+        Unit::Bytes => bytes_to(tick, decimals),
+        _ => number_to(tick, decimals),
     }
 }
 

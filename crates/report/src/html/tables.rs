@@ -5,6 +5,7 @@ use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::grid::Tone;
+use crate::headings;
 use crate::in_force;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
@@ -12,6 +13,7 @@ use crate::terminal::table_notes;
 use crate::trials::{Shown, StreamRow, TABLES, Words, stream_rows};
 use crate::{trials, units};
 use kdyno_model::finding::Mark;
+use kdyno_model::metric::Address;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -163,12 +165,26 @@ fn texts(table: &TextTable, caption: Option<&str>) -> Markup {
             }
             tbody { @for row in &table.rows { tr {
                 @for (index, (cell, (_, number))) in row.iter().zip(&table.columns).enumerate() {
-                    @if index == 0 { th class="words" scope="row" { (cell.text()) } }
+                    @if index == 0 { th class="words" scope="row" { (row_name(table, &cell.text())) } }
                     @else { td class=[class_of(cell, *number)] { (cell.text()) } }
                 }
             } } }
         }
     }
+}
+
+/// The name of a row; of one that is a metric in words too, which stands in brackets where it was not to be judged.
+fn row_name(table: &TextTable, name: &str) -> Markup {
+    let is_metric = table.columns.first().is_some_and(|(head, _)| head == "metric");
+    match Address::parse(name.trim_matches(['(', ')'])).filter(|_| is_metric) {
+        Some(of) => metric(&of, name),
+        None => html! { (name) },
+    }
+}
+
+/// A metric in words, and as one types it.
+fn metric(of: &Address, typed: &str) -> Markup {
+    html! { (headings::named(of)) " " code { (typed) } }
 }
 
 /// The scenario's table with the published figures beside ours.
@@ -181,7 +197,7 @@ pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
                 tr {
                     @for name in &table.params { th class="words" scope="col" rowspan=(if plain { 1 } else { 2 }) { (name) } }
                     @for (column, span) in table.columns.iter().zip(&spans) {
-                        th class="group" scope="colgroup" colspan=(span) { (column.of) }
+                        th class="group" scope="colgroup" colspan=(span) { (metric(&column.of, &column.of.to_string())) }
                     }
                 }
                 @if !plain {

@@ -5,7 +5,7 @@ use crate::answer::notes::{self, Names};
 use crate::answer::words;
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, ratio_text};
 use crate::grid::{GridColumn, TextOptions, Tone, block_count, grid, wrap};
-use crate::headings::heading;
+use crate::headings::{heading, named};
 use crate::input::ReportInput;
 use crate::trials::{CUT_SHORT_NOTE, row_mark};
 use crate::units;
@@ -95,7 +95,7 @@ fn by_figure(table: &CaseTable<'_>) -> Option<Columns> {
     if table.rows.len() > CASES_BESIDE_MAX || table.columns.iter().any(|column| column.published) {
         return None;
     }
-    let name = |column: &Column| format!("{} {}", column.of.subject, heading(&column.of.metric));
+    let name = |column: &Column| named(&column.of);
     let names = table.columns.iter().map(name).collect();
     let mut flowing = Vec::new();
     for (index, row) in table.rows.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::answer_text::answer_text;
 use super::result_table::result_text;
-use super::trials_text;
+use super::{course_text, trials_text};
 use crate::answer::{Answer, answers, brokers, commands, components, health, inside, logs, processes};
 use crate::case_table::case_table;
 use crate::caveats::{self, Worded};
@@ -64,6 +64,7 @@ fn result(input: &ReportInput<'_>, options: &TextOptions, length: Length) -> Str
         Length::Whole => {
             parts.extend(processes::short_answer(input).map(of_answer));
             parts.push(trials_text::full(input, &figures, options));
+            parts.push(course_text::courses(input, options));
             parts.extend(declared::line(input.plan()).map(|text| line(&text)));
         }
     }

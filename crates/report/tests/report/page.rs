@@ -1,8 +1,9 @@
 //! The pictures of the page, and what the page is like as a whole.
 
-use crate::fixture::{Ends, comparison, many, run, search};
+use crate::fixture::{Ends, comparison, finding, many, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
-use kdyno_model::finding::{Finding, Interval, IntervalMethod, Scope, Value};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Quantity, Scope, Value};
+use kdyno_model::metric::Unit;
 use kdyno_model::plan::Depth;
 use kdyno_model::trial::{PairPlace, TrialId};
 use kdyno_report::html::page;
@@ -121,6 +122,30 @@ fn a_comparison_tells_the_direction_of_better_and_each_pair() {
         sides.contains("broker-0, A: kafka=3.7.2") && sides.contains("broker-0, B: kafka=4.3.1"),
         "{sides}"
     );
+}
+
+#[test]
+fn a_comparison_shows_by_how_much_each_quantile_is_shifted() {
+    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let shifted = |(quantile, ratio): (&str, f64)| Finding {
+        quantity: Quantity::RatioBToA,
+        unit: Unit::Ratio,
+        interval: Interval::Bounds {
+            low: 0.9 * ratio,
+            high: 1.1 * ratio,
+            level: 0.99,
+            method: IntervalMethod::SignedRank,
+        },
+        ..finding(Scope::Comparison { case: 0 }, &format!("writers.response.{quantile}"), Value::Is(ratio))
+    };
+    assert!(!page(&run.input()).contains("by quantile"), "none is told");
+    run.findings.extend([("p50", 1.02), ("p99", 1.3), ("p99.9", 12.0)].map(shifted));
+    let html = page(&run.input());
+    let mut figures = part(&html, "answer-0").split("<figure");
+    let figure = figures.find(|one| one.contains("B ÷ A by quantile")).expect("a picture");
+    for told in ["writers: response time", "×1.30 (1.17–1.43)", "<b>p99.9</b>"] {
+        assert!(figure.contains(told), "{told}: {figure}");
+    }
 }
 
 #[test]

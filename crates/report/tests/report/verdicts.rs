@@ -1,8 +1,9 @@
 //! What is printed beside a verdict is what it was judged by.
 
 use crate::fixture::{Ends, comparison};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{Interval, IntervalMethod, Mark};
+use kdyno_model::finding::{Interval, IntervalMethod, Mark, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{Depth, EvidenceUnit};
 use kdyno_report::markdown;
@@ -180,6 +181,26 @@ fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
         block.contains("reaches ±4 % at 98.0 % confidence, further than the margin of 3 %")
     };
     assert!(is_told(0.04) && !is_told(0.02));
+}
+
+#[test]
+fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
+    let told = |ended_after| {
+        let mut run = comparison(Ends::Open, Depth::Verdict);
+        let first = "pair 1: trial 2 has an invalid writers.response.p99".to_owned();
+        run.caveats.push(ScopedCaveat {
+            scope: Scope::Comparison { case: 0 },
+            severity: Severity::Warning,
+            concerns: Concern::Everything,
+            caveat: Caveat::PairsLost { pairs: 26, first, likewise: 24, ended_after },
+        });
+        markdown::block(&run.input())
+    };
+    let ended = "The comparison ended after 30 pairs, before its last look: 26 were lost, and no more are run in their place; \
+                 the first: pair 1: trial 2 has an invalid writers.response.p99, and so 24 more.";
+    assert!(told(Some(30)).contains(ended), "{}", told(Some(30)));
+    let goes_on = told(None);
+    assert!(goes_on.contains("26 pairs were left out") && !goes_on.contains("ended after"), "{goes_on}");
 }
 
 #[test]

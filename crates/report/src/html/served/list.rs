@@ -22,7 +22,7 @@ pub struct ListedRun {
     pub differs: String,
     /// Trials begun, of those planned.
     pub trials: String,
-    /// How it ended, in words.
+    /// How it ended and what came of it, in words.
     pub status: String,
     /// It goes on.
     pub is_live: bool,
