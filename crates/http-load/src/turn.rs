@@ -4,8 +4,10 @@ use crate::error::HttpLoadError;
 use crate::lines::Lines;
 use crate::values::{Place, Values, filled, told};
 use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
+use bytes::Bytes;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, Response};
+use rustls::CertificateError;
 use std::time::Instant;
 
 /// Largest answer that is read.
@@ -19,9 +21,11 @@ const CHARACTERS_TOLD: usize = 200;
 pub(crate) struct Step {
     pub(crate) plan: HttpStep,
     method: Method,
-    /// What is sent where that is a file.
-    file: Option<Vec<u8>>,
+    /// What is sent where that is a file: read once, and shared by all requests.
+    file: Option<Bytes>,
     address: String,
+    /// Whose certificates are believed, in words.
+    trusted: String,
     /// Whether its answer must be JSON, since something of it is looked at.
     is_read: bool,
 }
@@ -31,19 +35,21 @@ impl Step {
     pub(crate) fn of(plan: &HttpStep, target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let method = Method::from_bytes(plan.method.as_bytes())
             .map_err(|_| HttpLoadError::Client(format!("{:?} is no method of HTTP", plan.method)))?;
+        check(plan)?;
         let file = match &plan.body {
             Some(Body::File(path)) => {
                 let wrong = |source| HttpLoadError::File { path: path.clone(), source };
-                if std::fs::metadata(path).map_err(wrong)?.len() > FILE_BYTES_MAX {
-                    return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
-                }
-                Some(std::fs::read(path).map_err(wrong)?)
+                Some(Bytes::from(std::fs::read(path).map_err(wrong)?))
             }
             Some(Body::Json(_)) | None => None,
         };
+        let trusted = match &target.trust {
+            Some(path) => format!("in {path} (`trust`)"),
+            None => "that this host trusts (`trust` names others)".to_owned(),
+        };
         let address = if plan.url.starts_with('/') { target.address.trim_end_matches('/') } else { "" };
         let is_read = !plan.holds.is_empty() || !plan.keep.is_empty();
-        Ok(Self { plan: plan.clone(), method, file, address: address.to_owned(), is_read })
+        Ok(Self { plan: plan.clone(), method, file, address: address.to_owned(), trusted, is_read })
     }
 
     /// The same; its answer is looked at in any case.
@@ -78,7 +84,7 @@ impl Step {
             let text = filled(text, values, Place::Json)?;
             request = request.header(CONTENT_TYPE, "application/json").body(text);
         }
-        let mut response = request.send().await.map_err(|error| cause(&error))?;
+        let mut response = request.send().await.map_err(|error| self.unanswered(&error))?;
         let status = response.status().as_u16();
         let body = read(&mut response).await?;
         let is_expected = plan.status.map_or((200..400).contains(&status), |expected| status == expected);
@@ -106,6 +112,50 @@ impl Step {
         }
         Ok(document)
     }
+
+    /// Why a request has no answer.
+    fn unanswered(&self, error: &reqwest::Error) -> String {
+        match of_tls(error) {
+            Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                format!("the server's certificate is of no authority {}", self.trusted)
+            }
+            Some(error @ rustls::Error::InvalidCertificate(_)) => {
+                format!("the server's certificate is refused: {error}")
+            }
+            _ => cause(error),
+        }
+    }
+}
+
+/// Looks whether what a step sends can be read.
+pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
+    let Some(Body::File(path)) = &plan.body else { return Ok(()) };
+    let wrong = |source| HttpLoadError::File { path: path.clone(), source };
+    let about = std::fs::metadata(path).map_err(wrong)?;
+    // A pipe or a device might never end.
+    if !about.is_file() {
+        return Err(HttpLoadError::Client(format!("{path} is no file")));
+    }
+    if about.len() > FILE_BYTES_MAX {
+        return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
+    }
+    std::fs::File::open(path).map(drop).map_err(wrong)
+}
+
+/// What TLS has to say of it, however deep it lies.
+fn of_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(one) = at {
+        // An error of a connection holds another one without naming it as its source.
+        let held = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let found = one.downcast_ref::<rustls::Error>();
+        let found = found.or_else(|| held.and_then(|held| held.downcast_ref::<rustls::Error>()));
+        if found.is_some() {
+            return found;
+        }
+        at = one.source();
+    }
+    None
 }
 
 async fn read(response: &mut Response) -> Result<Vec<u8>, String> {

@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::http_load::{
-    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, Piece, USERS_MAX, UsersPlan, pieces,
+    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, OF_USERS, Piece, USERS_MAX, UsersPlan, pieces,
 };
 use kdyno_model::plan::{CsvColumns, OutputFormat, ParsePlan};
 use kdyno_scenario::file::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Turns per second.
 const TURNS_PER_S_MAX: f64 = 100_000.0;
-/// Values that there are in any turn.
-const OF_USERS: [&str; 2] = ["user", "turn"];
 
 /// Users, and how what they tell is read.
 pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {

@@ -10,6 +10,9 @@ pub const HTTP_LOAD: &str = "http-load";
 /// Most users of an item.
 pub const USERS_MAX: u32 = 20_000;
 
+/// Values that there are in any turn: the number of its user, and how many turns that one has begun.
+pub const OF_USERS: [&str; 2] = ["user", "turn"];
+
 /// What is sent over HTTP, by a process of kdyno's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -138,6 +141,14 @@ impl HttpLoad {
             Some(Body::Json(_)) | None => None,
         });
         sent.chain(data.into_iter().chain(&self.target().trust).map(String::as_str)).collect()
+    }
+
+    /// All of its requests, in the order in which they are sent first.
+    pub fn steps(&self) -> Vec<&HttpStep> {
+        match self {
+            Self::Users(users) => users.steps.iter().collect(),
+            Self::Job(job) => vec![&job.start, &job.poll],
+        }
     }
 }
 
