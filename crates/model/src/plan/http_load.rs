@@ -130,19 +130,6 @@ impl HttpLoad {
         self
     }
 
-    /// The files that it is made of.
-    pub fn files(&self) -> Vec<&str> {
-        let (steps, data): (Vec<&HttpStep>, _) = match self {
-            Self::Users(users) => (users.steps.iter().collect(), users.data.as_ref()),
-            Self::Job(job) => (vec![&job.start, &job.poll], None),
-        };
-        let sent = steps.into_iter().filter_map(|step| match &step.body {
-            Some(Body::File(path)) => Some(path.as_str()),
-            Some(Body::Json(_)) | None => None,
-        });
-        sent.chain(data.into_iter().chain(&self.target().trust).map(String::as_str)).collect()
-    }
-
     /// All of its requests, in the order in which they are sent first.
     pub fn steps(&self) -> Vec<&HttpStep> {
         match self {
