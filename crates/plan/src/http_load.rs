@@ -44,7 +44,7 @@ pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad,
         chain: chain.clone(),
         steps,
         data,
-        seed: 1,
+        seed: 0,
     };
     Ok((HttpLoad::Users(Box::new(plan)), parse(labels, Some(chain))))
 }

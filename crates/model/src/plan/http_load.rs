@@ -44,7 +44,7 @@ pub struct UsersPlan {
     pub steps: Vec<HttpStep>,
     /// A CSV with a header; each turn has the values of the next row, from the first one again after the last.
     pub data: Option<String>,
-    /// Of chance: think times and arrivals.
+    /// Of chance: think times and arrivals. 0 in a plan: each trial draws one from its own.
     pub seed: u64,
 }
 
@@ -127,6 +127,15 @@ impl HttpLoad {
             Self::Job(job) => &mut job.target,
         };
         target.address = address;
+        self
+    }
+
+    /// The same, with chance drawn from this seed; a job leaves nothing to chance.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        if let Self::Users(users) = &mut self {
+            users.seed = seed;
+        }
         self
     }
 
