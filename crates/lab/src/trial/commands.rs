@@ -194,6 +194,7 @@ impl Execution<'_> {
         if !tail.trim().is_empty() {
             context.store.log(item, &tail)?;
         }
+        let has_failed = failure.is_some();
         match failure {
             Some(why) => {
                 self.command_failed(item, &format!("{why}{}", last_lines(&tail)), progress)?;
@@ -212,7 +213,11 @@ impl Execution<'_> {
         }
         let of_output = told.and_then(|told| told.trouble(t0_unix_ns, (from_ns, at_ns)));
         match output.trouble.as_ref().or(of_output.as_ref()) {
-            Some(trouble) => self.command_failed(item, trouble, progress),
+            // Its last words have been told with how it ended.
+            Some(trouble) if has_failed => self.command_failed(item, trouble, progress),
+            Some(trouble) => {
+                self.command_failed(item, &format!("{trouble}{}", last_lines(&tail)), progress)
+            }
             None => Ok(()),
         }
     }
