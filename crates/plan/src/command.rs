@@ -36,6 +36,9 @@ pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPl
             let names = typed.commands.iter().map(|(name, _)| name.text.as_str());
             return Err(reader.wrong(until, message).hint(known_hint(&item, names.collect::<Vec<_>>())));
         };
+        if matches!(command.http, Some(HttpLoad::Users(_))) {
+            return Err(never_ends(reader, until, "until", &item));
+        }
         command.ends_measure = true;
     }
     in_order(reader, &found)?;
@@ -95,14 +98,24 @@ pub(crate) fn words(reader: &Reader<'_>, typed: &CommandLineFile) -> Result<Vec<
 /// The command after which one begins.
 fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanError> {
     let before = reader.text(after)?;
-    let commands = || reader.scenario.typed().commands.iter().map(|(name, _)| name.text.as_str());
-    if before != own && commands().any(|name| name == before) {
-        return Ok(before);
+    let others = || reader.scenario.typed().commands.iter().filter(|(name, _)| name.text != own);
+    match others().find(|(name, _)| name.text == before) {
+        Some((_, CommandFile { command: CommandKindFile::Users(_), .. })) => {
+            return Err(never_ends(reader, after, "after", &before));
+        }
+        Some(_) => return Ok(before),
+        None => {}
     }
-    let others = commands().filter(|name| *name != own);
+    let others = others().map(|(name, _)| name.text.as_str());
     Err(reader
         .wrong(after, format!("`after`: {} is no other command", quoted(&before)))
         .hint(known_hint(&before, others.collect::<Vec<_>>())))
+}
+
+/// What waits for users waits until the measure phase is over.
+fn never_ends(reader: &Reader<'_>, typed: &Typed, key: &str, item: &str) -> PlanError {
+    let message = format!("`{key}`: {} are users, who stay until the measure phase ends", quoted(item));
+    reader.wrong(typed, message).hint("name a job or a command")
 }
 
 /// No command waits for itself by way of others.
@@ -197,19 +210,29 @@ fn labels(
     Ok(found)
 }
 
-/// Commands begin inside of the measure phase.
+/// Commands begin inside of the measure phase, and of users something is left of it.
 pub(crate) fn check(
     reader: &Reader<'_>,
     commands: &BTreeMap<String, CommandPlan>,
     phases: &PhasesPlan,
 ) -> Result<(), PlanError> {
     for (name, item) in &reader.scenario.typed().commands {
-        let begins = commands.get(&name.text).map(|plan| &plan.begins);
-        let (Some(CommandBegins::At(at_ns)), Some(typed)) = (begins, &item.at) else { continue };
-        if *at_ns >= phases.measure_ns {
-            let (at, length) = (duration(*at_ns), duration(phases.measure_ns));
+        let Some(plan) = commands.get(&name.text) else { continue };
+        let at_ns = if let CommandBegins::At(at_ns) = &plan.begins { *at_ns } else { 0 };
+        let length = duration(phases.measure_ns);
+        if let Some(typed) = item.at.as_ref().filter(|_| at_ns >= phases.measure_ns) {
+            let at = duration(at_ns);
             let message = format!("`at`: {at} lies outside of the measure phase, which lasts {length}");
             return Err(reader.wrong(typed, message).hint("it counts from the beginning of that phase"));
+        }
+        if let (CommandKindFile::Users(typed), Some(HttpLoad::Users(users))) = (&item.command, &plan.http)
+            && at_ns.saturating_add(users.warmup_ns) >= phases.measure_ns
+        {
+            let warmup = duration(users.warmup_ns);
+            let message = format!("`warmup`: {warmup} leaves nothing of the measure phase, which lasts {length}");
+            return Err(reader
+                .wrong(&typed.warmup, message)
+                .hint("it counts from when users come, and figures are of what begins after it"));
         }
     }
     Ok(())

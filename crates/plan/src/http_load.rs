@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Turns per second.
 const TURNS_PER_S_MAX: f64 = 100_000.0;
 
+/// Statuses that no answer has, since what it refers to is asked for instead.
+const FOLLOWED: [u32; 5] = [301, 302, 303, 307, 308];
+
 /// Users, and how what they tell is read.
 pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
     let data = typed.data.as_ref().map(|data| reader.filled(data, "data")).transpose()?;
@@ -89,6 +92,14 @@ fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, Pla
         let message = format!("`address`: {} is no address of HTTP, nor a component", quoted(&address));
         return Err(reader.wrong(&typed.address, message).hint("e.g. `http://127.0.0.1:8080`"));
     }
+    for (name, value) in &typed.headers {
+        if reader.text(value)?.contains("{{") {
+            let message = format!("`headers`: {} is to hold a value, and headers are of every request", quoted(&name.text));
+            return Err(reader
+                .wrong(value, message)
+                .hint("addresses, `json` and `holds` of steps may hold values"));
+        }
+    }
     Ok(HttpTarget {
         address,
         is_component,
@@ -109,6 +120,12 @@ fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpS
     let json = typed.json.as_ref().map(|json| reader.text(json).map(Body::Json)).transpose()?;
     let file = typed.file.as_ref().map(|file| reader.filled(file, "file").map(Body::File)).transpose()?;
     let status = typed.status.as_ref().map(|status| reader.small(status, "status", 100..=599)).transpose()?;
+    if let (Some(status), Some(typed)) = (status, &typed.status)
+        && FOLLOWED.contains(&status)
+    {
+        let message = format!("`status`: redirects are followed, so no answer has {status}");
+        return Err(reader.wrong(typed, message).hint("name the status of where it leads to"));
+    }
     Ok(HttpStep {
         name,
         method: typed.method.to_uppercase(),
@@ -176,19 +193,6 @@ fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
 }
 
 fn think(reader: &Reader<'_>, typed: &Typed) -> Result<(u64, u64), PlanError> {
-    let text = reader.text(typed)?;
-    let Some((least, most)) = text.split_once("..") else {
-        let ns = reader.ns(typed, "think", 0..=PHASE_NS_MAX)?;
-        return Ok((ns, ns));
-    };
-    let bound = |text: &str| {
-        units::whole(text.trim(), Dimension::Ns)
-            .map_err(|message| reader.wrong(typed, format!("`think`: {message}")).hint("e.g. `1s..3s`"))
-    };
-    let (least, most) = (bound(least)?, bound(most)?);
-    if least > most || most > PHASE_NS_MAX {
-        let message = format!("`think`: {} has no room between its bounds", quoted(&text));
-        return Err(reader.wrong(typed, message).hint("the shorter time stands first, e.g. `1s..3s`"));
-    }
-    Ok((least, most))
+    let (least_ns, most_ns) = reader.span(typed, "think", &reader.text(typed)?)?;
+    Ok((least_ns, most_ns.unwrap_or(least_ns)))
 }
