@@ -62,8 +62,8 @@ impl Step {
         let began = Instant::now();
         let failure = self.tried(client, values).await.err();
         lines.request(began, &self.plan.name, failure.is_none());
-        if let Some(why) = &failure {
-            lines.failure(&self.plan.name, why);
+        if let Some(failed) = &failure {
+            lines.failure(&self.plan.name, &failed.why);
         }
         failure.is_none()
     }
@@ -73,7 +73,7 @@ impl Step {
         &self,
         client: &Client,
         values: &mut Values,
-    ) -> Result<serde_json::Value, String> {
+    ) -> Result<serde_json::Value, Failed> {
         let plan = &self.plan;
         let url = format!("{}{}", self.address, filled(&plan.url, values, Place::Url)?);
         let mut request = client.request(self.method.clone(), url);
@@ -90,7 +90,10 @@ impl Step {
         let is_expected = plan.status.map_or((200..400).contains(&status), |expected| status == expected);
         if !is_expected {
             let expected = plan.status.map_or("200 to 399".to_owned(), |expected| expected.to_string());
-            return Err(format!("status {status}, not {expected}{}", beginning(&body)));
+            let why = format!("status {status}, not {expected}{}", beginning(&body));
+            // Too slow (408), or too many at once (429): it may be another one next time.
+            let is_refused = (400..500).contains(&status) && ![408, 429].contains(&status);
+            return Err(Failed { why, is_refused });
         }
         if !self.is_read {
             return Ok(serde_json::Value::Null);
@@ -102,7 +105,7 @@ impl Step {
             let found = told(&document, pointer);
             if found.as_deref() != Some(expected.as_str()) {
                 let found = found.unwrap_or_else(|| "nothing".to_owned());
-                return Err(format!("{pointer} is {found}, not {expected}"));
+                return Err(format!("{pointer} is {found}, not {expected}").into());
             }
         }
         for (name, pointer) in &plan.keep {
@@ -124,6 +127,20 @@ impl Step {
             }
             _ => cause(error),
         }
+    }
+}
+
+/// Why a request failed.
+pub(crate) struct Failed {
+    /// One lowercase clause.
+    pub(crate) why: String,
+    /// The application says that it is the request that is wrong (status 4xx): it would say so again.
+    pub(crate) is_refused: bool,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self { why, is_refused: false }
     }
 }
 
@@ -178,7 +195,8 @@ fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() { format!("no answer in time: {at}") } else { at.to_string() }
 }
 
-fn beginning(body: &[u8]) -> String {
+/// The beginning of an answer, behind a colon.
+pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * CHARACTERS_TOLD)]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {

@@ -1,135 +1,35 @@
-//! Users against servers of our own: what is told of an application that hangs, and TLS.
+//! Users: what is told of an application that hangs, TLS, and what is of no use.
 
-use kdyno_model::plan::http_load::{HttpLoad, HttpStep, HttpTarget, UsersPlan};
+use crate::{GENEROUS, MS, Told, answer, each_connection, run, serve, step, target};
+use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
-use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-const GENEROUS: Duration = Duration::from_secs(60);
-const MS: u64 = 1_000_000;
-
-/// What was written, while somebody else writes.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("no panic").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Written {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("no panic")).into_owned()
-    }
-}
 
 /// Two users who go through steps of these names and paths.
 fn users(address: String, trust: Option<&Path>, steps: &[(&str, &str)]) -> UsersPlan {
-    let step = |(name, path): &(&str, &str)| HttpStep {
-        name: (*name).to_owned(),
-        method: "GET".to_owned(),
-        url: (*path).to_owned(),
-        body: None,
-        status: None,
-        holds: BTreeMap::new(),
-        keep: BTreeMap::new(),
-    };
     UsersPlan {
-        target: HttpTarget {
-            address,
-            is_component: false,
-            timeout_ns: 60_000 * MS,
-            headers: BTreeMap::new(),
-            trust: trust.map(|path| path.to_string_lossy().into_owned()),
-        },
+        target: target(address, trust),
         users: 2,
         per_s: None,
         think_ns: (20 * MS, 20 * MS),
         ramp_ns: 200 * MS,
         warmup_ns: 0,
         chain: "turn".to_owned(),
-        steps: steps.iter().map(step).collect(),
+        steps: steps.iter().map(|(name, path)| step(name, path)).collect(),
         data: None,
         seed: 7,
     }
 }
 
-/// What they told: of each request and turn its name and whether it was good; and in words.
-struct Told {
-    requests: Vec<(String, bool)>,
-    words: String,
-}
-
-impl Told {
-    fn count(&self, name: &str, is_good: bool) -> usize {
-        self.requests.iter().filter(|(own, good)| own == name && *good == is_good).count()
-    }
-}
-
 /// Lets users go on until this comes back.
 fn told(users: UsersPlan, is_enough: impl FnOnce()) -> Told {
-    let dir = tempfile::tempdir().expect("a folder");
-    let path = dir.path().join("load.json");
-    let load = HttpLoad::Users(Box::new(users));
-    kdyno_http_load::check(&load).expect("of use");
-    std::fs::write(&path, serde_json::to_vec(&load).expect("JSON")).expect("written");
-    let (stop, out, err) = (Arc::new(AtomicBool::new(false)), Written::default(), Written::default());
-    let (stopped, to_out, to_err) = (Arc::clone(&stop), out.clone(), err.clone());
-    let running = std::thread::spawn(move || kdyno_http_load::main(&path, stopped, to_out, to_err));
-    is_enough();
-    stop.store(true, Ordering::Relaxed);
-    running.join().expect("no panic").expect("users end well");
-    let row = |line: &str| {
-        let mut fields = line.split(',').skip(2);
-        (fields.next().unwrap_or_default().to_owned(), fields.next() == Some("true"))
-    };
-    Told { requests: out.text().lines().skip(1).map(row).collect(), words: err.text() }
-}
-
-/// Reads the requests of a connection and answers those that are to be answered.
-fn serve(stream: &mut (impl Read + Write), is_answered: impl Fn(&str) -> bool) {
-    loop {
-        let (mut head, mut byte) = (Vec::new(), [0]);
-        while !head.ends_with(b"\r\n\r\n") {
-            if !stream.read(&mut byte).is_ok_and(|read| read == 1) {
-                return;
-            }
-            head.push(byte[0]);
-        }
-        let head = String::from_utf8_lossy(&head).into_owned();
-        if is_answered(head.split(' ').nth(1).unwrap_or_default()) {
-            let written = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-            // The user may be gone by then.
-            let _ = written.and_then(|()| stream.flush());
-        }
-    }
-}
-
-/// Serves each connection to a port of its own in a thread; gives the port.
-fn each_connection(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let serve = Arc::new(serve);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let serve = Arc::clone(&serve);
-            std::thread::spawn(move || serve(stream));
-        }
-    });
-    port
+    let told = run(&HttpLoad::Users(Box::new(users)), is_enough);
+    assert_eq!(told.ended, None, "users end well");
+    told
 }
 
 /// Left out they would make an application that hangs look fast in the figures of that step.
@@ -138,11 +38,12 @@ fn requests_without_an_answer_when_the_load_ends_are_told_as_failed() {
     let (tell, stuck) = channel();
     let port = each_connection(move |mut stream| {
         serve(&mut stream, |path| {
-            if path == "/hang" {
-                // Nobody may ask any more.
-                let _ = tell.send(());
+            if path != "/hang" {
+                return Some(answer("200 OK", "{}"));
             }
-            path != "/hang"
+            // Nobody may ask any more.
+            let _ = tell.send(());
+            None
         });
     });
     let plan = users(format!("http://127.0.0.1:{port}"), None, &[("find", "/find"), ("hang", "/hang")]);
@@ -201,7 +102,7 @@ impl Secured {
                 }
             }
             let _ = agrees.send(stream.conn.handshake_kind());
-            serve(&mut stream, |_| asks.send(()).is_ok());
+            serve(&mut stream, |_| asks.send(()).is_ok().then(|| answer("200 OK", "{}")));
         });
         Self { address: format!("https://127.0.0.1:{port}"), connected, agreed, asked }
     }
