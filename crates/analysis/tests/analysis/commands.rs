@@ -6,7 +6,7 @@ use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::command::series;
 use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
-use kdyno_model::plan::{CommandBegins, CommandPlan};
+use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
@@ -164,4 +164,28 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
     };
     assert_eq!(busy(0.0).told(is_other).len(), 1);
     assert!(busy(1e6).told(is_other).is_empty());
+}
+
+/// Kafka's producer tool writes a line every five seconds: its rate is not that of the second in which the line came.
+#[test]
+fn what_a_tool_tells_of_some_seconds_is_a_rate_of_these() {
+    let points = |format: OutputFormat| {
+        let mut trial = Trial::clean();
+        let totals = [(2, 1_000.0), (7, 6_000.0), (12, 16_000.0), (13, 17_000.0)];
+        let readings = totals.map(|(at_s, total)| (at_s * 1_000_000_000, series::REQUESTS_TOTAL, total));
+        command(&mut trial, &readings);
+        let plan = trial.start.trial.effective.commands.get_mut("import").expect("it was put there");
+        plan.parse = Some(ParsePlan {
+            format,
+            file: None,
+            columns: CsvColumns::default(),
+            labels: BTreeMap::new(),
+            apart: None,
+        });
+        let series = kdyno_analysis::series::trial(&trial).expect("series").imported.remove(0);
+        series.points.iter().map(|point| (point.at_s, point.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(points(OutputFormat::PerfTest), [(7.0, 1_000.0), (12.0, 2_000.0)], "the last is of all");
+    let of_seconds = points(OutputFormat::Jtl);
+    assert!(of_seconds.contains(&(7.0, 5_000.0)) && of_seconds.contains(&(8.0, 0.0)), "{of_seconds:?}");
 }
