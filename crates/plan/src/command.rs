@@ -5,12 +5,12 @@ use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::command::COMMAND_VARIABLE;
-use kdyno_model::plan::http_load::HttpLoad;
+use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use kdyno_model::plan::{
     COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
 };
 use kdyno_model::units::duration;
-use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile};
+use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile, UsersFile};
 use kdyno_scenario::input::{known_hint, quoted};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -225,15 +225,32 @@ pub(crate) fn check(
             let message = format!("`at`: {at} lies outside of the measure phase, which lasts {length}");
             return Err(reader.wrong(typed, message).hint("it counts from the beginning of that phase"));
         }
-        if let (CommandKindFile::Users(typed), Some(HttpLoad::Users(users))) = (&item.command, &plan.http)
-            && at_ns.saturating_add(users.warmup_ns) >= phases.measure_ns
-        {
-            let warmup = duration(users.warmup_ns);
-            let message = format!("`warmup`: {warmup} leaves nothing of the measure phase, which lasts {length}");
-            return Err(reader
-                .wrong(&typed.warmup, message)
-                .hint("it counts from when users come, and figures are of what begins after it"));
+        if let (CommandKindFile::Users(typed), Some(HttpLoad::Users(users))) = (&item.command, &plan.http) {
+            users_fit(reader, typed, users, (at_ns, phases.measure_ns))?;
         }
+    }
+    Ok(())
+}
+
+/// Of users who come at an instant of the measure phase all come, and something is left to be measured.
+fn users_fit(
+    reader: &Reader<'_>,
+    typed: &UsersFile,
+    users: &UsersPlan,
+    (at_ns, measure_ns): (u64, u64),
+) -> Result<(), PlanError> {
+    let length = duration(measure_ns);
+    if at_ns.saturating_add(users.warmup_ns) >= measure_ns {
+        let warmup = duration(users.warmup_ns);
+        let message = format!("`warmup`: {warmup} leaves nothing of the measure phase, which lasts {length}");
+        let hint = "it counts from when users come, and figures are of what begins after it";
+        return Err(reader.wrong(&typed.warmup, message).hint(hint));
+    }
+    if at_ns.saturating_add(users.ramp_ns) > measure_ns {
+        let ramp = duration(users.ramp_ns);
+        let message =
+            format!("`ramp`: within {ramp} not all users come before the measure phase ends, which lasts {length}");
+        return Err(reader.wrong(&typed.ramp, message).hint("let them come sooner, or measure longer"));
     }
     Ok(())
 }

@@ -12,9 +12,10 @@ use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-/// Turns per second.
-const TURNS_PER_S_MAX: f64 = 100_000.0;
+/// Turns per second: one in three hours at least.
+const TURNS_PER_S: RangeInclusive<f64> = 0.0001..=100_000.0;
 
 /// Statuses that no answer has, since what it refers to is asked for instead.
 const FOLLOWED: [u32; 5] = [301, 302, 303, 307, 308];
@@ -185,10 +186,12 @@ fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
     let text = reader.text(typed)?;
     let value = units::parse_as(&text, Dimension::PerS);
     let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}")))?;
-    if value > 0.0 && value <= TURNS_PER_S_MAX {
+    let range = TURNS_PER_S;
+    if range.contains(&value) {
         return Ok(value);
     }
-    let message = format!("`rate`: {} is not above zero and at most {TURNS_PER_S_MAX}/s", quoted(&text));
+    let (least, most) = (range.start(), range.end());
+    let message = format!("`rate`: {} is outside {least}/s to {most}/s", quoted(&text));
     Err(reader.wrong(typed, message))
 }
 
