@@ -1,7 +1,7 @@
 //! Load items over HTTP, from a scenario's text to the plan.
 
-use kdyno_model::plan::Plan;
 use kdyno_model::plan::http_load::HttpLoad;
+use kdyno_model::plan::{Plan, Strategy};
 use kdyno_plan::{Choices, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -40,7 +40,18 @@ fn users_have_steps_and_each_is_told_by_itself() {
     assert_eq!(parse.apart.as_deref(), Some("turn-of-u"));
     let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
     assert!(columns.contains(&"turn-of-u.response.p95".to_owned()), "{columns:?}");
+    assert!(!columns.iter().any(|column| column == "u.duration"), "they have none: {columns:?}");
     assert!(check_stored(&plan).is_err(), "a run file from anybody sends nothing");
+}
+
+/// They stay until the load ends: of the duration that commands are judged by, no pair would have had a ratio.
+#[test]
+fn users_are_judged_by_their_turns() {
+    let sides = "compare: {A: {params: {port: 80}}, B: {params: {port: 81}}}\n";
+    let plan = planned(&users("", STEPS), sides).expect("a plan");
+    let Strategy::Compare(comparison) = &plan.strategy else { panic!("it compares") };
+    let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
+    assert_eq!(judged, ["turn-of-u.response.p95"]);
 }
 
 #[test]
