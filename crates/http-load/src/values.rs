@@ -84,14 +84,7 @@ impl Rows {
         let names = reader.headers().map_err(|error| wrong(error.to_string()))?;
         let names: Vec<String> =
             names.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect();
-        let mut before = BTreeSet::from(OF_USERS);
-        if let Some(taken) = names.iter().find(|name| !before.insert(name.as_str())) {
-            let why = match OF_USERS.contains(&taken.as_str()) {
-                true => format!("its column `{taken}` has the name of a value that each turn has"),
-                false => format!("two of its columns are called `{taken}`"),
-            };
-            return Err(wrong(format!("{why}: name it otherwise")));
-        }
+        check_names(&names).map_err(wrong)?;
         let rows: Result<Vec<_>, csv::Error> = reader.records().collect();
         let rows = rows.map_err(|error| wrong(error.to_string()))?;
         if rows.is_empty() {
@@ -131,6 +124,17 @@ impl Rows {
             values.insert(name.clone(), value.to_owned());
         }
     }
+}
+
+/// Whether each column is the only value of its name.
+fn check_names(names: &[String]) -> Result<(), String> {
+    let mut before = BTreeSet::from(OF_USERS);
+    let Some(taken) = names.iter().find(|name| !before.insert(name.as_str())) else { return Ok(()) };
+    let why = match OF_USERS.contains(&taken.as_str()) {
+        true => format!("its column `{taken}` has the name of a value that each turn has"),
+        false => format!("two of its columns are called `{taken}`"),
+    };
+    Err(format!("{why}: name it otherwise"))
 }
 
 #[cfg(test)]
