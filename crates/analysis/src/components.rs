@@ -1,6 +1,7 @@
 //! What components did in the window: every one that was started, and what databases tell of themselves.
 
 use crate::cpu;
+use crate::evidence::{NS_PER_S, Window};
 use crate::rows::Trial;
 use kdyno_model::component_metrics::{CONNECTIONS_MAX, ROLLED_BACK_SHARE, TRANSACTIONS_PER_S};
 use kdyno_model::event::Subject;
@@ -23,9 +24,14 @@ pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
     }
 }
 
+/// How far from the window's ends a database may have been read first and last: it is read once per second.
+const GAP_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
+
 /// What a database tells of itself.
 fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
-    let Some(window) = trial.window else { return Value::None };
+    let Some(window) = trial.window.filter(|window| is_read_through(trial, of, *window)) else {
+        return Value::None;
+    };
     let grown = |series: &str| cpu::counter_s(trial.probes(), of, series, window);
     let ended = || Some((grown(series::COMMITTED_TOTAL)?, grown(series::ROLLED_BACK_TOTAL)?));
     let value = match name {
@@ -37,4 +43,15 @@ fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
         _ => None,
     };
     value.map_or(Value::None, Value::Is)
+}
+
+/// Whether it was read from one end of the window to the other. A server that starts anew after a crash of one of its processes
+/// loses who reads it: what it counted until then is not what it did in the window.
+fn is_read_through(trial: &Trial<'_>, of: &Subject, window: Window) -> bool {
+    let own = trial.probes().iter().filter(|one| one.series == series::COMMITTED_TOTAL && one.subject == *of);
+    let (start_ns, end_ns) = window.ends_ns();
+    let read_ns = || own.clone().map(|one| one.at_ns);
+    let (first_ns, last_ns) = (read_ns().min(), read_ns().max());
+    first_ns.is_some_and(|first_ns| first_ns <= start_ns.saturating_add(GAP_NS_MAX))
+        && last_ns.is_some_and(|last_ns| last_ns >= end_ns.saturating_sub(GAP_NS_MAX))
 }

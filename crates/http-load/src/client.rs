@@ -3,11 +3,15 @@
 use crate::error::HttpLoadError;
 use kdyno_model::plan::http_load::HttpTarget;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use rustls::client::Resumption;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// TLS sessions that a client keeps for when it has to connect anew: it speaks to one application.
+const SESSIONS: usize = 4;
 
 /// What all clients have alike.
 pub(crate) struct Clients {
@@ -29,6 +33,10 @@ impl Clients {
 
     /// One more.
     pub(crate) fn client(&self) -> Result<reqwest::Client, HttpLoadError> {
+        // A copy shares what was agreed on with the application: one user would go on with the session of another, and what
+        // it costs to get to know a new user would be seen once.
+        let mut tls = self.tls.clone();
+        tls.resumption = Resumption::in_memory_sessions(SESSIONS);
         reqwest::Client::builder()
             .http1_only()
             // The load goes where the scenario says, whatever this host's proxy is.
@@ -36,7 +44,7 @@ impl Clients {
             .cookie_store(true)
             .timeout(self.timeout)
             .default_headers(self.headers.clone())
-            .tls_backend_preconfigured(self.tls.clone())
+            .tls_backend_preconfigured(tls)
             .build()
             .map_err(|error| HttpLoadError::Client(format!("a client cannot be made: {error}")))
     }

@@ -3,12 +3,17 @@
 use crate::client::Clients;
 use crate::error::HttpLoadError;
 use crate::lines::Lines;
-use crate::turn::Step;
+use crate::turn::{Step, beginning};
 use crate::values::{Values, told};
 use kdyno_model::plan::http_load::JobPlan;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// So many questions in a row may be refused: a job may be known a moment after it was started, and a wrong address is not
+/// asked for an hour.
+const REFUSED_MAX: u32 = 20;
 
 /// Starts it and waits.
 pub(crate) async fn run(
@@ -16,13 +21,33 @@ pub(crate) async fn run(
     lines: &Lines,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), HttpLoadError> {
+    let last = RefCell::new(None);
+    tokio::select! {
+        ended = until_done(plan, lines, &last) => ended,
+        _ = stopped.wait_for(|stopped| *stopped) => {
+            let last = match last.take() {
+                Some(answer) => format!("its last answer{answer}"),
+                None => "it never answered as it should".to_owned(),
+            };
+            Err(HttpLoadError::Job(format!("it was not done when the load ended: {last}")))
+        }
+    }
+}
+
+/// Keeps the beginning of the last answer, for when it is not done in time.
+async fn until_done(
+    plan: &JobPlan,
+    lines: &Lines,
+    last: &RefCell<Option<String>>,
+) -> Result<(), HttpLoadError> {
     let client = Clients::of(&plan.target)?.client()?;
     let (start, poll) = (Step::of(&plan.start, &plan.target)?, Step::of(&plan.poll, &plan.target)?.read());
     let mut values = Values::new();
     let began = Instant::now();
     let started = start.tried(&client, &mut values).await;
     lines.request(began, &start.plan.name, started.is_ok());
-    started.map_err(|why| HttpLoadError::Job(format!("it was not started: {why}")))?;
+    started.map_err(|failed| HttpLoadError::Job(format!("it was not started: {}", failed.why)))?;
+    let mut refused = 0;
     loop {
         let began = Instant::now();
         // A question that goes unanswered says nothing of the job: it is asked again.
@@ -30,21 +55,25 @@ pub(crate) async fn run(
         lines.request(began, &poll.plan.name, answer.is_ok());
         match answer {
             Ok(answer) => {
+                refused = 0;
                 if let Some(failed) = any(&plan.failed, &answer) {
                     return Err(HttpLoadError::Job(format!("it failed: {failed}")));
                 }
                 if plan.done.iter().all(|(pointer, value)| has(&answer, pointer, value)) {
                     return Ok(());
                 }
+                last.replace(Some(beginning(answer.to_string().as_bytes())));
             }
-            Err(why) => lines.failure(&poll.plan.name, &why),
-        }
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_nanos(plan.every_ns)) => {}
-            _ = stopped.wait_for(|stopped| *stopped) => {
-                return Err(HttpLoadError::Job("it was not done when the load ended".to_owned()));
+            Err(failed) => {
+                lines.failure(&poll.plan.name, &failed.why);
+                refused = if failed.is_refused { refused + 1 } else { 0 };
+                if refused >= REFUSED_MAX {
+                    let why = format!("{REFUSED_MAX} questions in a row were refused: {}", failed.why);
+                    return Err(HttpLoadError::Job(why));
+                }
             }
         }
+        tokio::time::sleep(Duration::from_nanos(plan.every_ns)).await;
     }
 }
 

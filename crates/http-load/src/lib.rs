@@ -19,6 +19,7 @@ mod values;
 
 pub use error::HttpLoadError;
 
+use client::Clients;
 use kdyno_model::plan::http_load::HttpLoad;
 use lines::Lines;
 use std::io::Write;
@@ -28,9 +29,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
+use values::Rows;
 
 /// How often it looks whether it is to end.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// Looks whether all that a load is made of is there and of use, and sends nothing: files, rows and their columns,
+/// certificates, headers.
+///
+/// # Errors
+/// The first that is not.
+pub fn check(load: &HttpLoad) -> Result<(), HttpLoadError> {
+    Clients::of(load.target())?;
+    load.steps().into_iter().try_for_each(turn::check)?;
+    match load {
+        HttpLoad::Users(plan) => {
+            plan.data.as_deref().map_or(Ok(()), |path| Rows::read(path)?.serve(path, &plan.steps))
+        }
+        HttpLoad::Job(_) => Ok(()),
+    }
+}
 
 /// Runs what a file describes, until it is done or is asked to end. Requests are told to `out`, the first failures to `err`.
 ///

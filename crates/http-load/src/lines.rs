@@ -1,6 +1,8 @@
 //! What is told of requests: lines of CSV, and on standard error the first few that failed.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 const HEADER: &str = "timeStamp,elapsed,label,success\n";
 /// How long a line may wait: what came before a kill is not lost.
 const FLUSHED_EVERY: Duration = Duration::from_millis(200);
-/// Failures that are told in words.
-const FAILURES_TOLD: u32 = 20;
+/// Failures that are told in words, each once.
+const FAILURES_TOLD: usize = 20;
 
 /// Where requests are told.
 pub(crate) struct Lines {
@@ -19,7 +21,10 @@ pub(crate) struct Lines {
     began: (Instant, SystemTime),
     /// What begins before it is not told.
     told_from: Cell<Instant>,
-    failures: Cell<u64>,
+    /// Failures that were told.
+    failures: RefCell<BTreeSet<String>>,
+    /// How many were not: the same once more, or more than are told.
+    more_failures: Cell<u64>,
 }
 
 impl Lines {
@@ -33,7 +38,8 @@ impl Lines {
             err: RefCell::new(Box::new(err)),
             began: (now, SystemTime::now()),
             told_from: Cell::new(now),
-            failures: Cell::new(0),
+            failures: RefCell::default(),
+            more_failures: Cell::new(0),
         }
     }
 
@@ -50,16 +56,20 @@ impl Lines {
         }
         let since_unix = self.began.1.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let began_ms = (since_unix + began.saturating_duration_since(self.began.0)).as_secs_f64() * 1e3;
+        let label = field(label);
         let _ = writeln!(self.out.borrow_mut(), "{began_ms:.3},{took_ms:.3},{label},{is_good}");
     }
 
     /// Why something failed, a lowercase sentence.
     pub(crate) fn failure(&self, label: &str, why: &str) {
-        let failures = self.failures.get() + 1;
-        self.failures.set(failures);
-        if failures <= u64::from(FAILURES_TOLD) {
-            let _ = writeln!(self.err.borrow_mut(), "{label}: {why}");
+        let line = format!("{label}: {why}");
+        let mut told = self.failures.borrow_mut();
+        if told.len() >= FAILURES_TOLD || told.contains(&line) {
+            self.more_failures.set(self.more_failures.get() + 1);
+            return;
         }
+        let _ = writeln!(self.err.borrow_mut(), "{line}");
+        told.insert(line);
     }
 
     /// Hands lines on while nobody else does.
@@ -72,10 +82,76 @@ impl Lines {
 
     /// All has been told.
     pub(crate) fn finish(&self) {
-        let more = self.failures.get().saturating_sub(u64::from(FAILURES_TOLD));
+        let more = self.more_failures.get();
         if more > 0 {
             let _ = writeln!(self.err.borrow_mut(), "and {more} more failures");
         }
         let _ = self.out.borrow_mut().flush();
+    }
+}
+
+/// A text as a field of CSV.
+fn field(text: &str) -> Cow<'_, str> {
+    if text.contains(['"', ',', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    /// What was written, while somebody else writes.
+    #[derive(Clone, Default)]
+    struct Written(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Written {
+        fn text(&self) -> String {
+            String::from_utf8_lossy(&self.0.borrow()).into_owned()
+        }
+    }
+
+    #[test]
+    fn a_failure_that_comes_again_is_told_once_and_leaves_room_for_others() {
+        let (out, err) = (Written::default(), Written::default());
+        let lines = Lines::of(out, err.clone());
+        for _ in 0..100 {
+            lines.failure("find", "status 500");
+        }
+        lines.failure("pay", "status 409");
+        lines.finish();
+        assert_eq!(err.text(), "find: status 500\npay: status 409\nand 99 more failures\n");
+    }
+
+    #[test]
+    fn failures_that_all_differ_are_bounded() {
+        let err = Written::default();
+        let lines = Lines::of(Written::default(), err.clone());
+        (0..1_000).for_each(|number| lines.failure("find", &format!("no answer to {number}")));
+        lines.finish();
+        assert_eq!(err.text().lines().count(), FAILURES_TOLD + 1);
+        assert!(err.text().ends_with("and 980 more failures\n"), "{}", err.text());
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_one_field() {
+        let out = Written::default();
+        let lines = Lines::of(out.clone(), Written::default());
+        lines.request(Instant::now(), "start, \"now\"", true);
+        lines.finish();
+        assert!(out.text().ends_with(",\"start, \"\"now\"\"\",true\n"), "{}", out.text());
     }
 }

@@ -4,8 +4,10 @@ use crate::error::HttpLoadError;
 use crate::lines::Lines;
 use crate::values::{Place, Values, filled, told};
 use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
+use bytes::Bytes;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, Response};
+use rustls::CertificateError;
 use std::time::Instant;
 
 /// Largest answer that is read.
@@ -19,9 +21,11 @@ const CHARACTERS_TOLD: usize = 200;
 pub(crate) struct Step {
     pub(crate) plan: HttpStep,
     method: Method,
-    /// What is sent where that is a file.
-    file: Option<Vec<u8>>,
+    /// What is sent where that is a file: read once, and shared by all requests.
+    file: Option<Bytes>,
     address: String,
+    /// Whose certificates are believed, in words.
+    trusted: String,
     /// Whether its answer must be JSON, since something of it is looked at.
     is_read: bool,
 }
@@ -31,19 +35,21 @@ impl Step {
     pub(crate) fn of(plan: &HttpStep, target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let method = Method::from_bytes(plan.method.as_bytes())
             .map_err(|_| HttpLoadError::Client(format!("{:?} is no method of HTTP", plan.method)))?;
+        check(plan)?;
         let file = match &plan.body {
             Some(Body::File(path)) => {
                 let wrong = |source| HttpLoadError::File { path: path.clone(), source };
-                if std::fs::metadata(path).map_err(wrong)?.len() > FILE_BYTES_MAX {
-                    return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
-                }
-                Some(std::fs::read(path).map_err(wrong)?)
+                Some(Bytes::from(std::fs::read(path).map_err(wrong)?))
             }
             Some(Body::Json(_)) | None => None,
         };
+        let trusted = match &target.trust {
+            Some(path) => format!("in {path} (`trust`)"),
+            None => "that this host trusts (`trust` names others)".to_owned(),
+        };
         let address = if plan.url.starts_with('/') { target.address.trim_end_matches('/') } else { "" };
         let is_read = !plan.holds.is_empty() || !plan.keep.is_empty();
-        Ok(Self { plan: plan.clone(), method, file, address: address.to_owned(), is_read })
+        Ok(Self { plan: plan.clone(), method, file, address: address.to_owned(), trusted, is_read })
     }
 
     /// The same; its answer is looked at in any case.
@@ -56,8 +62,8 @@ impl Step {
         let began = Instant::now();
         let failure = self.tried(client, values).await.err();
         lines.request(began, &self.plan.name, failure.is_none());
-        if let Some(why) = &failure {
-            lines.failure(&self.plan.name, why);
+        if let Some(failed) = &failure {
+            lines.failure(&self.plan.name, &failed.why);
         }
         failure.is_none()
     }
@@ -67,7 +73,7 @@ impl Step {
         &self,
         client: &Client,
         values: &mut Values,
-    ) -> Result<serde_json::Value, String> {
+    ) -> Result<serde_json::Value, Failed> {
         let plan = &self.plan;
         let url = format!("{}{}", self.address, filled(&plan.url, values, Place::Url)?);
         let mut request = client.request(self.method.clone(), url);
@@ -78,13 +84,16 @@ impl Step {
             let text = filled(text, values, Place::Json)?;
             request = request.header(CONTENT_TYPE, "application/json").body(text);
         }
-        let mut response = request.send().await.map_err(|error| cause(&error))?;
+        let mut response = request.send().await.map_err(|error| self.unanswered(&error))?;
         let status = response.status().as_u16();
         let body = read(&mut response).await?;
         let is_expected = plan.status.map_or((200..400).contains(&status), |expected| status == expected);
         if !is_expected {
             let expected = plan.status.map_or("200 to 399".to_owned(), |expected| expected.to_string());
-            return Err(format!("status {status}, not {expected}{}", beginning(&body)));
+            let why = format!("status {status}, not {expected}{}", beginning(&body));
+            // Too slow (408), or too many at once (429): it may be another one next time.
+            let is_refused = (400..500).contains(&status) && ![408, 429].contains(&status);
+            return Err(Failed { why, is_refused });
         }
         if !self.is_read {
             return Ok(serde_json::Value::Null);
@@ -96,7 +105,7 @@ impl Step {
             let found = told(&document, pointer);
             if found.as_deref() != Some(expected.as_str()) {
                 let found = found.unwrap_or_else(|| "nothing".to_owned());
-                return Err(format!("{pointer} is {found}, not {expected}"));
+                return Err(format!("{pointer} is {found}, not {expected}").into());
             }
         }
         for (name, pointer) in &plan.keep {
@@ -106,6 +115,64 @@ impl Step {
         }
         Ok(document)
     }
+
+    /// Why a request has no answer.
+    fn unanswered(&self, error: &reqwest::Error) -> String {
+        match of_tls(error) {
+            Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                format!("the server's certificate is of no authority {}", self.trusted)
+            }
+            Some(error @ rustls::Error::InvalidCertificate(_)) => {
+                format!("the server's certificate is refused: {error}")
+            }
+            _ => cause(error),
+        }
+    }
+}
+
+/// Why a request failed.
+pub(crate) struct Failed {
+    /// One lowercase clause.
+    pub(crate) why: String,
+    /// The application says that it is the request that is wrong (status 4xx): it would say so again.
+    pub(crate) is_refused: bool,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self { why, is_refused: false }
+    }
+}
+
+/// Looks whether what a step sends can be read.
+pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
+    let Some(Body::File(path)) = &plan.body else { return Ok(()) };
+    let wrong = |source| HttpLoadError::File { path: path.clone(), source };
+    let about = std::fs::metadata(path).map_err(wrong)?;
+    // A pipe or a device might never end.
+    if !about.is_file() {
+        return Err(HttpLoadError::Client(format!("{path} is no file")));
+    }
+    if about.len() > FILE_BYTES_MAX {
+        return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
+    }
+    std::fs::File::open(path).map(drop).map_err(wrong)
+}
+
+/// What TLS has to say of it, however deep it lies.
+fn of_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(one) = at {
+        // An error of a connection holds another one without naming it as its source.
+        let held = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let found = one.downcast_ref::<rustls::Error>();
+        let found = found.or_else(|| held.and_then(|held| held.downcast_ref::<rustls::Error>()));
+        if found.is_some() {
+            return found;
+        }
+        at = one.source();
+    }
+    None
 }
 
 async fn read(response: &mut Response) -> Result<Vec<u8>, String> {
@@ -128,7 +195,8 @@ fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() { format!("no answer in time: {at}") } else { at.to_string() }
 }
 
-fn beginning(body: &[u8]) -> String {
+/// The beginning of an answer, behind a colon.
+pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * CHARACTERS_TOLD)]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {

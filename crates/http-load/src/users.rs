@@ -56,15 +56,16 @@ pub(crate) async fn run(
     lines.leave_out(Duration::from_nanos(plan.warmup_ns));
     let (mut users, mut begun) = (JoinSet::new(), Vec::new());
     for number in 1..=plan.users {
+        let open = Rc::<Open>::default();
+        begun.push(Rc::clone(&open));
         let user = User {
             number,
             client: clients.client()?,
             shared: Rc::clone(&shared),
             random: Pcg64::seed_from_u64(plan.seed ^ u64::from(number)),
-            turn_began: Rc::default(),
+            open,
             comes_after: Duration::from_nanos(plan.ramp_ns / u64::from(plan.users) * u64::from(number - 1)),
         };
-        begun.push(Rc::clone(&user.turn_began));
         users.spawn_local(user.live(stopped.clone()));
     }
     if let Some(per_s) = plan.per_s {
@@ -77,7 +78,10 @@ pub(crate) async fn run(
     let _ = tokio::time::timeout(GRACE, all_done).await;
     users.abort_all();
     // What has no answer yet would otherwise be forgotten, and the slower an application is the better it would look.
-    let open = begun.iter().filter_map(|began| began.get());
+    for (began, step) in begun.iter().filter_map(|open| open.request.get()) {
+        lines.request(began, &shared.steps[step].plan.name, false);
+    }
+    let open = begun.iter().filter_map(|open| open.turn.get());
     let open: Vec<Instant> = open.chain(shared.waiting.take()).collect();
     for began in &open {
         lines.request(*began, &shared.chain, false);
@@ -86,6 +90,15 @@ pub(crate) async fn run(
         lines.failure(&shared.chain, &format!("{} turns were not done when the load ended", open.len()));
     }
     Ok(())
+}
+
+/// What a user has begun and not done.
+#[derive(Default)]
+struct Open {
+    /// When its turn began; `None`: it is in none.
+    turn: Cell<Option<Instant>>,
+    /// When its request was sent, and which step that is; `None`: none is in flight.
+    request: Cell<Option<(Instant, usize)>>,
 }
 
 /// Makes turns due by chance, so many per second in the mean, until it is asked to end.
@@ -106,12 +119,13 @@ async fn arrive(
             _ = stopped.wait_for(|stopped| *stopped) => return Ok(()),
         }
         let mut waiting = shared.waiting.borrow_mut();
-        if waiting.len() < WAITING_MAX {
-            waiting.push_back(due);
-            shared.is_due.notify_one();
-        } else {
-            shared.lines.request(due, &shared.chain, false);
+        if waiting.len() >= WAITING_MAX {
+            // One that is left out, or told as failed at once, would make what waits look shorter.
+            let why = format!("{WAITING_MAX} turns wait for a user: `rate` is far above what is answered");
+            return Err(HttpLoadError::Client(why));
         }
+        waiting.push_back(due);
+        shared.is_due.notify_one();
     }
 }
 
@@ -120,8 +134,7 @@ struct User {
     client: reqwest::Client,
     shared: Rc<Shared>,
     random: Pcg64,
-    /// When the turn that it is in began; `None`: it is in none.
-    turn_began: Rc<Cell<Option<Instant>>>,
+    open: Rc<Open>,
     comes_after: Duration,
 }
 
@@ -136,9 +149,9 @@ impl User {
                 began = Self::next_turn(&self.shared) => began,
             };
             turn += 1;
-            self.turn_began.set(Some(began));
-            self.take_turn(turn).await;
-            self.turn_began.set(None);
+            self.open.turn.set(Some(began));
+            self.take_turn(began, turn).await;
+            self.open.turn.set(None);
             let (least, most) = self.shared.think_ns;
             let thinks = Duration::from_nanos(self.random.random_range(least..=most));
             tokio::select! {
@@ -161,7 +174,7 @@ impl User {
         }
     }
 
-    async fn take_turn(&self, turn: u64) {
+    async fn take_turn(&self, began: Instant, turn: u64) {
         let shared = &self.shared;
         let mut values = Values::new();
         if let Some(rows) = &shared.rows {
@@ -170,13 +183,42 @@ impl User {
         values.insert("user".to_owned(), self.number.to_string());
         values.insert("turn".to_owned(), turn.to_string());
         let mut is_good = true;
-        for step in &shared.steps {
+        for (number, step) in shared.steps.iter().enumerate() {
+            self.open.request.set(Some((Instant::now(), number)));
             is_good = step.take(&self.client, &mut values, &shared.lines).await;
+            self.open.request.set(None);
             if !is_good {
                 break;
             }
         }
-        let began = self.turn_began.get().unwrap_or_else(Instant::now);
         shared.lines.request(began, &shared.chain, is_good);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_turns_than_can_wait_end_the_load_and_are_not_told_as_short_ones() {
+        let lines = Rc::new(Lines::of(Vec::<u8>::new(), Vec::<u8>::new()));
+        let shared = Shared {
+            steps: Vec::new(),
+            chain: "turn".to_owned(),
+            rows: None,
+            think_ns: (0, 0),
+            lines,
+            waiting: RefCell::new(VecDeque::from(vec![Instant::now(); WAITING_MAX])),
+            is_due: Notify::new(),
+            has_arrivals: true,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (_end, mut stopped) = watch::channel(false);
+        let arrives = async {
+            tokio::time::timeout(Duration::from_secs(60), arrive(1_000.0, 7, &shared, &mut stopped)).await
+        };
+        let ended = runtime.block_on(arrives).expect("it ends by itself");
+        let why = ended.expect_err("they are too many").to_string();
+        assert!(why.starts_with("1000000 turns wait for a user"), "{why}");
     }
 }

@@ -1,10 +1,10 @@
 //! Values that requests are made of: rows of a file, what an answer told, who asks.
 
 use crate::error::HttpLoadError;
-use kdyno_model::plan::http_load::{Piece, pieces};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use kdyno_model::plan::http_load::{HttpStep, OF_USERS, Piece, pieces};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Values by name.
 pub(crate) type Values = BTreeMap<String, String>;
@@ -20,6 +20,9 @@ pub(crate) enum Place {
     Plain,
 }
 
+/// What stands in an address in another form: all but what RFC 3986 calls unreserved, so that an id stays as it is.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A text with its values.
 ///
 /// # Errors
@@ -32,7 +35,7 @@ pub(crate) fn filled(text: &str, values: &Values, place: Place) -> Result<String
             Piece::Value(name) => {
                 let value = values.get(name).ok_or_else(|| format!("there is no value `{name}`"))?;
                 match place {
-                    Place::Url => found.extend(utf8_percent_encode(value, NON_ALPHANUMERIC)),
+                    Place::Url => found.extend(utf8_percent_encode(value, ENCODED)),
                     Place::Json => {
                         let quoted = serde_json::Value::from(value.as_str()).to_string();
                         found.push_str(&quoted[1..quoted.len() - 1]);
@@ -69,18 +72,48 @@ impl Rows {
     pub(crate) fn read(path: &str) -> Result<Self, HttpLoadError> {
         let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
         let file = |source| HttpLoadError::File { path: path.to_owned(), source };
-        if std::fs::metadata(path).map_err(file)?.len() > DATA_BYTES_MAX {
+        let about = std::fs::metadata(path).map_err(file)?;
+        // A pipe or a device might never end.
+        if !about.is_file() {
+            return Err(wrong("it is no file".to_owned()));
+        }
+        if about.len() > DATA_BYTES_MAX {
             return Err(wrong("it is larger than 256 MiB".to_owned()));
         }
         let mut reader = csv::Reader::from_path(path).map_err(|error| wrong(error.to_string()))?;
         let names = reader.headers().map_err(|error| wrong(error.to_string()))?;
-        let names = names.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect();
+        let names: Vec<String> =
+            names.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect();
+        check_names(&names).map_err(wrong)?;
         let rows: Result<Vec<_>, csv::Error> = reader.records().collect();
         let rows = rows.map_err(|error| wrong(error.to_string()))?;
         if rows.is_empty() {
             return Err(wrong("it has no row under its header".to_owned()));
         }
         Ok(Self { names, rows, next: Cell::new(0) })
+    }
+
+    /// Whether the values that these steps ask for are there: columns, what a step before keeps, what each turn has.
+    pub(crate) fn serve(&self, path: &str, steps: &[HttpStep]) -> Result<(), HttpLoadError> {
+        let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
+        let mut known: BTreeSet<&str> = self.names.iter().map(String::as_str).chain(OF_USERS).collect();
+        for step in steps {
+            for text in step.texts() {
+                let pieces = pieces(text).map_err(wrong)?;
+                let unknown = pieces.iter().find_map(|piece| match piece {
+                    Piece::Value(name) if !known.contains(name) => Some(*name),
+                    Piece::Value(_) | Piece::Text(_) => None,
+                });
+                if let Some(name) = unknown {
+                    let (step, columns) = (&step.name, self.names.join(", "));
+                    return Err(wrong(format!(
+                        "it has no column `{name}`, which the step `{step}` asks for (its columns are {columns})"
+                    )));
+                }
+            }
+            known.extend(step.keep.keys().map(String::as_str));
+        }
+        Ok(())
     }
 
     /// Puts in the values of the next row.
@@ -91,6 +124,17 @@ impl Rows {
             values.insert(name.clone(), value.to_owned());
         }
     }
+}
+
+/// Whether each column is the only value of its name.
+fn check_names(names: &[String]) -> Result<(), String> {
+    let mut before = BTreeSet::from(OF_USERS);
+    let Some(taken) = names.iter().find(|name| !before.insert(name.as_str())) else { return Ok(()) };
+    let why = match OF_USERS.contains(&taken.as_str()) {
+        true => format!("its column `{taken}` has the name of a value that each turn has"),
+        false => format!("two of its columns are called `{taken}`"),
+    };
+    Err(format!("{why}: name it otherwise"))
 }
 
 #[cfg(test)]
@@ -105,6 +149,8 @@ mod tests {
     fn a_value_is_written_as_its_place_needs_it() {
         let told = |text, place| filled(text, &values(), place).expect("filled");
         assert_eq!(told("/x/{{id}}", Place::Url), "/x/a%20b%2F%22%C3%BC");
+        let id = BTreeMap::from([("id".to_owned(), "2fd4-e1c6.7_a~b".to_owned())]);
+        assert_eq!(filled("/x/{{id}}", &id, Place::Url).as_deref(), Ok("/x/2fd4-e1c6.7_a~b"));
         let body = told("{\"id\": \"{{id}}\", \"n\": {{id}}}", Place::Json);
         assert_eq!(body, "{\"id\": \"a b/\\\"ü\", \"n\": a b/\\\"ü}");
         assert_eq!(told("{{ id }}!", Place::Plain), "a b/\"ü!");
@@ -133,8 +179,23 @@ mod tests {
         };
         let all = [next(), next(), next()].map(|(id, name)| format!("{id} {name}"));
         assert_eq!(all, ["1 a, b", "2 c", "1 a, b"]);
-        std::fs::write(&path, "id\n").expect("written");
-        let error = Rows::read(path.to_str().expect("plain path")).err().expect("none").to_string();
-        assert!(error.ends_with("it has no row under its header"), "{error}");
+    }
+
+    #[test]
+    fn rows_of_no_use_say_why() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("rows.csv");
+        for (text, words) in [
+            ("id\n", "it has no row under its header"),
+            ("id,name\n1\n", "found record with 1 fields"),
+            ("id,user\n1,2\n", "`user` has the name of a value that each turn has"),
+            ("id,a,id\n1,2,3\n", "two of its columns are called `id`"),
+        ] {
+            std::fs::write(&path, text).expect("written");
+            let error = Rows::read(path.to_str().expect("plain path")).err().expect(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let error = Rows::read(dir.path().to_str().expect("plain path")).err().expect("a folder").to_string();
+        assert!(error.ends_with("it is no file"), "{error}");
     }
 }

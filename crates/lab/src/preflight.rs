@@ -6,7 +6,6 @@ use crate::heaps::heaps;
 use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
-use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
     Strategy, SystemPlan, TopicPlan,
@@ -177,7 +176,8 @@ pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPla
     })
 }
 
-/// Whether the programs of all commands and components are there; those that begin after another may be made by that.
+/// Whether the programs of all commands and components are there, and what users and jobs are made of; those that begin after
+/// another may be made by that.
 ///
 /// # Errors
 /// The first one that is not.
@@ -185,8 +185,8 @@ pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), Lab
     let commands = plan.every_case().flat_map(|case| &case.commands);
     for (item, command) in commands.filter(|(_, command)| matches!(command.begins, CommandBegins::At(_))) {
         let wrong = |why: String| LabError::Command { item: item.clone(), why };
-        for path in command.http.iter().flat_map(HttpLoad::files) {
-            std::fs::File::open(path).map_err(|error| wrong(format!("{path} cannot be read: {error}")))?;
+        if let Some(http) = &command.http {
+            kdyno_http_load::check(http).map_err(|error| wrong(error.to_string()))?;
         }
         let Some(name) = command.run.first() else { continue };
         find(name, environment).map_err(wrong)?;

@@ -1,9 +1,10 @@
 //! Caveats: what was seen that speaks against figures, which figures it concerns, and whether they may be used.
 
+mod compression;
+
 pub use crate::concern::Concern;
 use crate::event::Subject;
 use crate::finding::Scope;
-use crate::plan::{Compression, Payload, ProducePlan};
 pub use crate::severity::Severity;
 use serde::{Deserialize, Serialize};
 
@@ -454,6 +455,15 @@ pub enum Caveat {
         /// What the first event says, one lowercase sentence.
         first: String,
     },
+    /// Some of the requests that a command told of failed: what these took is in its times.
+    RequestsFailed {
+        /// Load item.
+        item: String,
+        /// How many.
+        errors: u64,
+        /// Of all requests, 0 to 1.
+        share: f64,
+    },
     /// A process of the system under test ended in the middle.
     ProcessDied {
         /// The process.
@@ -485,21 +495,4 @@ pub enum Caveat {
         /// Load item.
         item: String,
     },
-}
-
-impl Caveat {
-    /// That a load item compresses what no application sends, if it does: letters drawn at random, or few values over and over.
-    pub fn of_compression(item: &str, produce: &ProducePlan) -> Option<Self> {
-        let (item, compression) = (item.to_owned(), produce.client.compression);
-        if compression == Compression::None {
-            return None;
-        }
-        let are_letters = produce.records.compressible.is_none() && !produce.records.has_given_values();
-        match produce.payload {
-            Payload::Unique => {
-                are_letters.then(|| Self::RandomValues { item, compression: compression.name().to_owned() })
-            }
-            Payload::Pooled { .. } => Some(Self::PooledCompression { item }),
-        }
-    }
 }

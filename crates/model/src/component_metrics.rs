@@ -17,7 +17,7 @@ pub const METRICS: &[Metric] = &[
         CONNECTIONS_MAX,
         DATABASE,
         Unit::Count,
-        "most connections to the component's database that were counted in the window, once per second",
+        "most connections of clients to the component's database that were counted in the window, once per second",
     ),
     metric(
         TRANSACTIONS_PER_S,

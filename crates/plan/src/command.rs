@@ -5,12 +5,12 @@ use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::command::COMMAND_VARIABLE;
-use kdyno_model::plan::http_load::HttpLoad;
+use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use kdyno_model::plan::{
     COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
 };
 use kdyno_model::units::duration;
-use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile};
+use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile, UsersFile};
 use kdyno_scenario::input::{known_hint, quoted};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPl
             let names = typed.commands.iter().map(|(name, _)| name.text.as_str());
             return Err(reader.wrong(until, message).hint(known_hint(&item, names.collect::<Vec<_>>())));
         };
+        if matches!(command.http, Some(HttpLoad::Users(_))) {
+            return Err(never_ends(reader, until, "until", &item));
+        }
         command.ends_measure = true;
     }
     in_order(reader, &found)?;
@@ -95,14 +98,24 @@ pub(crate) fn words(reader: &Reader<'_>, typed: &CommandLineFile) -> Result<Vec<
 /// The command after which one begins.
 fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanError> {
     let before = reader.text(after)?;
-    let commands = || reader.scenario.typed().commands.iter().map(|(name, _)| name.text.as_str());
-    if before != own && commands().any(|name| name == before) {
-        return Ok(before);
+    let others = || reader.scenario.typed().commands.iter().filter(|(name, _)| name.text != own);
+    match others().find(|(name, _)| name.text == before) {
+        Some((_, CommandFile { command: CommandKindFile::Users(_), .. })) => {
+            return Err(never_ends(reader, after, "after", &before));
+        }
+        Some(_) => return Ok(before),
+        None => {}
     }
-    let others = commands().filter(|name| *name != own);
+    let others = others().map(|(name, _)| name.text.as_str());
     Err(reader
         .wrong(after, format!("`after`: {} is no other command", quoted(&before)))
         .hint(known_hint(&before, others.collect::<Vec<_>>())))
+}
+
+/// What waits for users waits until the measure phase is over.
+fn never_ends(reader: &Reader<'_>, typed: &Typed, key: &str, item: &str) -> PlanError {
+    let message = format!("`{key}`: {} are users, who stay until the measure phase ends", quoted(item));
+    reader.wrong(typed, message).hint("name a job or a command")
 }
 
 /// No command waits for itself by way of others.
@@ -197,20 +210,47 @@ fn labels(
     Ok(found)
 }
 
-/// Commands begin inside of the measure phase.
+/// Commands begin inside of the measure phase, and of users something is left of it.
 pub(crate) fn check(
     reader: &Reader<'_>,
     commands: &BTreeMap<String, CommandPlan>,
     phases: &PhasesPlan,
 ) -> Result<(), PlanError> {
     for (name, item) in &reader.scenario.typed().commands {
-        let begins = commands.get(&name.text).map(|plan| &plan.begins);
-        let (Some(CommandBegins::At(at_ns)), Some(typed)) = (begins, &item.at) else { continue };
-        if *at_ns >= phases.measure_ns {
-            let (at, length) = (duration(*at_ns), duration(phases.measure_ns));
+        let Some(plan) = commands.get(&name.text) else { continue };
+        let at_ns = if let CommandBegins::At(at_ns) = &plan.begins { *at_ns } else { 0 };
+        let length = duration(phases.measure_ns);
+        if let Some(typed) = item.at.as_ref().filter(|_| at_ns >= phases.measure_ns) {
+            let at = duration(at_ns);
             let message = format!("`at`: {at} lies outside of the measure phase, which lasts {length}");
             return Err(reader.wrong(typed, message).hint("it counts from the beginning of that phase"));
         }
+        if let (CommandKindFile::Users(typed), Some(HttpLoad::Users(users))) = (&item.command, &plan.http) {
+            users_fit(reader, typed, users, (at_ns, phases.measure_ns))?;
+        }
+    }
+    Ok(())
+}
+
+/// Of users who come at an instant of the measure phase all come, and something is left to be measured.
+fn users_fit(
+    reader: &Reader<'_>,
+    typed: &UsersFile,
+    users: &UsersPlan,
+    (at_ns, measure_ns): (u64, u64),
+) -> Result<(), PlanError> {
+    let length = duration(measure_ns);
+    if at_ns.saturating_add(users.warmup_ns) >= measure_ns {
+        let warmup = duration(users.warmup_ns);
+        let message = format!("`warmup`: {warmup} leaves nothing of the measure phase, which lasts {length}");
+        let hint = "it counts from when users come, and figures are of what begins after it";
+        return Err(reader.wrong(&typed.warmup, message).hint(hint));
+    }
+    if at_ns.saturating_add(users.ramp_ns) > measure_ns {
+        let ramp = duration(users.ramp_ns);
+        let message =
+            format!("`ramp`: within {ramp} not all users come before the measure phase ends, which lasts {length}");
+        return Err(reader.wrong(&typed.ramp, message).hint("let them come sooner, or measure longer"));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use kdyno_model::command_metrics;
 use kdyno_model::metric::{
     Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, Unit, is_cost,
 };
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
     Strategy, SystemPlan,
@@ -341,8 +342,11 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
-    let commands = first.commands.keys();
-    found.extend(commands.map(|name| judge(name, command_metrics::DURATION, Better::Lower, Unit::Ns)));
+    found.extend(first.commands.iter().map(|(name, command)| match &command.http {
+        // They stay until the load ends, so that they have no duration.
+        Some(HttpLoad::Users(users)) => judge(&users.chain, "response.p95", Better::Lower, Unit::Ns),
+        Some(HttpLoad::Job(_)) | None => judge(name, command_metrics::DURATION, Better::Lower, Unit::Ns),
+    }));
     let rate = |(name, item): (&String, &LoadPlan)| match &item.role {
         Role::Produce(produce) => Some((name.clone(), produce.rate.clone())),
         Role::Consume(_) | Role::EndToEnd(_) => None,

@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::http_load::{
-    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, Piece, USERS_MAX, UsersPlan, pieces,
+    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, OF_USERS, Piece, USERS_MAX, UsersPlan, pieces,
 };
 use kdyno_model::plan::{CsvColumns, OutputFormat, ParsePlan};
 use kdyno_scenario::file::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
@@ -12,11 +12,13 @@ use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-/// Turns per second.
-const TURNS_PER_S_MAX: f64 = 100_000.0;
-/// Values that there are in any turn.
-const OF_USERS: [&str; 2] = ["user", "turn"];
+/// Turns per second: one in three hours at least.
+const TURNS_PER_S: RangeInclusive<f64> = 0.0001..=100_000.0;
+
+/// Statuses that no answer has, since what it refers to is asked for instead.
+const FOLLOWED: [u32; 5] = [301, 302, 303, 307, 308];
 
 /// Users, and how what they tell is read.
 pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
@@ -46,7 +48,7 @@ pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad,
         chain: chain.clone(),
         steps,
         data,
-        seed: 1,
+        seed: 0,
     };
     Ok((HttpLoad::Users(Box::new(plan)), parse(labels, Some(chain))))
 }
@@ -91,6 +93,14 @@ fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, Pla
         let message = format!("`address`: {} is no address of HTTP, nor a component", quoted(&address));
         return Err(reader.wrong(&typed.address, message).hint("e.g. `http://127.0.0.1:8080`"));
     }
+    for (name, value) in &typed.headers {
+        if reader.text(value)?.contains("{{") {
+            let message = format!("`headers`: {} is to hold a value, and headers are of every request", quoted(&name.text));
+            return Err(reader
+                .wrong(value, message)
+                .hint("addresses, `json` and `holds` of steps may hold values"));
+        }
+    }
     Ok(HttpTarget {
         address,
         is_component,
@@ -111,6 +121,12 @@ fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpS
     let json = typed.json.as_ref().map(|json| reader.text(json).map(Body::Json)).transpose()?;
     let file = typed.file.as_ref().map(|file| reader.filled(file, "file").map(Body::File)).transpose()?;
     let status = typed.status.as_ref().map(|status| reader.small(status, "status", 100..=599)).transpose()?;
+    if let (Some(status), Some(typed)) = (status, &typed.status)
+        && FOLLOWED.contains(&status)
+    {
+        let message = format!("`status`: redirects are followed, so no answer has {status}");
+        return Err(reader.wrong(typed, message).hint("name the status of where it leads to"));
+    }
     Ok(HttpStep {
         name,
         method: typed.method.to_uppercase(),
@@ -170,27 +186,16 @@ fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
     let text = reader.text(typed)?;
     let value = units::parse_as(&text, Dimension::PerS);
     let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}")))?;
-    if value > 0.0 && value <= TURNS_PER_S_MAX {
+    let range = TURNS_PER_S;
+    if range.contains(&value) {
         return Ok(value);
     }
-    let message = format!("`rate`: {} is not above zero and at most {TURNS_PER_S_MAX}/s", quoted(&text));
+    let (least, most) = (range.start(), range.end());
+    let message = format!("`rate`: {} is outside {least}/s to {most}/s", quoted(&text));
     Err(reader.wrong(typed, message))
 }
 
 fn think(reader: &Reader<'_>, typed: &Typed) -> Result<(u64, u64), PlanError> {
-    let text = reader.text(typed)?;
-    let Some((least, most)) = text.split_once("..") else {
-        let ns = reader.ns(typed, "think", 0..=PHASE_NS_MAX)?;
-        return Ok((ns, ns));
-    };
-    let bound = |text: &str| {
-        units::whole(text.trim(), Dimension::Ns)
-            .map_err(|message| reader.wrong(typed, format!("`think`: {message}")).hint("e.g. `1s..3s`"))
-    };
-    let (least, most) = (bound(least)?, bound(most)?);
-    if least > most || most > PHASE_NS_MAX {
-        let message = format!("`think`: {} has no room between its bounds", quoted(&text));
-        return Err(reader.wrong(typed, message).hint("the shorter time stands first, e.g. `1s..3s`"));
-    }
-    Ok((least, most))
+    let (least_ns, most_ns) = reader.span(typed, "think", &reader.text(typed)?)?;
+    Ok((least_ns, most_ns.unwrap_or(least_ns)))
 }

@@ -5,8 +5,6 @@ use crate::reader::Reader;
 pub(crate) use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, WarmupAuto};
 use kdyno_scenario::file::MeasureFile;
-use kdyno_scenario::input::quoted;
-use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
@@ -92,22 +90,7 @@ impl Span {
     fn read(reader: &Reader<'_>, typed: &Typed, key: &str, auto: &str) -> Result<Self, PlanError> {
         let text = reader.text(typed)?;
         let text = if text == "auto" { auto } else { &text };
-        let Some((least, most)) = text.split_once("..") else {
-            let ns = reader.ns(typed, key, 0..=PHASE_NS_MAX)?;
-            return Ok(Self { least_ns: ns, most_ns: ns, is_open: false });
-        };
-        let bound = |text: &str| {
-            units::whole(text.trim(), Dimension::Ns).map_err(|message| {
-                reader
-                    .wrong(typed, format!("`{key}`: {message}"))
-                    .hint("write `LEAST..MOST`, e.g. `10s..60s`")
-            })
-        };
-        let (least_ns, most_ns) = (bound(least)?, bound(most)?);
-        if least_ns >= most_ns || most_ns > PHASE_NS_MAX {
-            let message = format!("`{key}`: {} has no room between its bounds", quoted(text));
-            return Err(reader.wrong(typed, message).hint("the shorter time stands first, e.g. `10s..60s`"));
-        }
-        Ok(Self { least_ns, most_ns, is_open: true })
+        let (least_ns, most_ns) = reader.span(typed, key, text)?;
+        Ok(Self { least_ns, most_ns: most_ns.unwrap_or(least_ns), is_open: most_ns.is_some() })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cases::Case;
 use crate::{Files, Paths, PlanError};
+use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
@@ -99,6 +100,25 @@ impl<'a> Reader<'a> {
     /// A duration in ns.
     pub fn ns(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
         self.quantity(typed, what, Dimension::Ns, range)
+    }
+
+    /// A time, or the shortest and the longest one as `LEAST..MOST`, ns; `text` is what is read, which may be a default's.
+    pub fn span(&self, typed: &Typed, what: &str, text: &str) -> Result<(u64, Option<u64>), PlanError> {
+        let Some((least, most)) = text.split_once("..") else {
+            return Ok((self.ns(typed, what, 0..=PHASE_NS_MAX)?, None));
+        };
+        let bound = |text: &str| {
+            units::whole(text.trim(), Dimension::Ns).map_err(|message| {
+                self.wrong(typed, format!("`{what}`: {message}"))
+                    .hint("write `LEAST..MOST`, e.g. `10s..60s`")
+            })
+        };
+        let (least_ns, most_ns) = (bound(least)?, bound(most)?);
+        if least_ns >= most_ns || most_ns > PHASE_NS_MAX {
+            let message = format!("`{what}`: {} has no room between its bounds", quoted(text));
+            return Err(self.wrong(typed, message).hint("the shorter time stands first, e.g. `10s..60s`"));
+        }
+        Ok((least_ns, Some(most_ns)))
     }
 
     /// One of some words.

@@ -4,6 +4,7 @@ use crate::PlanError;
 use crate::cases::{Chosen, param_value};
 use kdyno_model::command_metrics;
 use kdyno_model::metric::{Address, CLIENT_CPU};
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -72,7 +73,9 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
         }
     }
     for (name, command) in cases.iter().take(1).flat_map(|case| &case.commands) {
-        found.push(of(name, command_metrics::DURATION));
+        if !matches!(command.http, Some(HttpLoad::Users(_))) {
+            found.push(of(name, command_metrics::DURATION));
+        }
         if command.parse.is_some() {
             let told = [command_metrics::REQUESTS_PER_S, "response.mean", "response.p95"];
             found.extend(told.map(|metric| of(name, metric)));

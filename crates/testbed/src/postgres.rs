@@ -179,8 +179,16 @@ pub fn is_ready(folder: &Path) -> bool {
     read.is_ok() && text.lines().last().is_some_and(|status| status.trim() == "ready")
 }
 
-/// The command line that tells, once per second, how many connections a database has and how many transactions ended well and
-/// not: a line each, as [`Counted::of_line`] reads it. It stays one process with one connection to another database.
+/// What is asked once per second. `numbackends` would count the server's own workers too: autovacuum, parallel queries.
+fn question(database: &str) -> String {
+    format!(
+        "SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}' AND backend_type = 'client backend'), \
+         xact_commit, xact_rollback FROM pg_stat_database WHERE datname = '{database}' \\watch 1\n"
+    )
+}
+
+/// The command line that tells, once per second, how many connections clients have to a database and how many transactions ended
+/// well and not: a line each, as [`Counted::of_line`] reads it. It stays one process with one connection to another database.
 ///
 /// # Errors
 /// Its script cannot be written, one lowercase clause.
@@ -191,10 +199,7 @@ pub fn counting(
     database: &str,
 ) -> Result<Vec<String>, String> {
     let script = folder.join("count.sql");
-    let text = format!(
-        "SELECT numbackends, xact_commit, xact_rollback FROM pg_stat_database WHERE datname = '{database}' \\watch 1\n"
-    );
-    std::fs::write(&script, text)
+    std::fs::write(&script, question(database))
         .map_err(|error| format!("{} cannot be written: {error}", script.display()))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut line = vec![text(&installed.programs.join("psql"))];
@@ -206,7 +211,7 @@ pub fn counting(
 /// What a database counted until an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Connections to it now.
+    /// Connections that clients have to it now.
     pub connections: u64,
     /// Transactions that were committed.
     pub committed: u64,

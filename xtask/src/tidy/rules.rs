@@ -145,6 +145,7 @@ pub const CRATES: &[CrateRule] = &[
             "plan",
             "testbed",
             "java-driver",
+            "http-load",
             "store",
             "analysis",
         ],

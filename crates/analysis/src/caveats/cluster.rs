@@ -123,6 +123,23 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
     vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
 }
 
+/// One for each command some of whose requests failed: a refusal mostly comes sooner than an answer.
+pub(super) fn requests_failed(trial: &Trial<'_>) -> Vec<Found> {
+    let items = trial.evidence.start.trial.effective.commands.keys();
+    let found = items.filter_map(|item| {
+        let (errors, share) = commands::failed_requests(trial.evidence, item)?;
+        // A count, not negative.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let errors = errors as u64;
+        let labels = commands::labels(trial.evidence, item).map(str::to_owned).collect();
+        Some(Found {
+            concerns: Concern::Command { item: item.clone(), labels },
+            ..Caveat::RequestsFailed { item: item.clone(), errors, share }.into()
+        })
+    });
+    found.collect()
+}
+
 /// One for each command that did not do what it was to.
 pub(super) fn command_failed(trial: &Trial<'_>) -> Vec<Found> {
     let failed = commands::failures(trial.evidence);

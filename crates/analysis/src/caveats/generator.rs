@@ -1,6 +1,7 @@
 //! Whether the load generator is what was measured.
 
 use super::found::Found;
+use crate::commands;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::Distribution;
@@ -171,6 +172,20 @@ pub(super) fn thread_busy(trial: &Trial<'_>) -> Vec<Found> {
         .map(|(thread, used_s)| (thread, 100.0 * used_s / window.seconds()))
         .filter(|(_, percent)| *percent > 100.0 * WORKER_BUSY_SHARE_MAX)
         .map(|(thread, cpu_percent)| Caveat::ThreadBusy { thread: thread.to_owned(), cpu_percent }.into())
+        .collect()
+}
+
+/// Users of an item are all sent by one thread, in a process of its own.
+pub(super) fn users_busy(trial: &Trial<'_>) -> Vec<Found> {
+    let items = trial.evidence.start.trial.effective.commands.keys();
+    items
+        .filter_map(|item| {
+            let cpu_percent = commands::users_cpu_percent(trial.evidence, item)?;
+            let labels = commands::labels(trial.evidence, item).map(str::to_owned).collect();
+            let concerns = Concern::Command { item: item.clone(), labels };
+            let caveat = Caveat::ThreadBusy { thread: item.clone(), cpu_percent };
+            (cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX).then(|| Found::from(caveat).concerning(concerns))
+        })
         .collect()
 }
 

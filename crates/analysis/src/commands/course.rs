@@ -3,17 +3,23 @@
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::metric::Unit;
+use kdyno_model::plan::OutputFormat;
 use kdyno_model::plan::command::series;
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 
 /// What every command, and every label of one that is told by itself, did over time.
 pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
     let commands = evidence.start.trial.effective.commands.iter();
-    let names = commands.flat_map(|(item, command)| std::iter::once(item.as_str()).chain(command.labels()));
-    names.filter_map(|name| course(evidence, name)).collect()
+    let named = commands.flat_map(|(item, command)| {
+        // Kafka's tools tell what came since the line before, every few seconds.
+        let parse = command.parse.as_ref();
+        let is_of_intervals = parse.is_some_and(|parse| parse.format == OutputFormat::PerfTest);
+        std::iter::once(item.as_str()).chain(command.labels()).map(move |name| (name, is_of_intervals))
+    });
+    named.filter_map(|(name, is_of_intervals)| course(evidence, name, is_of_intervals)).collect()
 }
 
-fn course(evidence: &TrialEvidence, item: &str) -> Option<ImportedSeries> {
+fn course(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Option<ImportedSeries> {
     let subject = Subject::Item(item.to_owned());
     let own =
         evidence.probes.iter().filter(|one| one.subject == subject && one.series == series::REQUESTS_TOTAL);
@@ -23,6 +29,15 @@ fn course(evidence: &TrialEvidence, item: &str) -> Option<ImportedSeries> {
     totals.pop();
     let mut points = Vec::new();
     let mut before: Option<(f64, f64)> = None;
+    if is_of_intervals {
+        let pairs = totals.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+        points.extend(pairs.map(|pair| {
+            let per_s = (pair[1].1 - pair[0].1).max(0.0) / (pair[1].0 - pair[0].0);
+            ImportedPoint { at_s: pair[1].0, value: per_s }
+        }));
+        // Where the first interval began is not told.
+        totals.clear();
+    }
     for (at_s, total) in totals {
         // In a second of which nothing was told there was nothing.
         if let Some((before_s, _)) = before

@@ -11,6 +11,7 @@ use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::{self, SubjectKind, Unit};
 use kdyno_model::plan::CommandPlan;
 use kdyno_model::plan::command::series;
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::sample::ProbeReading;
 
 const NS_PER_S: f64 = 1e9;
@@ -58,6 +59,23 @@ pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, 
         };
         evidence.events.iter().find(is_own).map(|event| (item.as_str(), event))
     })
+}
+
+/// How many requests of a command failed, and which share of all; `None`: none, or it does not tell, or it failed as a whole.
+pub(crate) fn failed_requests(evidence: &TrialEvidence, item: &str) -> Option<(f64, f64)> {
+    let own = Readings::of(evidence, item);
+    let (errors, requests) = (own.most(series::ERRORS_TOTAL)?, own.most(series::REQUESTS_TOTAL)?);
+    (!own.has_failed && errors > 0.0 && requests > 0.0).then(|| (errors, errors / requests))
+}
+
+/// Processor time that users of an item took to send, percent of one core, from its start to its end; `None`: there are none.
+pub(crate) fn users_cpu_percent(evidence: &TrialEvidence, item: &str) -> Option<f64> {
+    let plan = evidence.start.trial.effective.commands.get(item)?;
+    plan.http.as_ref().filter(|http| matches!(http, HttpLoad::Users(_)))?;
+    let own = Readings::of(evidence, item);
+    let took_s = own.last(series::DURATION_S).or_else(|| own.last(series::ENDED_AFTER_S))?;
+    let used_s = own.last(series::CPU_S)?;
+    (took_s > 0.0).then(|| 100.0 * used_s / took_s)
 }
 
 /// How many requests with a response time a command or label told of.

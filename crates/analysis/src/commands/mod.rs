@@ -10,7 +10,9 @@ mod perf_test;
 mod told;
 
 pub(crate) use course::courses;
-pub(crate) use figures::{beyond, cpu_s, failures, findings, labels, responses};
+pub(crate) use figures::{
+    beyond, cpu_s, failed_requests, failures, findings, labels, responses, users_cpu_percent,
+};
 pub use lines::{LINE_BYTES_MAX, Lines};
 pub use told::{SECONDS_MAX, Told};
 

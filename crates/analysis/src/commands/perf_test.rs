@@ -9,14 +9,20 @@ pub(super) struct PerfTestReader {
     windows: u64,
     /// What was stated of all.
     whole: Option<(u64, Stated)>,
-    /// Columns of the consumer's header: records, records per second, MiB per second.
-    consumer: Option<[usize; 3]>,
-    /// Records, and what is stated of them, of the consumer's rows.
-    rows: Vec<(u64, f64, f64)>,
+    /// The consumer's header.
+    consumer: Option<Columns>,
+    /// The consumer's last row: records in all, records per second, MiB per second.
+    row: Option<(u64, f64, f64)>,
 }
 
-/// Rows of a consumer that are kept: without `--show-detailed-stats` there is one.
-const ROWS_MAX: usize = 1;
+/// Where columns of a consumer stand.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    /// Records, records per second, MiB per second.
+    places: [usize; 3],
+    /// Whether a row is of the whole run; with `--show-detailed-stats` its rates are of the time since the row before.
+    is_of_all: bool,
+}
 
 impl PerfTestReader {
     pub(super) fn line(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) {
@@ -35,10 +41,12 @@ impl PerfTestReader {
             // Of end-to-end latencies the tool does not say of how many records.
             told.requests = if records > 0 { records } else { self.windows };
             told.stated = stated;
-        } else if let Some((records, per_s, mib_per_s)) = self.rows.last() {
-            told.requests = *records;
-            told.stated.per_s = Some(*per_s);
-            told.stated.mib_per_s = Some(*mib_per_s);
+        } else if let Some((records, per_s, mib_per_s)) = self.row {
+            told.requests = records;
+            if self.consumer.is_some_and(|columns| columns.is_of_all) {
+                told.stated.per_s = Some(per_s);
+                told.stated.mib_per_s = Some(mib_per_s);
+            }
         } else {
             // It was cut off before it stated anything of all.
             told.requests = self.windows;
@@ -66,27 +74,26 @@ impl PerfTestReader {
 
     /// The header, whose columns differ between releases, and the rows under it.
     fn consumer(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) -> bool {
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        // In some locales of the tool a comma without a space stands within its numbers.
+        let fields: Vec<&str> = line.split(", ").map(str::trim).collect();
         let at = |name: &str| fields.iter().position(|field| *field == name);
         if let (Some(records), Some(per_s), Some(mib_per_s)) =
             (at("data.consumed.in.nMsg"), at("nMsg.sec"), at("MB.sec"))
         {
-            self.consumer = Some([records, per_s, mib_per_s]);
+            let is_of_all = at("end.time").is_some();
+            self.consumer = Some(Columns { places: [records, per_s, mib_per_s], is_of_all });
             return true;
         }
-        let Some(places) = self.consumer else { return false };
+        let Some(Columns { places, .. }) = self.consumer else { return false };
         let [Some(records), Some(per_s), Some(mib_per_s)] =
             places.map(|at| fields.get(at).and_then(|field| number(field)))
         else {
             return false;
         };
-        if self.rows.len() >= ROWS_MAX {
-            self.rows.clear();
-        }
         let counted = self.windows;
         self.windows = records as u64;
         told.count(read_unix_ns, self.windows.saturating_sub(counted), 0);
-        self.rows.push((records as u64, per_s, mib_per_s));
+        self.row = Some((self.windows, per_s, mib_per_s));
         true
     }
 
@@ -190,6 +197,31 @@ mod tests {
             "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
              fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n\
              2026-01-01 00:00:00:000, 2026-01-01 00:00:10:000, 97.6562, 9.7656, 100000, 10000.0000, 3000, 7000, 13.9, 14285.7\n",
+        );
+        assert_eq!((told.requests, told.unparsed), (100_000, 0));
+        assert_eq!(of(&readings, series::REQUESTS_PER_S), Some(10_000.0));
+        assert_eq!(of(&readings, series::MIB_PER_S), Some(9.7656));
+    }
+
+    #[test]
+    fn rates_of_the_consumers_last_interval_are_not_those_of_all() {
+        let (told, readings) = read(
+            "time, threadId, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, \
+             fetch.MB.sec, fetch.nMsg.sec\n\
+             2026-01-01 00:00:05:000, 0, 90.0000, 18.0000, 90000, 18000.0000, 0, 5000, 18.0, 18000.0\n\
+             2026-01-01 00:00:10:000, 0, 91.0000, 0.2000, 91000, 200.0000, 0, 5000, 0.2, 200.0\n",
+        );
+        assert_eq!((told.requests, told.unparsed), (91_000, 0));
+        assert_eq!(of(&readings, series::REQUESTS_PER_S), None, "the duration says it");
+        assert_eq!(of(&readings, series::MIB_PER_S), None);
+    }
+
+    #[test]
+    fn numbers_with_a_comma_are_one_column_of_the_consumer() {
+        let (told, readings) = read(
+            "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
+             fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n\
+             2026-01-01 00:00:00:000, 2026-01-01 00:00:10:000, 97,6562, 9,7656, 100000, 10000,0000, 3000, 7000, 13,9, 14285,7\n",
         );
         assert_eq!((told.requests, told.unparsed), (100_000, 0));
         assert_eq!(of(&readings, series::REQUESTS_PER_S), Some(10_000.0));

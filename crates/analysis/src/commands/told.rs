@@ -64,21 +64,21 @@ impl Told {
 
     /// A request with a label that took so long, s, and when it began, ns since 1970, where that is told.
     pub(super) fn request_of(&mut self, label: Option<&str>, took_s: f64, began_unix_ns: Option<i64>) {
-        if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
-            own.request(took_s, began_unix_ns);
-        }
-        if label.is_none() || label != self.apart.as_deref() {
-            self.request(took_s, began_unix_ns);
-        }
+        self.each_with(label, |told| told.request(took_s, began_unix_ns));
     }
 
     /// That a request with a label failed, and when it began, ns since 1970, where that is told.
     pub(super) fn error_of(&mut self, label: Option<&str>, began_unix_ns: Option<i64>) {
+        self.each_with(label, |told| told.error(began_unix_ns));
+    }
+
+    /// Counts it with what is told of the label, and with the whole, unless the label is of what holds other requests.
+    fn each_with(&mut self, label: Option<&str>, count: impl Fn(&mut Self)) {
         if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
-            own.error(began_unix_ns);
+            count(own);
         }
         if label.is_none() || label != self.apart.as_deref() {
-            self.error(began_unix_ns);
+            count(self);
         }
     }
 
@@ -141,6 +141,9 @@ impl Told {
                 lines => format!("{lines} lines are of another form"),
             };
             return Some(format!("it told of no request that could be read: {lines}"));
+        }
+        if self.requests > 0 && self.errors >= self.requests {
+            return Some(format!("each of the {} requests that it told of failed", self.requests));
         }
         let (first_ns, last_ns) = self.span_ns?;
         let t0_unix_ns = t0_unix_ns.cast_signed();
@@ -277,6 +280,18 @@ mod tests {
         let readings = told.readings("import", 90 * S as u64, 10 * S, 20 * S);
         assert_eq!(value(&readings, series::REQUESTS_TOTAL), [(20, 3.0)]);
         assert!(readings.iter().all(|one| one.value.is_finite()));
+    }
+
+    #[test]
+    fn a_load_of_which_every_request_failed_is_of_no_use() {
+        let failed = |requests: u64, errors: u64| {
+            let mut told = Told { tells_errors: true, ..Told::default() };
+            (0..requests).for_each(|_| told.request(0.001, None));
+            (0..errors).for_each(|_| told.error(None));
+            told.trouble(0, (0, S))
+        };
+        assert_eq!(failed(3, 2), None);
+        assert_eq!(failed(3, 3).as_deref(), Some("each of the 3 requests that it told of failed"));
     }
 
     #[test]

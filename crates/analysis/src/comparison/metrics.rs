@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
 
 /// Beginnings of names of which more is better; of everything else less is.
-const MORE_IS_BETTER: [&str; 13] = [
+const MORE_IS_BETTER: [&str; 14] = [
     "acked_",
     "achieved_",
     "fetched_",
@@ -26,6 +26,7 @@ const MORE_IS_BETTER: [&str; 13] = [
     "target_reached",
     "requests_per_s",
     "told_mib_per_s",
+    "transactions_per_s",
     "succeeded",
 ];
 
@@ -118,8 +119,9 @@ mod tests {
     use kdyno_model::metric::{SubjectKind, all};
 
     #[test]
-    fn more_of_every_rate_of_a_load_item_is_better() {
-        let of_items = [SubjectKind::Produce, SubjectKind::Consume, SubjectKind::Command, SubjectKind::Label];
+    fn more_of_every_rate_of_what_is_loaded_is_better() {
+        use SubjectKind::{Command, Consume, Database, Label, Produce};
+        let of_items = [Produce, Consume, Command, Label, Database];
         let rates = all()
             .filter(|known| known.unit.is_rate() && known.kinds.iter().any(|kind| of_items.contains(kind)));
         let less_is: Vec<&str> = rates

@@ -5,7 +5,8 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::command::series;
-use kdyno_model::plan::{CommandBegins, CommandPlan};
+use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
+use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
@@ -82,6 +83,74 @@ fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_use
     );
 }
 
+/// A service that refuses half of what it is asked has the shorter times.
+#[test]
+fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
+    let is_it = |caveat: &Caveat| matches!(caveat, Caveat::RequestsFailed { .. });
+    let with = |errors: f64| {
+        let mut trial = Trial::clean();
+        let readings = [
+            (9, series::DURATION_S, 4.0),
+            (9, series::REQUESTS_TOTAL, 400.0),
+            (9, series::ERRORS_TOTAL, errors),
+            (9, "command_response_s.p95", 0.02),
+        ];
+        command(&mut trial, &readings);
+        trial
+    };
+    assert!(with(0.0).told(is_it).is_empty());
+    let mut half = with(200.0);
+    let told = half.told(is_it);
+    let [one] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(one.severity, Severity::Warning);
+    assert_eq!(
+        one.caveat,
+        Caveat::RequestsFailed { item: "import".to_owned(), errors: 200, share: 0.5 }
+    );
+    let of = kdyno_model::metric::Address { subject: "import".to_owned(), metric: "response.p95".to_owned() };
+    assert!(one.speaks_of(&of));
+    half.events.push(event(EventKind::CommandFailed, Subject::Item("import".to_owned()), "import: it failed"));
+    assert!(half.told(is_it).is_empty(), "more than that has been told");
+}
+
+/// Users are sent by one thread: what takes all of a core measures itself.
+#[test]
+fn users_whose_sender_has_no_time_left_are_told() {
+    let is_it = |caveat: &Caveat| matches!(caveat, Caveat::ThreadBusy { .. });
+    let with = |cpu_s: f64, is_http: bool| {
+        let mut trial = Trial::clean();
+        command(&mut trial, &[(9, series::ENDED_AFTER_S, 10.0), (9, series::CPU_S, cpu_s)]);
+        let target = HttpTarget {
+            address: "http://h".to_owned(),
+            is_component: false,
+            timeout_ns: 1,
+            headers: BTreeMap::new(),
+            trust: None,
+        };
+        let users = UsersPlan {
+            target,
+            users: 1,
+            per_s: None,
+            think_ns: (0, 0),
+            ramp_ns: 0,
+            warmup_ns: 0,
+            chain: "turn".to_owned(),
+            steps: Vec::new(),
+            data: None,
+            seed: 0,
+        };
+        let plan = trial.start.trial.effective.commands.get_mut("import").expect("it was put there");
+        plan.http = is_http.then(|| HttpLoad::Users(Box::new(users)));
+        trial
+    };
+    assert!(with(7.0, true).told(is_it).is_empty());
+    assert!(with(9.0, false).told(is_it).is_empty(), "another program may have many threads");
+    let told = with(9.0, true).told(is_it);
+    let [one] = told.as_slice() else { panic!("{told:?}") };
+    let wanted = Caveat::ThreadBusy { thread: "import".to_owned(), cpu_percent: 90.0 };
+    assert_eq!((one.severity, &one.caveat), (Severity::Warning, &wanted));
+}
+
 #[test]
 fn what_commands_used_is_not_the_load_of_other_programs() {
     let is_other = |caveat: &Caveat| matches!(caveat, Caveat::OtherLoad { .. });
@@ -95,4 +164,28 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
     };
     assert_eq!(busy(0.0).told(is_other).len(), 1);
     assert!(busy(1e6).told(is_other).is_empty());
+}
+
+/// Kafka's producer tool writes a line every five seconds: its rate is not that of the second in which the line came.
+#[test]
+fn what_a_tool_tells_of_some_seconds_is_a_rate_of_these() {
+    let points = |format: OutputFormat| {
+        let mut trial = Trial::clean();
+        let totals = [(2, 1_000.0), (7, 6_000.0), (12, 16_000.0), (13, 17_000.0)];
+        let readings = totals.map(|(at_s, total)| (at_s * 1_000_000_000, series::REQUESTS_TOTAL, total));
+        command(&mut trial, &readings);
+        let plan = trial.start.trial.effective.commands.get_mut("import").expect("it was put there");
+        plan.parse = Some(ParsePlan {
+            format,
+            file: None,
+            columns: CsvColumns::default(),
+            labels: BTreeMap::new(),
+            apart: None,
+        });
+        let series = kdyno_analysis::series::trial(&trial).expect("series").imported.remove(0);
+        series.points.iter().map(|point| (point.at_s, point.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(points(OutputFormat::PerfTest), [(7.0, 1_000.0), (12.0, 2_000.0)], "the last is of all");
+    let of_seconds = points(OutputFormat::Jtl);
+    assert!(of_seconds.contains(&(7.0, 5_000.0)) && of_seconds.contains(&(8.0, 0.0)), "{of_seconds:?}");
 }

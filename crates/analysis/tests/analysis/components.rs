@@ -2,6 +2,7 @@
 
 use crate::fixture::Trial;
 use kdyno_model::event::Subject;
+use kdyno_model::finding::Value;
 use kdyno_model::plan::component::series as database;
 use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal};
 use kdyno_model::sample::series;
@@ -48,4 +49,17 @@ fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
     let of_web: Vec<String> = of_web.map(|finding| finding.of.metric).collect();
     assert_eq!(of_web, ["cpu_percent", "memory_rss_bytes_max"], "it is no database");
     assert_eq!(trial.findings().len(), before + 2 + 5);
+}
+
+/// After a crash of one of its processes PostgreSQL starts anew, without being a component that died.
+#[test]
+fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
+    let mut trial = both();
+    let db = Subject::Component("db".to_owned());
+    trial.counter(db.clone(), database::COMMITTED_TOTAL, 90.0);
+    trial.counter(db.clone(), database::ROLLED_BACK_TOTAL, 10.0);
+    trial.probes.retain(|reading| reading.subject != db || reading.at_ns < 6_000_000_000);
+    for metric in ["transactions_per_s", "rolled_back_share", "connections_max"] {
+        assert_eq!(trial.value(&format!("db.{metric}")), Value::None, "{metric}");
+    }
 }

@@ -62,6 +62,27 @@ expect: [{claim: it works, that: database.transactions_per_s > 1/s}]
     assert!(shown.stdout.contains("database") && shown.stdout.contains("transactions"), "{shown:?}");
 }
 
+/// One client, for whom the server starts a worker of its own.
+#[test]
+fn workers_of_the_server_are_no_connections_of_clients() {
+    let place = place();
+    let scenario = r#"load:
+  query:
+    command: 'psql -X "$$KDYNO_URL_database" -v ON_ERROR_STOP=1 -f parallel.sql'
+phases: {warmup: 0s, measure: {until: query, within: 3m}}
+"#;
+    // It has had its name since 16; both are tried, and one of them works.
+    let sql = "\\set ON_ERROR_STOP off\nSET debug_parallel_query = on;\nSET force_parallel_mode = on;\n\
+               \\set ON_ERROR_STOP on\nSELECT pg_sleep(4);\n\
+               EXPLAIN SELECT pg_sleep(4);\n";
+    place.file("parallel.sql", sql);
+    let said = run(&place, scenario);
+    ran(&said);
+    let shown = place.kdyno(&["show", "latest", "--logs"]);
+    assert!(shown.stdout.contains("Gather"), "it had a worker: {shown:?}");
+    assert_eq!(Document::of(&said).figure("database", "connections_max"), Some(1.0), "{said:?}");
+}
+
 #[test]
 fn a_server_that_is_killed_is_told_and_a_kdyno_that_is_killed_leaves_none() {
     let scenario =

@@ -208,3 +208,34 @@ phases: {warmup: 0s, measure: {until: broken, within: 1m}}
     let gone = run(&place, &application, &scenario.replace("file: records.mrc", "file: gone.mrc"));
     assert!(gone.code != Some(0) && gone.stderr.contains("gone.mrc cannot be read"), "{gone:?}");
 }
+
+/// A wrong column would make every request fail, and it would be told when the trial is over.
+#[test]
+fn rows_and_certificates_of_no_use_are_told_before_anything_is_started() {
+    let place = Place::new();
+    let application = Application::start();
+    let scenario = "load:
+  readers:
+    users: 1
+    chain: check-out
+    address: ADDRESS
+    data: readers.csv
+    steps: [{name: look-up, get: '/users/{{card}}'}]
+phases: {warmup: 0s, measure: 4s}
+";
+    for (rows, words) in [
+        ("crad,name\n1,a\n", "readers: readers.csv: it has no column `card`, which the step `look-up` asks for"),
+        ("card,user\n1,a\n", "its column `user` has the name of a value that each turn has"),
+        ("card,name\n1\n", "found record with 1 fields"),
+    ] {
+        place.file("readers.csv", rows);
+        let said = run(&place, &application, scenario);
+        assert!(said.code != Some(0) && said.stderr.contains(words), "{said:?}");
+    }
+    place.file("readers.csv", "card\n1\n");
+    place.file("authority.pem", "nothing\n");
+    let trusting = scenario.replace("data: readers.csv", "data: readers.csv\n    trust: authority.pem");
+    let said = run(&place, &application, &trusting);
+    assert!(said.stderr.contains("authority.pem has none of an authority"), "{said:?}");
+    assert_eq!(application.seen.found.load(Ordering::Relaxed), 0, "nothing was sent");
+}

@@ -16,15 +16,19 @@ use kdyno_model::plan::http_load::{HTTP_LOAD, HttpLoad};
 use kdyno_model::plan::{CommandPlan, StopSignal};
 use kdyno_model::sample::{Phase, ProbeReading};
 use kdyno_model::secret::Secret;
+use kdyno_model::seed::mix;
 use kdyno_model::units::length;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
 use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
 use kdyno_testbed::secret_file;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Between asking a command to end and killing it.
 const GRACE_MS: u64 = 2_000;
+/// Which draw from a trial's seed is for commands: those before it are for load items with clients.
+const SEED_OF_COMMANDS: u64 = 1 << 32;
 /// How long reading its results may take.
 const READ_NS: u64 = 120_000_000_000;
 
@@ -190,6 +194,7 @@ impl Execution<'_> {
         if !tail.trim().is_empty() {
             context.store.log(item, &tail)?;
         }
+        let has_failed = failure.is_some();
         match failure {
             Some(why) => {
                 self.command_failed(item, &format!("{why}{}", last_lines(&tail)), progress)?;
@@ -208,7 +213,11 @@ impl Execution<'_> {
         }
         let of_output = told.and_then(|told| told.trouble(t0_unix_ns, (from_ns, at_ns)));
         match output.trouble.as_ref().or(of_output.as_ref()) {
-            Some(trouble) => self.command_failed(item, trouble, progress),
+            // Its last words have been told with how it ended.
+            Some(trouble) if has_failed => self.command_failed(item, trouble, progress),
+            Some(trouble) => {
+                self.command_failed(item, &format!("{trouble}{}", last_lines(&tail)), progress)
+            }
             None => Ok(()),
         }
     }
@@ -285,7 +294,10 @@ fn prepared(
         ));
     }
     let command_line = match &plan.http {
-        Some(http) => of_kdynos_own(context, http, components, &folder)?,
+        Some(http) => {
+            let seed = seed_of(context.trial.seed, &context.trial.effective.commands, item);
+            of_kdynos_own(context, &http.clone().seeded(seed), components, &folder)?
+        }
         None => {
             let (name, arguments) =
                 plan.run.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
@@ -307,6 +319,12 @@ fn prepared(
         grace_ms: GRACE_MS,
     };
     Ok((spec, folder))
+}
+
+/// The seed of an item's chance: each item's own, another one in each repeat, and the same for both sides of a pair.
+fn seed_of(trial_seed: u64, commands: &BTreeMap<String, CommandPlan>, item: &str) -> u64 {
+    let place = (0_u64..).zip(commands.keys()).find(|(_, name)| *name == item).map_or(0, |(place, _)| place);
+    mix(mix(trial_seed, SEED_OF_COMMANDS), place)
 }
 
 /// What kdyno itself sends over HTTP is told by a file, which only its owner may read: headers may be a login.
@@ -335,7 +353,7 @@ fn of_kdynos_own(
 mod tests {
     use super::*;
     use kdyno_model::plan::CommandBegins;
-    use std::collections::BTreeMap;
+    use kdyno_model::plan::http_load::{HttpTarget, UsersPlan};
 
     const S: u64 = 1_000_000_000;
 
@@ -343,9 +361,8 @@ mod tests {
         Ended { at_ns: 0, code, signal, made, is_killed: false, cpu_s: 0.0, left: 0 }
     }
 
-    #[test]
-    fn each_way_to_end_has_its_words() {
-        let plan = CommandPlan {
+    fn plan() -> CommandPlan {
+        CommandPlan {
             run: vec!["true".to_owned()],
             http: None,
             begins: CommandBegins::At(0),
@@ -353,7 +370,43 @@ mod tests {
             ends_measure: false,
             environment: BTreeMap::new(),
             parse: None,
+        }
+    }
+
+    #[test]
+    fn chance_of_users_is_another_one_for_each_item_and_repeat_and_the_same_for_both_sides() {
+        let commands: BTreeMap<String, CommandPlan> =
+            ["patrons", "staff"].map(|name| (name.to_owned(), plan())).into();
+        let seed = |trial_seed, item| seed_of(trial_seed, &commands, item);
+        assert_eq!(seed(7, "patrons"), seed(7, "patrons"));
+        let all = [seed(7, "patrons"), seed(7, "staff"), seed(8, "patrons"), seed(8, "staff"), mix(7, 0)];
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "{all:?}");
+        let target = HttpTarget {
+            address: "http://h".to_owned(),
+            is_component: false,
+            timeout_ns: 1,
+            headers: BTreeMap::new(),
+            trust: None,
         };
+        let users = UsersPlan {
+            target,
+            users: 1,
+            per_s: None,
+            think_ns: (0, 0),
+            ramp_ns: 0,
+            warmup_ns: 0,
+            chain: "turn".to_owned(),
+            steps: Vec::new(),
+            data: None,
+            seed: 0,
+        };
+        let HttpLoad::Users(seeded) = HttpLoad::Users(Box::new(users)).seeded(all[0]) else { panic!("users") };
+        assert_eq!(seeded.seed, all[0]);
+    }
+
+    #[test]
+    fn each_way_to_end_has_its_words() {
+        let plan = plan();
         let told = |of: Option<&Ended>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
         assert_eq!(told(Some(&ended(Some(0), None, None)), false), "");
         assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2.00 s");

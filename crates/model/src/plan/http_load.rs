@@ -10,6 +10,9 @@ pub const HTTP_LOAD: &str = "http-load";
 /// Most users of an item.
 pub const USERS_MAX: u32 = 20_000;
 
+/// Values that there are in any turn: the number of its user, and how many turns that one has begun.
+pub const OF_USERS: [&str; 2] = ["user", "turn"];
+
 /// What is sent over HTTP, by a process of kdyno's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -41,7 +44,7 @@ pub struct UsersPlan {
     pub steps: Vec<HttpStep>,
     /// A CSV with a header; each turn has the values of the next row, from the first one again after the last.
     pub data: Option<String>,
-    /// Of chance: think times and arrivals.
+    /// Of chance: think times and arrivals. 0 in a plan: each trial draws one from its own.
     pub seed: u64,
 }
 
@@ -127,17 +130,21 @@ impl HttpLoad {
         self
     }
 
-    /// The files that it is made of.
-    pub fn files(&self) -> Vec<&str> {
-        let (steps, data): (Vec<&HttpStep>, _) = match self {
-            Self::Users(users) => (users.steps.iter().collect(), users.data.as_ref()),
-            Self::Job(job) => (vec![&job.start, &job.poll], None),
-        };
-        let sent = steps.into_iter().filter_map(|step| match &step.body {
-            Some(Body::File(path)) => Some(path.as_str()),
-            Some(Body::Json(_)) | None => None,
-        });
-        sent.chain(data.into_iter().chain(&self.target().trust).map(String::as_str)).collect()
+    /// The same, with chance drawn from this seed; a job leaves nothing to chance.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        if let Self::Users(users) = &mut self {
+            users.seed = seed;
+        }
+        self
+    }
+
+    /// All of its requests, in the order in which they are sent first.
+    pub fn steps(&self) -> Vec<&HttpStep> {
+        match self {
+            Self::Users(users) => users.steps.iter().collect(),
+            Self::Job(job) => vec![&job.start, &job.poll],
+        }
     }
 }
 

@@ -1,15 +1,19 @@
 //! Load items over HTTP, from a scenario's text to the plan.
 
-use kdyno_model::plan::Plan;
 use kdyno_model::plan::http_load::HttpLoad;
+use kdyno_model::plan::{Plan, Strategy};
 use kdyno_plan::{Choices, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 
 fn planned(load: &str, more: &str) -> Result<Plan, String> {
+    planned_until("1m", load, more)
+}
+
+fn planned_until(measure: &str, load: &str, more: &str) -> Result<Plan, String> {
     let text = format!(
         "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3, port: 80}}\nsystem: {{kafka: 4.1.1}}\n\
-         topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{measure: 1m}}\n{more}"
+         topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{measure: {measure}}}\n{more}"
     );
     let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
     let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
@@ -36,7 +40,18 @@ fn users_have_steps_and_each_is_told_by_itself() {
     assert_eq!(parse.apart.as_deref(), Some("turn-of-u"));
     let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
     assert!(columns.contains(&"turn-of-u.response.p95".to_owned()), "{columns:?}");
+    assert!(!columns.iter().any(|column| column == "u.duration"), "they have none: {columns:?}");
     assert!(check_stored(&plan).is_err(), "a run file from anybody sends nothing");
+}
+
+/// They stay until the load ends: of the duration that commands are judged by, no pair would have had a ratio.
+#[test]
+fn users_are_judged_by_their_turns() {
+    let sides = "compare: {A: {params: {port: 80}}, B: {params: {port: 81}}}\n";
+    let plan = planned(&users("", STEPS), sides).expect("a plan");
+    let Strategy::Compare(comparison) = &plan.strategy else { panic!("it compares") };
+    let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
+    assert_eq!(judged, ["turn-of-u.response.p95"]);
 }
 
 #[test]
@@ -67,8 +82,16 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (users("", "{name: a, get: /a, status: 99}"), "`status`"),
         (users("", "{name: u, get: /a}"), "`u` is already the name"),
         (users("", "{name: a, get: /a}, {name: a, get: /b}"), "`a` is already the name"),
-        (users(", rate: 0/s", STEPS), "`rate`"),
+        (users(", rate: 0/s", STEPS), "`rate`: `0/s` is outside"),
+        (users(", rate: 0.00001/s", STEPS), "is outside 0.0001/s to 100000/s"),
+        (users(", ramp: 2m", STEPS), "`ramp`: within 2 min not all users come before the measure phase ends"),
         (users(", think: 3s..1s", STEPS), "no room between its bounds"),
+        (users(", think: 1s..x", STEPS), "write `LEAST..MOST`"),
+        (users(", warmup: 1m", STEPS), "`warmup`: 1 min leaves nothing of the measure phase, which lasts 1 min"),
+        (users(", at: 30s, warmup: 30s", STEPS), "leaves nothing of the measure phase"),
+        (users(", headers: {x-token: 'a {{id}}'}", STEPS), "headers are of every request"),
+        (users("", "{name: a, get: /a, status: 302}"), "redirects are followed, so no answer has 302"),
+        (format!("{}\n  c: {{command: [x], after: u}}", users("", STEPS)), "`after`: `u` are users, who stay"),
         (users(", until: 5s", STEPS), "users stay until the measure phase ends"),
         (users(", produce: t", STEPS), "one role, not both"),
         (users("", STEPS).replace("http:", "ftp:"), "is no address of HTTP"),
@@ -85,4 +108,11 @@ fn what_cannot_be_is_refused_where_it_stands() {
         planned(&users(", data: rows.csv", "{name: a, get: '/{{any}}'}"), "").is_ok(),
         "a column may be meant"
     );
+}
+
+/// The measure phase would last its longest, and nobody would be told why.
+#[test]
+fn users_end_no_measure_phase() {
+    let error = planned_until("{until: u, within: 1m}", &users("", STEPS), "").expect_err("they stay");
+    assert!(error.contains("`until`: `u` are users, who stay until the measure phase ends"), "{error}");
 }

@@ -179,6 +179,7 @@ fn about(caveat: &Caveat) -> About {
         Caveat::QueueGrowth { .. }
         | Caveat::Stalled { .. }
         | Caveat::Failures { .. }
+        | Caveat::RequestsFailed { .. }
         | Caveat::Unresolved { .. }
         | Caveat::Retries { .. }
         | Caveat::FewRecords { .. }

@@ -125,6 +125,8 @@ fn what(caveat: &Caveat) -> &'static str {
         Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
         Caveat::QueueGrowth { .. } => "the load queued",
         Caveat::CommandFailed { .. } => "a command failed",
+        Caveat::RequestsFailed { .. } => "requests failed",
+        Caveat::ThreadBusy { .. } => "the load generator was busy",
         Caveat::CalibrationShort { .. } => "the load generator may have been the limit",
         _ => "other caveats",
     }

@@ -64,6 +64,17 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                 "use more consumers or partitions, or offer less",
             )
         }
+        Caveat::RequestsFailed { item, errors, share } => told(
+            item,
+            &[*errors as f64, *share],
+            format!(
+                "{item}: {} requests failed, {} of all; its times hold what they took, and a refusal mostly comes sooner than an \
+                 answer",
+                numbers.count(0),
+                numbers.percent(1)
+            ),
+            "`kdyno show RUN --logs` prints the end of what it said; set `error_share` beside the times",
+        ),
         Caveat::Stalled { item, seconds, at_s } => stalled(item, *seconds, *at_s, numbers),
         _ => failures(caveat, numbers),
     }

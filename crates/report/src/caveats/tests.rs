@@ -156,6 +156,7 @@ fn others() -> Vec<Caveat> {
         Caveat::LogNotChecked { topic: topic(), detail: text() },
         Caveat::ProcessDied { subject: Subject::Broker(1) },
         Caveat::CommandFailed { item: item(), first: text() },
+        Caveat::RequestsFailed { item: item(), errors: 40, share: 0.02 },
         Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
         Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
         Caveat::Unsteady { item: item(), detail: text() },

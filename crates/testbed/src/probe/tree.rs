@@ -5,7 +5,7 @@
 
 use super::open_files::open_files;
 use super::parse::Value;
-use crate::process::of_pid;
+use crate::process::{ProcessId, of_pid};
 use kdyno_model::sample::series;
 use procfs::process::Process;
 use std::collections::BTreeSet;
@@ -16,13 +16,14 @@ const PROCESSES_MAX: usize = 1_000;
 /// What was read so far of the processes below a keeper.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// Counters never fall: a process that ends between two reads might be counted twice, and then once.
+    /// Counters never fall: what a process used that ends while it is read may be left out of one reading.
     most: [f64; 4],
 }
 
 /// What is read of one process.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Used {
+    process: ProcessId,
     /// User and system time, s; bytes read from and written to disks.
     totals: [f64; 4],
     /// Memory of its own, bytes.
@@ -35,16 +36,12 @@ struct Used {
 impl Tree {
     /// What the processes below the keeper used together, or of the other side's what is needed of that; `None`: it is gone.
     pub(super) fn values(&mut self, keeper: u32, is_other: bool) -> Option<Vec<Value>> {
-        // Those below are read before what is above them: what ends in between is counted twice and not lost.
+        // Those below are read before what is above them: what ends in between may be in both, and is not lost.
         let mut below = below(keeper);
         below.reverse();
         let all: Vec<Used> = below.into_iter().filter_map(|pid| used(&of_pid(pid)?)).collect();
         let inherited = inherited(&of_pid(keeper)?)?;
-        let mut totals = inherited;
-        for one in &all {
-            totals.iter_mut().zip(one.totals).for_each(|(sum, more)| *sum += more);
-        }
-        self.most.iter_mut().zip(totals).for_each(|(most, now)| *most = most.max(now));
+        self.count(inherited, &all, |process| ProcessId::of(process.pid) == Some(process));
         let sum = |of: fn(&Used) -> f64| all.iter().map(of).sum::<f64>();
         let shared = all.iter().map(|one| one.shared_bytes).fold(0.0, f64::max);
         let [user_s, system_s, read, written] = self.most;
@@ -60,6 +57,17 @@ impl Tree {
         }
         Some(values)
     }
+
+    /// Counts what was read of the processes and, after them, of what the keeper inherited. One that is gone since it was read
+    /// counts by who inherited it: with what was read of it all that it ever used would count twice, and stay, for counters
+    /// never fall. Where it was inherited too late to be seen it is in the next reading.
+    fn count(&mut self, inherited: [f64; 4], all: &[Used], is_there: impl Fn(ProcessId) -> bool) {
+        let mut totals = inherited;
+        for one in all.iter().filter(|one| is_there(one.process)) {
+            totals.iter_mut().zip(one.totals).for_each(|(sum, more)| *sum += more);
+        }
+        self.most.iter_mut().zip(totals).for_each(|(most, now)| *most = most.max(now));
+    }
 }
 
 /// What a process used, and what it inherited of those that it took leave of.
@@ -74,6 +82,7 @@ fn used(process: &Process) -> Option<Used> {
     let own_bytes = status.as_ref().map_or(0.0, |status| bytes(status.rssanon));
     let shared = |status: &procfs::process::Status| bytes(status.rssfile) + bytes(status.rssshmem);
     Some(Used {
+        process: ProcessId { pid: process.pid().cast_unsigned(), start_ticks: stat.starttime },
         totals: [s(stat.utime, stat.cutime), s(stat.stime, stat.cstime), read, written],
         own_bytes,
         shared_bytes: status.as_ref().map_or(0.0, shared),
@@ -162,6 +171,29 @@ mod tests {
             assert!(Instant::now() < until, "it does not get there");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// A process that used 100 s and ends while the tree is read.
+    #[test]
+    fn what_ends_while_it_is_read_counts_once() {
+        let used = |pid: u32, user_s: f64| Used {
+            process: ProcessId { pid, start_ticks: 1 },
+            totals: [user_s, 0.0, 0.0, 0.0],
+            own_bytes: 0.0,
+            shared_bytes: 0.0,
+            open_files: 0.0,
+        };
+        let mut tree = Tree::default();
+        tree.count([1.0, 0.0, 0.0, 0.0], &[used(2, 5.0), used(3, 100.0)], |_| true);
+        assert_eq!(tree.most[0], 106.0);
+        // It was read, it ended, and the keeper inherited it before that was read.
+        tree.count([101.0, 0.0, 0.0, 0.0], &[used(2, 6.0), used(3, 100.0)], |process| process.pid == 2);
+        assert_eq!(tree.most[0], 107.0);
+        // Another one ended after the keeper was read: it is in the next reading.
+        tree.count([101.0, 0.0, 0.0, 0.0], &[used(2, 7.0)], |_| false);
+        assert_eq!(tree.most[0], 107.0, "it never falls");
+        tree.count([108.0, 0.0, 0.0, 0.0], &[], |_| true);
+        assert_eq!(tree.most[0], 108.0);
     }
 
     #[test]
