@@ -89,7 +89,8 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     let before = Instant::now();
     let of_cargo = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     // By itself, on the terminal as it is: what it takes is told, and progress is seen.
-    let built = cargo_test(&arguments[..of_cargo]).arg("--no-run").status().context("cannot start cargo test")?;
+    let built =
+        cargo_test(&arguments[..of_cargo]).arg("--no-run").status().context("cannot start cargo test")?;
     let mut times = Times { build: before.elapsed(), ..Times::default() };
     let mut tally = Tally::default();
     if !built.success() {
@@ -132,11 +133,7 @@ fn cargo_test(arguments: &[String]) -> Command {
 }
 
 /// Sends each line of a stream, on a thread that ends with the stream.
-fn pass_on(
-    stream: Option<impl Read + Send + 'static>,
-    to: mpsc::Sender<Said>,
-    made_of: fn(Vec<u8>) -> Said,
-) {
+fn pass_on(stream: Option<impl Read + Send + 'static>, to: mpsc::Sender<Said>, made_of: fn(Vec<u8>) -> Said) {
     std::thread::spawn(move || {
         let lines = stream.into_iter().flat_map(|stream| BufReader::new(stream).split(b'\n'));
         for line in lines.map_while(Result::ok) {
@@ -177,11 +174,16 @@ mod tests {
         let mut times = Times { build: Duration::from_secs(61), ..Times::default() };
         for (started, seconds) in [
             ("     Running unittests src/lib.rs (target/debug/deps/kdyno_kafka-4e0eff38670c896b)", "9.99s"),
-            ("     Running tests/null_broker/main.rs (target/debug/deps/null_broker-41b6a526ba8ee947)", "12.40s"),
+            (
+                "     Running tests/null_broker/main.rs (target/debug/deps/null_broker-41b6a526ba8ee947)",
+                "12.40s",
+            ),
             ("     Running tests/real_cluster/main.rs (/elsewhere/deps/real_cluster-41b6)", "1183.76s"),
         ] {
             times.started(started);
-            times.ended(&format!("test result: ok. 3 passed; 0 failed; 1 filtered out; finished in {seconds}"));
+            times.ended(&format!(
+                "test result: ok. 3 passed; 0 failed; 1 filtered out; finished in {seconds}"
+            ));
         }
         assert_eq!(times.line(), "took: build 61 s, tests 1206 s, real_cluster 1183 s, null_broker 12 s");
     }

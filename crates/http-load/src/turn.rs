@@ -3,8 +3,8 @@
 use crate::error::HttpLoadError;
 use crate::lines::Lines;
 use crate::values::{Place, Values, filled, told};
-use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
 use bytes::Bytes;
+use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, Response};
 use rustls::CertificateError;

@@ -248,8 +248,9 @@ fn users_fit(
     }
     if at_ns.saturating_add(users.ramp_ns) > measure_ns {
         let ramp = duration(users.ramp_ns);
-        let message =
-            format!("`ramp`: within {ramp} not all users come before the measure phase ends, which lasts {length}");
+        let message = format!(
+            "`ramp`: within {ramp} not all users come before the measure phase ends, which lasts {length}"
+        );
         return Err(reader.wrong(&typed.ramp, message).hint("let them come sooner, or measure longer"));
     }
     Ok(())

@@ -95,7 +95,10 @@ fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, Pla
     }
     for (name, value) in &typed.headers {
         if reader.text(value)?.contains("{{") {
-            let message = format!("`headers`: {} is to hold a value, and headers are of every request", quoted(&name.text));
+            let message = format!(
+                "`headers`: {} is to hold a value, and headers are of every request",
+                quoted(&name.text)
+            );
             return Err(reader
                 .wrong(value, message)
                 .hint("addresses, `json` and `holds` of steps may hold values"));

@@ -109,8 +109,7 @@ impl<'a> Reader<'a> {
         };
         let bound = |text: &str| {
             units::whole(text.trim(), Dimension::Ns).map_err(|message| {
-                self.wrong(typed, format!("`{what}`: {message}"))
-                    .hint("write `LEAST..MOST`, e.g. `10s..60s`")
+                self.wrong(typed, format!("`{what}`: {message}")).hint("write `LEAST..MOST`, e.g. `10s..60s`")
             })
         };
         let (least_ns, most_ns) = (bound(least)?, bound(most)?);

@@ -156,7 +156,16 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
     let target = new.folder.join("base-target");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--release", "--locked", "--workspace", "--bin", "kdyno", "--target-dir"]);
+    build.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--workspace",
+        "--bin",
+        "kdyno",
+        "--target-dir",
+    ]);
     measured(build.arg(&target).current_dir(&sources.folder))?;
     Ok(Setup { kdyno: target.join("release/kdyno"), ..new.clone() })
 }

@@ -103,13 +103,14 @@ fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
     let told = half.told(is_it);
     let [one] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!(one.severity, Severity::Warning);
-    assert_eq!(
-        one.caveat,
-        Caveat::RequestsFailed { item: "import".to_owned(), errors: 200, share: 0.5 }
-    );
+    assert_eq!(one.caveat, Caveat::RequestsFailed { item: "import".to_owned(), errors: 200, share: 0.5 });
     let of = kdyno_model::metric::Address { subject: "import".to_owned(), metric: "response.p95".to_owned() };
     assert!(one.speaks_of(&of));
-    half.events.push(event(EventKind::CommandFailed, Subject::Item("import".to_owned()), "import: it failed"));
+    half.events.push(event(
+        EventKind::CommandFailed,
+        Subject::Item("import".to_owned()),
+        "import: it failed",
+    ));
     assert!(half.told(is_it).is_empty(), "more than that has been told");
 }
 

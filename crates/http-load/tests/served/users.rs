@@ -146,7 +146,8 @@ fn a_server_of_another_authority_is_told_in_one_sentence() {
     });
     assert!(told.count("find", false) >= 4 && told.count("find", true) == 0, "{:?}", told.requests);
     let words: Vec<&str> = told.words.lines().collect();
-    let sentence = format!("find: the server's certificate is of no authority in {} (`trust`)", trust.display());
+    let sentence =
+        format!("find: the server's certificate is of no authority in {} (`trust`)", trust.display());
     assert_eq!(words[0], sentence);
     assert!(words.len() == 2 && words[1].ends_with(" more failures"), "{words:?}");
 }
@@ -163,7 +164,8 @@ fn what_is_of_no_use_is_told_before_anything_is_sent() {
         kdyno_http_load::check(&HttpLoad::Users(Box::new(load))).expect_err("of no use").to_string()
     };
     let with = |rows: &Path| {
-        let mut load = users("http://127.0.0.1:1".to_owned(), None, &[("find", "/users/{{crad}}?x={{user}}")]);
+        let mut load =
+            users("http://127.0.0.1:1".to_owned(), None, &[("find", "/users/{{crad}}?x={{user}}")]);
         load.data = Some(rows.to_string_lossy().into_owned());
         load
     };

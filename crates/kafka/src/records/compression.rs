@@ -350,8 +350,12 @@ mod tests {
 
     /// What `GZIPOutputStream` of Java 17 makes of the bytes below, with its deflater at these levels: size, and CRC-32 of all
     /// behind the header, which holds the operating system.
-    const JAVAS_GZIP: [(i32, usize, u32); 4] =
-        [(1, 10_492, 3_540_840_652), (3, 10_429, 3_407_030_061), (6, 10_072, 3_686_964_475), (9, 10_082, 107_047_043)];
+    const JAVAS_GZIP: [(i32, usize, u32); 4] = [
+        (1, 10_492, 3_540_840_652),
+        (3, 10_429, 3_407_030_061),
+        (6, 10_072, 3_686_964_475),
+        (9, 10_082, 107_047_043),
+    ];
 
     #[test]
     fn gzip_is_as_javas_to_the_byte() {

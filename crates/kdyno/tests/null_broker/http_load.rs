@@ -224,7 +224,10 @@ fn rows_and_certificates_of_no_use_are_told_before_anything_is_started() {
 phases: {warmup: 0s, measure: 4s}
 ";
     for (rows, words) in [
-        ("crad,name\n1,a\n", "readers: readers.csv: it has no column `card`, which the step `look-up` asks for"),
+        (
+            "crad,name\n1,a\n",
+            "readers: readers.csv: it has no column `card`, which the step `look-up` asks for",
+        ),
         ("card,user\n1,a\n", "its column `user` has the name of a value that each turn has"),
         ("card,name\n1\n", "found record with 1 fields"),
     ] {

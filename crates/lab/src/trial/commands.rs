@@ -215,9 +215,7 @@ impl Execution<'_> {
         match output.trouble.as_ref().or(of_output.as_ref()) {
             // Its last words have been told with how it ended.
             Some(trouble) if has_failed => self.command_failed(item, trouble, progress),
-            Some(trouble) => {
-                self.command_failed(item, &format!("{trouble}{}", last_lines(&tail)), progress)
-            }
+            Some(trouble) => self.command_failed(item, &format!("{trouble}{}", last_lines(&tail)), progress),
             None => Ok(()),
         }
     }
@@ -400,7 +398,9 @@ mod tests {
             data: None,
             seed: 0,
         };
-        let HttpLoad::Users(seeded) = HttpLoad::Users(Box::new(users)).seeded(all[0]) else { panic!("users") };
+        let HttpLoad::Users(seeded) = HttpLoad::Users(Box::new(users)).seeded(all[0]) else {
+            panic!("users")
+        };
         assert_eq!(seeded.seed, all[0]);
     }
 
