@@ -163,14 +163,14 @@ pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
 fn of_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(one) = at {
-        // An error of a connection holds another one without naming it as its source.
-        let held = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let found = one.downcast_ref::<rustls::Error>();
-        let found = found.or_else(|| held.and_then(|held| held.downcast_ref::<rustls::Error>()));
-        if found.is_some() {
-            return found;
+        if let Some(found) = one.downcast_ref() {
+            return Some(found);
         }
-        at = one.source();
+        // An error of a connection holds another one without naming it as its source, and that may hold one more.
+        at = match one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(held) => Some(held),
+            None => one.source(),
+        };
     }
     None
 }

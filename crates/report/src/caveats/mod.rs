@@ -20,6 +20,7 @@ use kdyno_model::trial::Trial;
 pub(crate) use reach::{elsewhere, is_told_with_verdicts, waited};
 use std::cmp::Reverse;
 use std::mem::discriminant;
+pub(crate) use words::likewise;
 use words::{Described, Numbers, Range};
 
 /// One caveat, told once for all trials it concerns.
@@ -83,11 +84,6 @@ pub fn sentence(caveat: &Caveat) -> String {
 /// What to do about a caveat; empty when there is nothing to do.
 pub fn remedy(caveat: &Caveat) -> &'static str {
     describe(caveat, &Numbers::NONE).remedy
-}
-
-/// What follows the first reason where it is that of others too: `, and so 24 more`.
-pub(crate) fn likewise(more: u32) -> String {
-    if more == 0 { String::new() } else { format!(", and so {more} more") }
 }
 
 /// Whether two caveats say the same of different trials.

@@ -85,3 +85,8 @@ fn range_text((low, high): Range, print: fn(f64) -> String) -> String {
     let (low, high) = (print(low), print(high));
     if low == high { low } else { format!("{low} to {high}") }
 }
+
+/// What follows the first reason where it is that of others too: `, and so 24 more`.
+pub(crate) fn likewise(more: u32) -> String {
+    if more == 0 { String::new() } else { format!(", and so {more} more") }
+}
