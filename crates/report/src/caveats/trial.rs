@@ -1,6 +1,6 @@
 //! Trials that did not go as planned, clusters that changed, comparisons that compare more than was asked.
 
-use super::words::{Described, Numbers, likewise, told};
+use super::words::{self, Described, Numbers, told};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::Subject;
 
@@ -180,7 +180,7 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             format!(
                 "{} pairs were left out of the comparison, both trials of each; the first: {first}{}",
                 numbers.count(0),
-                likewise(*likewise)
+                words::likewise(*likewise)
             ),
             "look at the trials that were left out: a side that fails more often is an answer too",
         ),

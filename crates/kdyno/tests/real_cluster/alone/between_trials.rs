@@ -13,11 +13,11 @@ use rustix::process::Signal;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Two trials on a cluster. Shown is the rate alone: what happens to the first trial may make its latencies void, and the
+/// So many trials on a cluster. Shown is the rate alone: what happens to the first trial may make its latencies void, and the
 /// run would then end with 6.
-fn scenario(system: &str, replicas: u32, load: &str, phases: &str) -> String {
+fn scenario(trials: u32, system: &str, replicas: u32, load: &str, phases: &str) -> String {
     format!(
-        "kdyno: 1\nid: twice\nquestion: Does it work?\nrepeat: 2\n\
+        "kdyno: 1\nid: twice\nquestion: Does it work?\nrepeat: {trials}\n\
          system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, {system}}}\n\
          topics: {{perf: {{partitions: 4, replicas: {replicas}}}}}\nload: {{writers: {{produce: perf, {load}}}}}\n\
          phases: {{condition: none, {phases}}}\nshow: {{columns: [writers.acked_per_s]}}\n"
@@ -40,7 +40,7 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     let place = Place::new();
     let load = "rate: 200/s, value: 100B";
     let mut running =
-        start_scenario(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 8s, drain: 2s"));
+        start_scenario(&place, &scenario(2, "mode: kraft", 1, load, "warmup: 1s, measure: 8s, drain: 2s"));
     running.wait_for("· measure");
     let mut spinning = Vec::new();
     for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) / 3 {
@@ -99,7 +99,7 @@ fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
     let system = "mode: {controllers: 1}, storage: memory, config: {replica.lag.time.max.ms: 1500}";
     let load = "rate: 200/s, value: 100B, client: {acks: 1, request.timeout.ms: 2000ms, delivery.timeout.ms: 4000ms}";
     let mut running =
-        start_scenario(&place, &scenario(system, 2, load, "warmup: 1s, measure: 7s, drain: 2s"));
+        start_scenario(&place, &scenario(2, system, 2, load, "warmup: 1s, measure: 7s, drain: 2s"));
     running.wait_for("· measure");
     // Dedicated controllers are started by the same class.
     let brokers = running.processes("broker-1");
@@ -144,7 +144,7 @@ fn the_log_is_compared_where_a_leader_died() {
     let place = Place::new();
     let load = "rate: 500/s, value: 100B, client: {acks: 1}";
     let phases = "warmup: 1s, measure: 15s, drain: 5s";
-    let mut running = start_scenario(&place, &scenario("mode: {controllers: 1}", 2, load, phases));
+    let mut running = start_scenario(&place, &scenario(1, "mode: {controllers: 1}", 2, load, phases));
     running.wait_for("· measure");
     let brokers = running.processes("broker-1");
     assert_eq!(brokers.len(), 1, "the second broker");
