@@ -2,7 +2,7 @@
 
 use crate::error::HttpLoadError;
 use crate::lines::Lines;
-use crate::values::{Place, Values, filled, told};
+use crate::values::{Place, Values, filled, told, unreadable};
 use bytes::Bytes;
 use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
 use reqwest::header::CONTENT_TYPE;
@@ -12,8 +12,8 @@ use std::time::Instant;
 
 /// Largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
-/// Largest file that is sent: it is held in memory.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Largest file that is sent, in bytes and in words: it is held in memory.
+const FILE_MAX: (u64, &str) = (1 << 30, "1 GiB");
 /// Characters of an answer that are told where it was not the one that was asked for.
 const CHARACTERS_TOLD: usize = 200;
 
@@ -148,13 +148,8 @@ impl From<String> for Failed {
 pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
     let Some(Body::File(path)) = &plan.body else { return Ok(()) };
     let wrong = |source| HttpLoadError::File { path: path.clone(), source };
-    let about = std::fs::metadata(path).map_err(wrong)?;
-    // A pipe or a device might never end.
-    if !about.is_file() {
-        return Err(HttpLoadError::Client(format!("{path} is no file")));
-    }
-    if about.len() > FILE_BYTES_MAX {
-        return Err(HttpLoadError::Client(format!("{path} is larger than 1 GiB")));
+    if let Some(why) = unreadable(path, FILE_MAX).map_err(wrong)? {
+        return Err(HttpLoadError::Client(format!("{path} {why}")));
     }
     std::fs::File::open(path).map(drop).map_err(wrong)
 }

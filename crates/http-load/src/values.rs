@@ -57,8 +57,8 @@ pub(crate) fn told(document: &serde_json::Value, pointer: &str) -> Option<String
     }
 }
 
-/// Largest file of rows.
-const DATA_BYTES_MAX: u64 = 256 << 20;
+/// Largest file of rows, in bytes and in words.
+const DATA_MAX: (u64, &str) = (256 << 20, "256 MiB");
 
 /// The rows of a file, one for each turn.
 pub(crate) struct Rows {
@@ -72,13 +72,8 @@ impl Rows {
     pub(crate) fn read(path: &str) -> Result<Self, HttpLoadError> {
         let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
         let file = |source| HttpLoadError::File { path: path.to_owned(), source };
-        let about = std::fs::metadata(path).map_err(file)?;
-        // A pipe or a device might never end.
-        if !about.is_file() {
-            return Err(wrong("it is no file".to_owned()));
-        }
-        if about.len() > DATA_BYTES_MAX {
-            return Err(wrong("it is larger than 256 MiB".to_owned()));
+        if let Some(why) = unreadable(path, DATA_MAX).map_err(file)? {
+            return Err(wrong(format!("it {why}")));
         }
         let mut reader = csv::Reader::from_path(path).map_err(|error| wrong(error.to_string()))?;
         let names = reader.headers().map_err(|error| wrong(error.to_string()))?;
@@ -124,6 +119,17 @@ impl Rows {
             values.insert(name.clone(), value.to_owned());
         }
     }
+}
+
+/// Why what is at a path is not read, in words that follow its name; `None`: it may be. `most` is its largest size, in bytes and in
+/// words.
+pub(crate) fn unreadable(path: &str, most: (u64, &str)) -> std::io::Result<Option<String>> {
+    let about = std::fs::metadata(path)?;
+    // A pipe or a device might never end.
+    if !about.is_file() {
+        return Ok(Some("is no file".to_owned()));
+    }
+    Ok((about.len() > most.0).then(|| format!("is larger than {}", most.1)))
 }
 
 /// Whether each column is the only value of its name.

@@ -5,7 +5,7 @@ use crate::commands;
 use crate::evidence::{NS_PER_S, cut_short};
 use crate::inside::Inside;
 use crate::rows::Trial;
-use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::{PHASE_NS_MAX, SystemPlan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,14 +128,8 @@ pub(super) fn requests_failed(trial: &Trial<'_>) -> Vec<Found> {
     let items = trial.evidence.start.trial.effective.commands.keys();
     let found = items.filter_map(|item| {
         let (errors, share) = commands::failed_requests(trial.evidence, item)?;
-        // A count, not negative.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let errors = errors as u64;
-        let labels = commands::labels(trial.evidence, item).map(str::to_owned).collect();
-        Some(Found {
-            concerns: Concern::Command { item: item.clone(), labels },
-            ..Caveat::RequestsFailed { item: item.clone(), errors, share }.into()
-        })
+        let caveat = Caveat::RequestsFailed { item: item.clone(), errors: errors as u64, share };
+        Some(Found::of_command(trial.evidence, item, caveat))
     });
     found.collect()
 }
@@ -145,12 +139,8 @@ pub(super) fn command_failed(trial: &Trial<'_>) -> Vec<Found> {
     let failed = commands::failures(trial.evidence);
     failed
         .map(|(item, event)| {
-            let item = item.to_owned();
-            let labels = commands::labels(trial.evidence, &item).map(str::to_owned).collect();
-            Found {
-                concerns: Concern::Command { item: item.clone(), labels },
-                ..Caveat::CommandFailed { item, first: event.detail.clone() }.into()
-            }
+            let caveat = Caveat::CommandFailed { item: item.to_owned(), first: event.detail.clone() };
+            Found::of_command(trial.evidence, item, caveat)
         })
         .collect()
 }

@@ -1,9 +1,11 @@
 //! What rules find, and what they look at.
 
+use crate::commands;
 use crate::evidence::is_open_loop;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{Event, EventKind};
+use kdyno_model::evidence::TrialEvidence;
 
 /// What a figure is to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,12 @@ impl Found {
     /// Of one load item.
     pub(super) fn of(item: &Item<'_>, caveat: Caveat) -> Self {
         Self { question: Some(asked_by_rate(item)), ..Self::from(caveat) }
+    }
+
+    /// Of a command: it speaks of its figures, and of those of its labels.
+    pub(super) fn of_command(evidence: &TrialEvidence, item: &str, caveat: Caveat) -> Self {
+        let labels = commands::labels(evidence, item).map(str::to_owned).collect();
+        Self::from(caveat).concerning(Concern::Command { item: item.to_owned(), labels })
     }
 
     /// It speaks of some figures alone.

@@ -178,15 +178,12 @@ pub(super) fn thread_busy(trial: &Trial<'_>) -> Vec<Found> {
 /// Users of an item are all sent by one thread, in a process of its own.
 pub(super) fn users_busy(trial: &Trial<'_>) -> Vec<Found> {
     let items = trial.evidence.start.trial.effective.commands.keys();
-    items
-        .filter_map(|item| {
-            let cpu_percent = commands::users_cpu_percent(trial.evidence, item)?;
-            let labels = commands::labels(trial.evidence, item).map(str::to_owned).collect();
-            let concerns = Concern::Command { item: item.clone(), labels };
-            let caveat = Caveat::ThreadBusy { thread: item.clone(), cpu_percent };
-            (cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX).then(|| Found::from(caveat).concerning(concerns))
-        })
-        .collect()
+    let found = items.filter_map(|item| {
+        let cpu_percent = commands::users_cpu_percent(trial.evidence, item)?;
+        let caveat = Caveat::ThreadBusy { thread: item.clone(), cpu_percent };
+        (cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX).then(|| Found::of_command(trial.evidence, item, caveat))
+    });
+    found.collect()
 }
 
 /// All workers together; not said again where a single thread is busy.

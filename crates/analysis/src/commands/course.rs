@@ -27,18 +27,26 @@ fn course(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Option
     totals.sort_by(|a, b| a.0.total_cmp(&b.0));
     // The last one is of the whole command, seconds or not.
     totals.pop();
+    let points = if is_of_intervals { of_intervals(&totals) } else { of_seconds(&totals) };
+    let name = "requests".to_owned();
+    (!points.is_empty()).then_some(ImportedSeries { subject, name, unit: Unit::RequestsPerS, points })
+}
+
+/// Of what was told of each interval since the one before; where the first one began is not told.
+fn of_intervals(totals: &[(f64, f64)]) -> Vec<ImportedPoint> {
+    let pairs = totals.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    let point = |pair: &[(f64, f64)]| {
+        let per_s = (pair[1].1 - pair[0].1).max(0.0) / (pair[1].0 - pair[0].0);
+        ImportedPoint { at_s: pair[1].0, value: per_s }
+    };
+    pairs.map(point).collect()
+}
+
+/// Of what was told of each second in which there was something.
+fn of_seconds(totals: &[(f64, f64)]) -> Vec<ImportedPoint> {
     let mut points = Vec::new();
     let mut before: Option<(f64, f64)> = None;
-    if is_of_intervals {
-        let pairs = totals.windows(2).filter(|pair| pair[1].0 > pair[0].0);
-        points.extend(pairs.map(|pair| {
-            let per_s = (pair[1].1 - pair[0].1).max(0.0) / (pair[1].0 - pair[0].0);
-            ImportedPoint { at_s: pair[1].0, value: per_s }
-        }));
-        // Where the first interval began is not told.
-        totals.clear();
-    }
-    for (at_s, total) in totals {
+    for &(at_s, total) in totals {
         // In a second of which nothing was told there was nothing.
         if let Some((before_s, _)) = before
             && at_s - before_s > 1.5
@@ -49,6 +57,5 @@ fn course(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Option
         points.push(ImportedPoint { at_s, value: counted.max(0.0) });
         before = Some((at_s, total));
     }
-    let name = "requests".to_owned();
-    (!points.is_empty()).then_some(ImportedSeries { subject, name, unit: Unit::RequestsPerS, points })
+    points
 }
