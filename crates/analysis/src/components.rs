@@ -7,15 +7,17 @@ use kdyno_model::component_metrics::{CONNECTIONS_MAX, ROLLED_BACK_SHARE, TRANSAC
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::SubjectKind;
+use kdyno_model::plan::ComponentKind;
 use kdyno_model::plan::component::series;
 
 /// Adds the figures of each component of the trial's case.
 pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
     for component in &trial.evidence.start.trial.effective.components {
         let of = [Subject::Component(component.name.clone())];
-        let kind = match component.as_postgres() {
-            Some(_) => SubjectKind::Database,
-            None => SubjectKind::Component,
+        let kind = match &component.kind {
+            ComponentKind::Command(_) => SubjectKind::Component,
+            ComponentKind::Postgres(_) => SubjectKind::Database,
+            ComponentKind::Proxy(_) => SubjectKind::Proxy,
         };
         trial.state(&component.name, kind, found, |name| match database_value(trial, &of[0], name) {
             Value::None => trial.process_value(&of, name),

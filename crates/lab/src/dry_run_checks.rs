@@ -5,11 +5,12 @@ use crate::error::LabError;
 use crate::heaps::heaps;
 use crate::java_clients::drivers;
 use crate::preflight::{commands, jvms, local, room};
+use crate::proxy;
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
 use kdyno_testbed::capacity::Capacity;
-use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, preflight};
+use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, kroxylicious, preflight};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,11 @@ pub fn dry_run_checks(
     }
     for driver in drivers(plan) {
         kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Note::Fact(fact)));
+    }
+    for version in proxy::releases(plan) {
+        if kroxylicious::is_fetched_first(environment, version) {
+            add(Note::Fact(format!("Kroxylicious {version} is not in the cache and is downloaded first")));
+        }
     }
     for folders in all_folders(plan, work_dir, environment) {
         add(Note::Fact(disk(plan, &folders, work_dir, environment)));

@@ -40,6 +40,7 @@ mod output;
 mod preflight;
 mod private;
 mod provisions;
+mod proxy;
 mod replicas;
 mod resume;
 mod run;

@@ -8,7 +8,7 @@ use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
-    Strategy, SystemPlan, TopicPlan,
+    ProxyPlan, Strategy, SystemPlan, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
@@ -193,9 +193,11 @@ pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), Lab
     }
     for component in plan.every_case().flat_map(|case| &case.components) {
         let found = match &component.kind {
-            ComponentKind::Command(words) => {
+            ComponentKind::Command(words) | ComponentKind::Proxy(ProxyPlan::Command(words)) => {
                 words.first().map_or(Ok(()), |name| find(name, environment).map(drop))
             }
+            // It is fetched after the preflight.
+            ComponentKind::Proxy(ProxyPlan::Kroxylicious(_)) => Ok(()),
             ComponentKind::Postgres(database) => postgres::find(database.version).map(drop),
         };
         found.map_err(|why| LabError::Component { name: component.name.clone(), why, in_trial: false })?;

@@ -11,6 +11,7 @@ use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
 use crate::preflight;
 use crate::private::Private;
 use crate::provisions::{Provision, Provisions};
+use crate::proxy;
 use crate::resume::{self, Before};
 use crate::secrets::Secrets;
 use crate::settle;
@@ -41,6 +42,8 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let environment = &options.environment;
     let java_clients = JavaClients::make_ready(&request.plan, environment, options.progress);
     let java_clients = java_clients.map_err(|error| unless_stopped(error, &options))?;
+    let proxies = proxy::make_ready(&request.plan, environment, options.progress);
+    proxies.map_err(|error| unless_stopped(error, &options))?;
     let stacks = StackSampling::make_ready(&request.plan, environment, options.progress);
     // From here on the clusters are known to be those that are meant.
     let given = Given::read(&request.plan, options.files, &secrets)?;

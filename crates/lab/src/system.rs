@@ -16,7 +16,7 @@ use kdyno_model::plan::{
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
-use kdyno_testbed::cluster::{LocalCluster, Relayed, StartOptions, UnknownSetting};
+use kdyno_testbed::cluster::{ListenerTls, LocalCluster, Relayed, StartOptions, UnknownSetting};
 use kdyno_testbed::jmx_exporters::{ExporterOptions, Exporters};
 use kdyno_testbed::metrics::{LocalEndpoint, Login, Source, Unread, missing_words};
 use kdyno_testbed::process::ProcessRef;
@@ -108,6 +108,14 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.access().clone(),
             Self::Attached { access, .. } | Self::Null { access, .. } => access.clone(),
+        }
+    }
+
+    /// With what whoever stands before its brokers can speak TLS as they do.
+    pub(crate) fn listener_tls(&self) -> Option<&ListenerTls> {
+        match self {
+            Self::Local { cluster, .. } => cluster.listener_tls(),
+            Self::Attached { .. } | Self::Null { .. } => None,
         }
     }
 

@@ -32,8 +32,8 @@ impl std::fmt::Display for Address {
 }
 
 use SubjectKind::{
-    Broker, Command, Component, Consume, Database, EndToEnd, Group, Host, Label, Process, Produce, Relay,
-    Worker,
+    Broker, Command, Component, Consume, Database, EndToEnd, Group, Host, Label, Process, Produce, Proxy,
+    Relay, Worker,
 };
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
@@ -45,11 +45,12 @@ const SEND_ALONE: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume, EndToEnd];
 /// Of clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
-const PROCESS: &[SubjectKind] = &[Broker, Worker];
+/// Of processes that each record goes through.
+const PER_RECORD: &[SubjectKind] = &[Broker, Worker, Proxy];
 /// And of what a user names, or has stand beside the cluster.
-const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Database];
+const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy];
 /// And of relays, which stay as they are in a trial.
-const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Relay];
+const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy, Relay];
 const RELAY: &[SubjectKind] = &[Relay];
 const BROKER: &[SubjectKind] = &[Broker];
 
@@ -265,13 +266,13 @@ const ALL: &[Metric] = &[
     ),
     metric(
         "cpu_us_per_record",
-        PROCESS,
+        PER_RECORD,
         Unit::CpuUsPerRecord,
         "processor time per acknowledged record of all load items together; per fetched one where nothing is produced",
     ),
     metric(
         "records_per_s_per_core",
-        PROCESS,
+        PER_RECORD,
         Unit::RecordsPerS,
         "acknowledged records of all load items per second of processor time; fetched ones where nothing is produced",
     ),
@@ -378,7 +379,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
         Command | Label => &[Timing::Response],
-        Broker | Worker | Process | Component | Database | Relay | Host | Group => &[],
+        Broker | Worker | Process | Component | Database | Proxy | Relay | Host | Group => &[],
     }
 }
 

@@ -25,6 +25,8 @@ pub enum SubjectKind {
     Component,
     /// The same, where it is a database.
     Database,
+    /// The same, where it is the proxy between clients and brokers.
+    Proxy,
     /// `relay-N`: what lies between two zones.
     Relay,
     /// `host`.
@@ -113,6 +115,7 @@ impl SubjectKind {
             Self::Process => "processes named with --probe",
             Self::Component => "components",
             Self::Database => "components that are databases",
+            Self::Proxy => "the proxy between clients and brokers",
             Self::Relay => "relays between zones",
             Self::Host => "host",
             Self::Group => "consumer groups",

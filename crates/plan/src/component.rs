@@ -12,8 +12,8 @@ use kdyno_scenario::keys::READY_WORDS;
 use kdyno_scenario::yaml::Typed;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long a database has to end where the scenario says nothing: it writes what it holds.
-const STOP_NS: u64 = 10_000_000_000;
+/// How long one has to end where the scenario says nothing: a database writes what it holds.
+pub(crate) const STOP_NS: u64 = 10_000_000_000;
 /// Longest name of a database: PostgreSQL cuts off what is longer.
 const DATABASE_CHARS_MAX: usize = 63;
 /// Settings that say where it listens: by these kdyno finds it.
@@ -39,7 +39,12 @@ pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, Plan
     Ok(found)
 }
 
-fn component(reader: &Reader<'_>, name: &Typed, file: &ComponentFile) -> Result<ComponentPlan, PlanError> {
+/// A component.
+pub(crate) fn component(
+    reader: &Reader<'_>,
+    name: &Typed,
+    file: &ComponentFile,
+) -> Result<ComponentPlan, PlanError> {
     let (kind, environment, ready) = match &file.kind {
         ComponentKindFile::Command { command, environment: variables, ready } => {
             let kind = ComponentKind::Command(words(reader, command)?);

@@ -280,7 +280,7 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     if matches!(case.system, SystemPlan::NullBroker(_)) {
         return Some(0);
     }
-    if !case.commands.is_empty() || !case.components.is_empty() {
+    if case.has_others_writing() {
         return None;
     }
     let bytes = producers(case).map(|(produce, span, replicas)| {

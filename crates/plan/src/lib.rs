@@ -33,6 +33,7 @@ mod phases;
 mod planned;
 mod prices;
 mod probe;
+mod proxy;
 mod ratios;
 mod reader;
 mod records;
@@ -149,7 +150,8 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
         return Err(InputError::whole(message)
             .hint("run the scenario again: what a run file would start is not started"));
     }
-    if let Some(component) = plan.every_case().flat_map(|case| &case.components).next() {
+    let mut components = plan.every_case().flat_map(|case| &case.components);
+    if let Some(component) = components.find(|component| !component.is_kdynos_own()) {
         let (name, line) = (&component.name, quoted(&component.line()));
         return Err(InputError::whole(format!("the stored plan starts a component: {name}: {line}"))
             .hint("run the scenario again: what a run file would start is not started"));

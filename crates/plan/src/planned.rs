@@ -2,7 +2,9 @@
 
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
-use crate::{CaseTarget, Choices, PlanError, command, component, load, phases, spans, sustained, system};
+use crate::{
+    CaseTarget, Choices, PlanError, command, component, load, phases, proxy, spans, sustained, system,
+};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -120,7 +122,8 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     let phases = phases::phases(reader, &load)?;
     spans::check(reader, &load, &phases)?;
     command::check(reader, &commands, &phases)?;
-    let components = component::components(reader)?;
+    let mut components: Vec<_> = proxy::proxy(reader, &system)?.into_iter().collect();
+    components.extend(component::components(reader)?);
     Ok(CasePlan {
         label: reader.case.label.clone(),
         params: reader.case.params.clone(),

@@ -143,13 +143,4 @@ impl<'a> Reader<'a> {
             }
         }
     }
-
-    /// Only one word is acted on yet.
-    pub fn only(&self, typed: &Typed, what: &str, word: &str, hint: &str) -> Result<(), PlanError> {
-        let text = self.text(typed)?;
-        if text == word {
-            return Ok(());
-        }
-        Err(self.wrong(typed, format!("`{what}: {text}` is not in this version yet")).hint(hint))
-    }
 }

@@ -43,12 +43,6 @@ pub(crate) fn system(reader: &Reader<'_>) -> Result<SystemPlan, PlanError> {
 
 fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     let typed = &reader.scenario.typed().system;
-    reader.only(
-        &typed.proxy,
-        "proxy",
-        "none",
-        "run the cases without a proxy; published rows with one print \"not tested\"",
-    )?;
     let (kafka, version) = kafka(reader, &typed.kafka)?;
     let mode = mode(reader, &typed.mode)?;
     let brokers = reader.small(&typed.brokers, "brokers", 1..=BROKERS_MAX)?;

@@ -142,13 +142,15 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
     let items: Vec<&Typed> = file.load.iter().map(|(name, _)| name).chain(commands).collect();
     let labels: Vec<&Typed> = file.labels().map(|(name, _)| name).collect();
     let components: Vec<&Typed> = file.components.iter().map(|(name, _)| name).collect();
-    let named: Vec<&Typed> = [&items[..], &labels, &components].concat();
+    let proxy = file.system.proxy.name();
+    let proxy: Vec<&Typed> = proxy.iter().collect();
+    let named: Vec<&Typed> = [&items[..], &labels, &components, &proxy].concat();
     for (at, name) in named.iter().enumerate().skip(items.len()) {
         if let Some(first) = named[..at].iter().find(|first| first.text == name.text) {
             let message =
                 format!("`{}` is already the name of what stands in line {}", name.text, first.place.line);
             return Err(InputError::at(name.place, message).hint(
-                "load items, labels and components need names of their own: metrics are called by them",
+                "load items, labels, components and a `proxy` need names of their own: metrics are called by them",
             ));
         }
     }

@@ -14,7 +14,7 @@ mod transactions;
 mod zones;
 
 pub use command::{ColumnsFile, CommandFile, CommandKindFile, CommandLineFile};
-pub use component::{ComponentFile, ComponentKindFile, ReadyFile, StopFile};
+pub use component::{ComponentFile, ComponentKindFile, ProxyFile, ReadyFile, StopFile};
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use http_load::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
@@ -127,7 +127,7 @@ pub struct SystemFile {
     pub listeners: ListenersFile,
     pub metrics: Typed,
     pub zones: Option<ZonesFile>,
-    pub proxy: Typed,
+    pub proxy: ProxyFile,
 }
 
 /// How metadata is kept.
@@ -302,7 +302,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         metrics: fields.required("metrics")?,
         zones: opt(&fields, "zones", zones)?,
-        proxy: fields.required("proxy")?,
+        proxy: component::proxy(&fields)?,
     })
 }
 

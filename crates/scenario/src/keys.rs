@@ -266,11 +266,21 @@ pub static SYSTEM: Section = Section {
             Kind::Section(&ZONES),
             "in which zones brokers and clients are, and what lies between two of them",
         ),
-        or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
+        or(
+            "proxy",
+            Kind::Either(&[Kind::Choice(PROXIES), Kind::Section(&COMPONENT)]),
+            "none",
+            "a proxy between clients and brokers that understands Kafka: `kroxylicious`, fetched by Maven once; or a component with a \
+             `command`, which is to listen on 127.0.0.1 and the port that `KDYNO_PORT` names, and may use as many ports after it as \
+             there are brokers; it is started before all components, and clients, commands and components are sent to it",
+        ),
     ],
     later: &[],
     open: false,
 };
+
+/// The words of `proxy`.
+pub const PROXIES: &[&str] = &["none", "kroxylicious"];
 
 /// The words for how brokers' own metrics are read.
 pub const BROKER_METRICS: &[&str] = &["jmx", "none"];

@@ -7,6 +7,7 @@ use crate::values::unknown_param;
 use crate::yaml::Typed;
 use kdyno_model::imported;
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
+use kdyno_model::plan::PROXY;
 use kdyno_model::sample::Timing;
 
 fn param_names(file: &ScenarioFile) -> Vec<&str> {
@@ -36,6 +37,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
     let Some(kind) = subject(&address.subject, file) else {
         let mut names: Vec<&str> = file.item_names().collect();
         names.extend(file.components.iter().map(|(name, _)| name.text.as_str()));
+        names.extend(file.system.proxy.name().map(|_| PROXY));
         names.extend(["brokers", "broker-0", "system", "workers", "host"]);
         let message = format!(
             "{} is neither a load item, nor a component, nor a part of the system",
@@ -71,6 +73,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
             ComponentKindFile::Postgres { .. } => SubjectKind::Database,
         });
     }
+    let proxy = || file.system.proxy.name().filter(|proxy| proxy.text == name);
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),
@@ -82,7 +85,8 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
             let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u16>().ok();
             let relay = || numbered("relay-").filter(|_| file.system.zones.is_some());
             let broker = numbered("broker-").map(|_| SubjectKind::Broker);
-            broker.or_else(|| relay().map(|_| SubjectKind::Relay))
+            let relay = || relay().map(|_| SubjectKind::Relay);
+            broker.or_else(relay).or_else(|| proxy().map(|_| SubjectKind::Proxy))
         }
     }
 }

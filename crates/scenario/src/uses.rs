@@ -14,12 +14,7 @@ pub type Keyed<'f> = (&'f str, &'f Typed);
 impl SystemFile {
     /// Every value of the section into which params may be inserted.
     pub fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![
-            ("brokers", &self.brokers),
-            ("heap", &self.heap),
-            ("metrics", &self.metrics),
-            ("proxy", &self.proxy),
-        ];
+        let mut found = vec![("brokers", &self.brokers), ("heap", &self.heap), ("metrics", &self.metrics)];
         found.push(match &self.kafka {
             KafkaFile::Release(typed) => ("kafka", typed),
             KafkaFile::Home(typed) => ("home", typed),
@@ -40,6 +35,7 @@ impl SystemFile {
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
+        found.extend(self.proxy.all());
         found.extend(settings(&self.config));
         let listeners = &self.listeners;
         found.extend([

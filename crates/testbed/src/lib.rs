@@ -27,6 +27,7 @@ pub mod host_settings;
 pub mod inspect;
 pub mod java;
 pub mod jmx_exporters;
+pub mod kroxylicious;
 pub mod leftovers;
 mod listeners;
 pub mod lock;

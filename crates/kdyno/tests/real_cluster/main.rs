@@ -22,6 +22,7 @@ mod jmx;
 mod logins;
 mod logs;
 mod producer_perf_test;
+mod proxy;
 mod secured;
 mod secured_releases;
 mod transactions;

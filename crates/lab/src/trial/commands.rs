@@ -303,7 +303,7 @@ fn prepared(
             std::iter::once(program).chain(arguments.iter().cloned()).collect()
         }
     };
-    let mut variables = of_trial(context, &folder)?;
+    let mut variables = of_trial(context, &folder, &components.bootstrap(context.system))?;
     variables.push(("KDYNO_ITEM".to_owned(), item.to_owned()));
     variables.extend(components.variables());
     variables.extend(plan.environment.clone());

@@ -2,6 +2,7 @@
 
 use crate::component::Component;
 use crate::database_watch::DatabaseWatch;
+use crate::system::System;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::ComponentPlan;
 use kdyno_testbed::postgres::LOGIN;
@@ -22,6 +23,7 @@ pub(super) struct Components {
 pub(super) struct ComponentAddress {
     name: String,
     pub(super) port: u16,
+    is_proxy: bool,
     /// Of a database its name, and the password of its user.
     database: Option<(String, String)>,
 }
@@ -29,7 +31,7 @@ pub(super) struct ComponentAddress {
 impl ComponentAddress {
     pub(super) fn new(plan: &ComponentPlan, port: u16, password: String) -> Self {
         let database = plan.as_postgres().map(|database| (database.database.clone(), password));
-        Self { name: plan.name.clone(), port, database }
+        Self { name: plan.name.clone(), port, is_proxy: plan.is_proxy(), database }
     }
 
     /// The password of a database; empty where it is none.
@@ -59,6 +61,12 @@ impl Components {
     /// Where one listens, `HOST:PORT`; `None`: there is none of that name.
     pub(super) fn address(&self, name: &str) -> Option<String> {
         self.addresses.iter().find(|one| one.name == name).map(|one| format!("127.0.0.1:{}", one.port))
+    }
+
+    /// `host:port` that clients of a system ask first: that of the proxy, where there is one.
+    pub(super) fn bootstrap(&self, system: &System) -> Vec<String> {
+        let proxy = self.addresses.iter().find(|one| one.is_proxy);
+        proxy.map_or_else(|| system.access().bootstrap, |proxy| vec![format!("127.0.0.1:{}", proxy.port)])
     }
 
     /// What the environment of commands and components tells of all of them.

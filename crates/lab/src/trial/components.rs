@@ -3,20 +3,23 @@
 use super::component_set::ComponentAddress;
 use super::variables::{Variables, of_trial};
 use super::{Execution, TrialContext};
-use crate::clock::relative_ns;
+use crate::clock::{monotonic_ns, relative_ns};
 use crate::component::{Awaited, Component};
 use crate::database_watch::DatabaseWatch;
 use crate::error::LabError;
 use crate::options::Progress;
+use crate::output::last_lines;
+use crate::proxy::wait_led_through;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::component::series;
-use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, StopSignal};
+use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, ProxyPlan, StopSignal};
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::units::length;
-use kdyno_testbed::cluster::{loopback_ports, random_id};
+use kdyno_testbed::cluster::{jvm_variables, loopback_ports, loopback_ports_in_a_row, random_id};
 use kdyno_testbed::command::{CommandSpec, find};
 use kdyno_testbed::postgres::{self, Counted};
+use kdyno_testbed::{TestbedError, kroxylicious};
 use std::path::{Path, PathBuf};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -33,10 +36,14 @@ impl Execution<'_> {
         }
         // Held until all are known: each may be told of any other.
         let (held, ports) = loopback_ports(plans.len())?;
+        let row =
+            plans.iter().any(ComponentPlan::is_proxy).then(|| loopback_ports_in_a_row(1 + brokers(context)));
+        let row = row.transpose()?;
         for (plan, port) in plans.iter().zip(ports) {
+            let port = row.as_ref().filter(|_| plan.is_proxy()).map_or(port, |(_, first)| *first);
             self.components.addresses.push(ComponentAddress::new(plan, port, random_id()?));
         }
-        drop(held);
+        drop((held, row));
         for (at, plan) in plans.iter().enumerate() {
             progress(Progress::Step(format!("starting {}", plan.name)));
             let started = self.start_component(at, plan);
@@ -57,7 +64,12 @@ impl Execution<'_> {
         let port = self.components.addresses[at].port;
         let folder = folder_of(context, plan);
         let (command_line, environment) = match &plan.kind {
-            ComponentKind::Command(words) => self.of_command(plan, words, &folder, port)?,
+            ComponentKind::Command(words) | ComponentKind::Proxy(ProxyPlan::Command(words)) => {
+                self.of_command(plan, words, &folder, port)?
+            }
+            ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) => {
+                (self.of_kroxylicious(version, &folder, port)?, Vec::new())
+            }
             ComponentKind::Postgres(database) => {
                 let password = Secret::new(self.components.addresses[at].password().into());
                 let place = postgres::Place { folder: &folder, port, password: &password };
@@ -77,14 +89,28 @@ impl Execution<'_> {
             port,
             folder: folder.clone(),
         };
-        let component = Component::start(&plan.name, &spec, &context.secrets.variables(), awaited)?;
+        let mut hidden = context.secrets.variables();
+        if plan.is_kdynos_own() {
+            hidden.extend(jvm_variables());
+        }
+        let component = Component::start(&plan.name, &spec, &hidden, awaited)?;
         // From here on it is ended with the others, and its output kept, whatever comes.
         self.components.started.push(component);
         let may_go_on = &context.may_go_on;
         let component = &self.components.started[self.components.started.len() - 1];
+        let until_ns = monotonic_ns().saturating_add(plan.ready_within_ns);
         component.wait_ready(&|| may_go_on.must_end().is_some())?;
         match &plan.kind {
             ComponentKind::Command(_) => Ok(()),
+            ComponentKind::Proxy(_) => {
+                let ended = || {
+                    component.ended().map(|how| format!("it ended: {how}{}", last_lines(&component.tail())))
+                };
+                let stopped =
+                    || may_go_on.must_end().map(|_| "the run was ended before it was ready".to_owned());
+                let gone = || ended().or_else(stopped);
+                wait_led_through(&context.system.access(), &format!("127.0.0.1:{port}"), until_ns, &gone)
+            }
             ComponentKind::Postgres(database) => self.watch_database(plan, database, &folder, port),
         }
     }
@@ -102,12 +128,41 @@ impl Execution<'_> {
         let program = find(name, context.environment)?.to_string_lossy().into_owned();
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
-        let mut environment = of_trial(context, folder)?;
+        let bootstrap = match plan.is_proxy() {
+            true => context.system.access().bootstrap,
+            false => self.components.bootstrap(context.system),
+        };
+        let mut environment = of_trial(context, folder, &bootstrap)?;
+        if let Some(tls) = context.system.listener_tls().filter(|_| plan.is_proxy()) {
+            let files = tls.write(folder).map_err(|error| error.to_string())?;
+            let named = [("CERTIFICATE", files.certificate), ("KEY", files.key), ("TRUST", files.authority)];
+            let variable =
+                |(name, path): (&str, PathBuf)| (format!("KDYNO_TLS_{name}"), path.display().to_string());
+            environment.extend(named.map(variable));
+        }
         environment.push(("KDYNO_COMPONENT".to_owned(), plan.name.clone()));
         environment.push(("KDYNO_PORT".to_owned(), port.to_string()));
         environment.extend(self.components.variables());
         environment.extend(plan.environment.clone());
         Ok((std::iter::once(program).chain(arguments.iter().cloned()).collect(), environment))
+    }
+
+    /// Command line of Kroxylicious, with its files in its folder.
+    fn of_kroxylicious(&self, version: &str, folder: &Path, port: u16) -> Result<Vec<String>, String> {
+        let context = self.context;
+        let told = |error: TestbedError| error.to_string();
+        let installed = kroxylicious::provide(context.environment, version, &|_| {}).map_err(told)?;
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
+        let bootstrap = context.system.access().bootstrap;
+        let place = kroxylicious::Place {
+            folder,
+            port,
+            brokers: u32::try_from(brokers(context)).unwrap_or(u32::MAX),
+            bootstrap: &bootstrap,
+            tls: context.system.listener_tls(),
+        };
+        kroxylicious::lay_out(&installed, &place).map_err(told)
     }
 
     fn watch_database(
@@ -185,6 +240,11 @@ impl Execution<'_> {
         }
         Ok(())
     }
+}
+
+/// How many brokers the trial's system has, as its addresses tell.
+fn brokers(context: &TrialContext<'_>) -> usize {
+    context.system.access().bootstrap.len()
 }
 
 /// The trial's folder of a component.

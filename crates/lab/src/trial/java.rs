@@ -25,7 +25,7 @@ impl Execution<'_> {
     /// Gives each worker the secrets, and one that runs a Java client what it reaches the cluster with.
     pub(super) fn give_secrets(&mut self, secrets: &Values<'_>) -> Result<(), LabError> {
         let context = self.context;
-        let connection = connection(context, secrets);
+        let connection = connection(context, secrets, &self.components.bootstrap(context.system));
         for (worker, planned) in self.workers.iter_mut().zip(&context.trial.effective.workers) {
             let mut given = secrets.clone();
             if has_java(&context.trial.effective.load, planned) {
@@ -112,10 +112,9 @@ fn has_java(load: &BTreeMap<String, LoadPlan>, planned: &WorkerPlan) -> bool {
 }
 
 /// How a Java client reaches the cluster, as the text of a properties file.
-fn connection(context: &TrialContext<'_>, secrets: &Values<'_>) -> Secret {
-    let bootstrap = context.system.access().bootstrap;
+fn connection(context: &TrialContext<'_>, secrets: &Values<'_>, bootstrap: &[String]) -> Secret {
     let value = |name: &str| secrets.get(name).copied();
-    client_properties(&bootstrap, &context.system.security(), &value, TokenFrom::Driver)
+    client_properties(bootstrap, &context.system.security(), &value, TokenFrom::Driver)
 }
 
 /// What the Java processes of a worker cost, as readings of a trial.

@@ -224,7 +224,8 @@ impl<'a> Execution<'a> {
         self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
             self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
-            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned))))?;
+            let bootstrap = self.components.bootstrap(self.context.system);
+            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned, bootstrap))))?;
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;

@@ -9,8 +9,8 @@ use kdyno_model::plan::{ConsumePlan, Role, WorkerPlan};
 use kdyno_model::worker::WorkerTask;
 
 impl TrialContext<'_> {
-    /// What a worker of the trial is to do.
-    pub(super) fn worker_task(&self, planned: &WorkerPlan) -> WorkerTask {
+    /// What a worker of the trial is to do; `bootstrap` is what its clients ask first.
+    pub(super) fn worker_task(&self, planned: &WorkerPlan, bootstrap: Vec<String>) -> WorkerTask {
         let case = &self.trial.effective;
         // As with topics: no other trial's group can be meant.
         let id = |name: &str| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
@@ -24,7 +24,7 @@ impl TrialContext<'_> {
             worker: planned.worker,
             run_id: self.run_id,
             wall_offset_ns: self.wall_offset_ns,
-            bootstrap: self.system.access().bootstrap,
+            bootstrap,
             security: self.system.security(),
             client_id_prefix: self.system.prefix().to_owned(),
             phases: case.phases,

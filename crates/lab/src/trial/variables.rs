@@ -11,14 +11,18 @@ use std::path::Path;
 /// Names and values of variables.
 pub(super) type Variables = Vec<(String, String)>;
 
-/// The variables, and in the folder a file of settings for Kafka's clients that one of them names.
-pub(super) fn of_trial(context: &TrialContext<'_>, folder: &Path) -> Result<Variables, String> {
+/// The variables, and in the folder a file of settings for Kafka's clients that one of them names. `bootstrap` is what these
+/// ask first.
+pub(super) fn of_trial(
+    context: &TrialContext<'_>,
+    folder: &Path,
+    bootstrap: &[String],
+) -> Result<Variables, String> {
     let (trial, system) = (context.trial, context.system);
-    let bootstrap = system.access().bootstrap;
     let mut secrets: BTreeMap<&str, &Secret> = context.secrets.of(&trial.effective);
     secrets.extend(system.secrets());
     let value = |name: &str| secrets.get(name).copied();
-    let properties = client_properties(&bootstrap, &system.security(), &value, TokenFrom::Claim);
+    let properties = client_properties(bootstrap, &system.security(), &value, TokenFrom::Claim);
     let properties =
         secret_file::write(folder, "client.properties", &properties).map_err(|error| error.to_string())?;
     let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -7,6 +7,10 @@ use strum::{Display, EnumString, IntoStaticStr};
 
 /// Most components of a case: each is a process with threads that read it, and its probes cost time.
 pub const COMPONENTS_MAX: usize = 32;
+/// Name of the proxy among the components of its case.
+pub const PROXY: &str = "proxy";
+/// The release of Kroxylicious that is started: the newest that Maven Central has with all that it needs.
+pub const KROXYLICIOUS: &str = "0.10.0";
 /// Longest that one may take to be ready, or to end, ns.
 pub const COMPONENT_WAIT_NS_MAX: u64 = 3_600 * 1_000_000_000;
 
@@ -35,14 +39,25 @@ impl ComponentPlan {
     pub fn as_postgres(&self) -> Option<&PostgresPlan> {
         match &self.kind {
             ComponentKind::Postgres(plan) => Some(plan),
-            ComponentKind::Command(_) => None,
+            ComponentKind::Command(_) | ComponentKind::Proxy(_) => None,
         }
+    }
+
+    /// Whether it lies between clients and brokers.
+    pub fn is_proxy(&self) -> bool {
+        matches!(self.kind, ComponentKind::Proxy(_))
+    }
+
+    /// Whether it is nothing but what kdyno itself names and fetches.
+    pub fn is_kdynos_own(&self) -> bool {
+        matches!(&self.kind, ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) if version == KROXYLICIOUS)
     }
 
     /// What is started, for people.
     pub fn line(&self) -> String {
         match &self.kind {
-            ComponentKind::Command(words) => line_of(words),
+            ComponentKind::Command(words) | ComponentKind::Proxy(ProxyPlan::Command(words)) => line_of(words),
+            ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) => format!("Kroxylicious {version}"),
             ComponentKind::Postgres(plan) => {
                 let version = plan.version.map_or_else(|| "as installed".to_owned(), |v| v.to_string());
                 format!("PostgreSQL {version}, database {}", plan.database)
@@ -59,6 +74,18 @@ pub enum ComponentKind {
     Command(Vec<String>),
     /// A PostgreSQL server with data of its own.
     Postgres(PostgresPlan),
+    /// What clients connect to in the place of the brokers: at most one of a case, and its first component.
+    Proxy(ProxyPlan),
+}
+
+/// A proxy that understands Kafka.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProxyPlan {
+    /// A program and its arguments.
+    Command(Vec<String>),
+    /// Kroxylicious of this release, without filters.
+    Kroxylicious(String),
 }
 
 /// A PostgreSQL server of this host's packages.

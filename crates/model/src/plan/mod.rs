@@ -23,7 +23,8 @@ use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
 pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 pub use component::{
-    COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal,
+    COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan,
+    ProxyPlan, Ready, StopSignal,
 };
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
 pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
@@ -257,6 +258,11 @@ impl CasePlan {
         let partitions = self.topics.get(&item.topic)?.partitions;
         let is_short = item.role.is_probe() && partitions < cluster.brokers;
         is_short.then_some((partitions, cluster.brokers))
+    }
+
+    /// Whether programs of others are started in its trials that may write to topics themselves: a proxy passes on what clients write.
+    pub fn has_others_writing(&self) -> bool {
+        !self.commands.is_empty() || self.components.iter().any(|component| !component.is_proxy())
     }
 
     /// Whether clients of other items are members of the group of this one: each item is handed a part, and nobody counts what

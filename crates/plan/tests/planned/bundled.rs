@@ -214,6 +214,10 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     ] {
         let plan = of(id, profile);
         let told = listeners(&plan);
+        let through = &plan.contrasts[1];
+        let proxies = |case: u32| plan.cases[case as usize].components.len();
+        assert_eq!((through.name.as_str(), through.from), ("price of a proxy", 0), "{id} {profile}");
+        assert_eq!((proxies(through.from), proxies(through.to)), (0, 1), "{id} {profile}");
         let contrast = &plan.contrasts[0];
         assert_eq!((contrast.from as usize, contrast.to), (plan.cases.len() - 1, 0), "{id} {profile}");
         assert_eq!((told[contrast.from as usize].as_str(), told[0].as_str()), (open, secured));
@@ -225,6 +229,10 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     let ends: Vec<_> = payload.contrasts.iter().map(|of| (of.from, of.to)).collect();
     assert_eq!((ends, payload.repeats_planned(0)), (vec![(2, 0), (3, 1)], Some(6)));
     assert_eq!(listeners(&payload), [secured, secured, open, open]);
+
+    let through = of("ibm-payload", "proxy");
+    let ends: Vec<_> = through.contrasts.iter().map(|of| (of.from, of.to)).collect();
+    assert_eq!((ends, through.cases[2].components.len()), (vec![(0, 2), (1, 3)], 1));
 
     let both = "clients SSL TLSv1.2 TLSv1.3, internal SSL";
     assert_eq!(listeners(&of("intel-sla", "published")), [both]);
@@ -248,7 +256,7 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
 fn the_published_tables_have_their_shape() {
     let resilient = of("ibm-resilient", "published");
     let brokers: Vec<_> = resilient.cases.iter().map(|case| case.params["brokers"].clone()).collect();
-    assert_eq!(brokers, [3, 6, 9, 3].map(ParamValue::Int), "the last one in the open");
+    assert_eq!(brokers, [3, 6, 9, 3, 6, 9, 3].map(ParamValue::Int), "the last one in the open");
     assert_eq!(resilient.cases[2].load["writers"].clients, 18);
     assert_eq!(resilient.cases[2].topics["perf"].partitions, 18);
     let published = resilient.published.unwrap();

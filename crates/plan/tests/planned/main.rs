@@ -19,6 +19,7 @@ mod limits;
 mod listeners;
 mod null_broker;
 mod planning;
+mod proxy;
 mod questions;
 mod records;
 mod searching;

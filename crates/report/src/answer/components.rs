@@ -6,8 +6,9 @@ use crate::input::ReportInput;
 use kdyno_model::component_metrics::{CONNECTIONS_MAX, ROLLED_BACK_SHARE, TRANSACTIONS_PER_S};
 use kdyno_model::metric::MEMORY_GROWTH;
 
-const COLUMNS: [(&str, &str); 6] = [
+const COLUMNS: [(&str, &str); 7] = [
     ("CPU", "cpu_percent"),
+    ("CPU per record", "cpu_us_per_record"),
     ("memory", "memory_rss_bytes_max"),
     ("memory grows", MEMORY_GROWTH),
     ("connections", CONNECTIONS_MAX),

@@ -1,6 +1,6 @@
 //! A component, in words: what is started, when it is ready, how it is ended.
 
-use kdyno_model::plan::{ComponentKind, ComponentPlan};
+use kdyno_model::plan::{ComponentKind, ComponentPlan, ProxyPlan};
 use kdyno_model::units::length;
 
 /// What is started, and until when what comes after it waits; further lines say with what.
@@ -12,6 +12,15 @@ pub(super) fn component_lines(component: &ComponentPlan) -> Vec<String> {
             format!("{name}: ready when {ready}, within {within}; it is a program of this host, run as you"),
             format!("  {}", component.line()),
         ],
+        ComponentKind::Proxy(ProxyPlan::Command(_)) => vec![
+            format!(
+                "{name}: clients are sent to it; ready when {ready}, within {within}; it is a program of this host, run as you"
+            ),
+            format!("  {}", component.line()),
+        ],
+        ComponentKind::Proxy(ProxyPlan::Kroxylicious(_)) => {
+            vec![format!("{name}: clients are sent to it: {}; ready within {within}", component.line())]
+        }
         ComponentKind::Postgres(plan) => {
             let settings = plan.settings.iter().map(|(name, value)| format!(" {name}={value}"));
             let settings: String = settings.collect();

@@ -167,7 +167,7 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
 fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
     let Some(bytes) = estimate.disk_bytes else {
         let has = |is_there: fn(&CasePlan) -> bool| plan.every_case().any(is_there);
-        let who = match (has(|case| !case.commands.is_empty()), has(|case| !case.components.is_empty())) {
+        let who = match (has(|case| !case.commands.is_empty()), has(CasePlan::has_others_writing)) {
             (true, _) => "a command writes",
             (false, true) => "a component writes",
             (false, false) => "`rate: max` can",

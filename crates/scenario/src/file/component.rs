@@ -5,6 +5,7 @@ use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, settings};
 use crate::yaml::{Node, Typed};
+use kdyno_model::plan::PROXY;
 
 /// What stands beside the cluster.
 #[derive(Debug, Clone)]
@@ -21,6 +22,34 @@ pub struct ComponentFile {
 pub enum ComponentKindFile {
     Command { command: CommandLineFile, environment: Vec<(Typed, Typed)>, ready: ReadyFile },
     Postgres { version: Option<Typed>, database: Option<Typed>, settings: Vec<(Typed, Typed)> },
+}
+
+/// The proxy between clients and brokers.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum ProxyFile {
+    Word(Typed),
+    /// Its name as a component, where it stands, and what it is.
+    Program(Typed, Box<ComponentFile>),
+}
+
+impl ProxyFile {
+    /// Its name as a component, where there may be one: a param may stand for none.
+    pub(crate) fn name(&self) -> Option<Typed> {
+        match self {
+            Self::Word(typed) if typed.text == "none" => None,
+            Self::Word(typed) => Some(Typed::assumed(PROXY, typed.place)),
+            Self::Program(name, _) => Some(name.clone()),
+        }
+    }
+
+    /// Every value with its key.
+    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+        match self {
+            Self::Word(typed) => vec![("proxy", typed)],
+            Self::Program(_, file) => file.all(),
+        }
+    }
 }
 
 /// When it is ready.
@@ -65,6 +94,18 @@ impl ComponentFile {
         }
         found
     }
+}
+
+/// Reads `system.proxy`.
+pub(super) fn proxy(fields: &Fields<'_>) -> Result<ProxyFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("proxy") else {
+        return fields.required("proxy").map(ProxyFile::Word);
+    };
+    let file = component(node)?;
+    if matches!(file.kind, ComponentKindFile::Postgres { .. }) {
+        return Err(InputError::at(node.place(), "a database is no proxy").hint("name its `command`"));
+    }
+    Ok(ProxyFile::Program(Typed::assumed(PROXY, node.place()), Box::new(file)))
 }
 
 /// Reads it.

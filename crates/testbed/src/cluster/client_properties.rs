@@ -152,7 +152,7 @@ mod tests {
     fn read(mechanism: Option<Mechanism>, protocol: Protocol) -> (Properties, BTreeMap<String, Secret>) {
         let (layout, secured) = made(mechanism, protocol, Protocol::Ssl);
         let security = secured.clients();
-        let secrets = secured.into_secrets();
+        let (secrets, _) = secured.into_parts();
         let file =
             client_properties(&layout.bootstrap(), &security, &|name| secrets.get(name), TokenFrom::Claim);
         (Properties::parse(file.expose()).expect("properties"), secrets)

@@ -34,7 +34,7 @@ pub(super) const LOGS_FOLDER: &str = "logs";
 pub(super) const TAIL_LINES: usize = 40;
 
 /// Variables of the user's shell that would give a JVM options of its own.
-pub(crate) fn jvm_variables() -> Vec<String> {
+pub fn jvm_variables() -> Vec<String> {
     UNSET_VARIABLES.map(str::to_string).to_vec()
 }
 

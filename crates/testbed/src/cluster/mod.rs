@@ -21,8 +21,9 @@ mod zones;
 
 pub use client_properties::{TokenFrom, client_properties};
 pub use config::Retention;
-pub use ports::HeldPorts;
+pub use ports::{HeldPorts, loopback_ports, loopback_ports_in_a_row};
 pub use random::random_id;
+pub use secured::{ListenerTls, ListenerTlsFiles};
 pub use unknown::UnknownSetting;
 pub use zones::Relayed;
 
@@ -44,7 +45,7 @@ use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
 use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
-pub(crate) use launch::jvm_variables;
+pub use launch::jvm_variables;
 use layout::{Layout, Places};
 use node::{Node, NodeKind};
 use ready::Failed;
@@ -93,13 +94,6 @@ pub struct StartOptions<'a> {
     pub hidden_variables: Vec<String>,
 }
 
-/// Free ports on the loopback address, and what holds them until it is dropped.
-pub fn loopback_ports(count: usize) -> Result<(HeldPorts, Vec<u16>), TestbedError> {
-    let mut held = HeldPorts::take(count, random::random_number()?)?;
-    let ports = (0..count).map(|_| held.next()).collect();
-    Ok((held, ports))
-}
-
 impl<'a> StartOptions<'a> {
     /// Options with the usual times, ready within 60 s and 3 s to end, and [`PARTITION_REPLICAS_DEFAULT`].
     #[must_use]
@@ -135,6 +129,8 @@ pub struct LocalCluster {
     access: Access,
     security: Security,
     secrets: BTreeMap<String, Secret>,
+    /// With what brokers speak TLS to clients, where they do.
+    listener_tls: Option<ListenerTls>,
     command_lines: BTreeMap<Subject, Vec<String>>,
     facts: BTreeMap<String, String>,
     /// Settings of the plan that the brokers do not know, or why nobody could look.
@@ -219,6 +215,7 @@ impl LocalCluster {
             access: Access::plaintext(layout.bootstrap()),
             security: Security::default(),
             secrets: BTreeMap::new(),
+            listener_tls: None,
             layout,
             command_lines,
             facts: BTreeMap::new(),
@@ -253,7 +250,7 @@ impl LocalCluster {
             secured.make_user(layout, options.prefix)?;
             self.access = secured.access(layout)?;
             self.security = secured.clients();
-            self.secrets = secured.into_secrets();
+            (self.secrets, self.listener_tls) = secured.into_parts();
         }
         Ok(())
     }
@@ -299,6 +296,12 @@ impl LocalCluster {
     #[must_use]
     pub fn secrets(&self) -> &BTreeMap<String, Secret> {
         &self.secrets
+    }
+
+    /// With what whoever stands before its brokers can speak TLS as they do; `None`: clients speak no TLS.
+    #[must_use]
+    pub fn listener_tls(&self) -> Option<&ListenerTls> {
+        self.listener_tls.as_ref()
     }
 
     /// The properties of a Java client that connects to it, with the values of its secrets.

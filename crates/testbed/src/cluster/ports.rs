@@ -1,5 +1,6 @@
 //! Free TCP ports on the loopback address.
 
+use super::random::random_number;
 use crate::error::TestbedError;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -43,6 +44,37 @@ impl HeldPorts {
         Ok(Self { listeners, next: 0 })
     }
 
+    /// The same, each the next after the one before.
+    ///
+    /// # Errors
+    /// So many are free nowhere in a row.
+    pub(super) fn take_in_a_row(count: usize, seed: u64) -> Result<Self, TestbedError> {
+        let (first, end) = range();
+        let size = u64::from(end - first);
+        let start = seed % size;
+        let mut listeners = Vec::with_capacity(count);
+        // A row may begin shortly before where the search began.
+        for step in 0..size + count as u64 {
+            if listeners.len() == count {
+                break;
+            }
+            let place = (start + step) % size;
+            if place == 0 {
+                listeners.clear();
+            }
+            match TcpListener::bind((Ipv4Addr::LOCALHOST, first + place as u16)) {
+                Ok(listener) => listeners.push(listener),
+                Err(_) => listeners.clear(),
+            }
+        }
+        if listeners.len() < count {
+            return Err(TestbedError::Impossible(format!(
+                "no {count} free TCP ports in a row on 127.0.0.1 between {first} and {end}"
+            )));
+        }
+        Ok(Self { listeners, next: 0 })
+    }
+
     /// The next of them. Asking for more than were taken gives 0, which no configuration accepts.
     pub(super) fn next(&mut self) -> u16 {
         let port = self
@@ -53,6 +85,26 @@ impl HeldPorts {
         self.next += 1;
         port
     }
+}
+
+/// Free ports on the loopback address, and what holds them until it is dropped.
+///
+/// # Errors
+/// Too few are free.
+pub fn loopback_ports(count: usize) -> Result<(HeldPorts, Vec<u16>), TestbedError> {
+    let mut held = HeldPorts::take(count, random_number()?)?;
+    let ports = (0..count).map(|_| held.next()).collect();
+    Ok((held, ports))
+}
+
+/// The first of so many free ports on the loopback address, the others right after it, and what holds them.
+///
+/// # Errors
+/// So many are free nowhere in a row.
+pub fn loopback_ports_in_a_row(count: usize) -> Result<(HeldPorts, u16), TestbedError> {
+    let mut held = HeldPorts::take_in_a_row(count, random_number()?)?;
+    let first = held.next();
+    Ok((held, first))
 }
 
 fn range() -> (u16, u16) {
@@ -79,5 +131,19 @@ mod tests {
         assert!(!ports.contains(&again));
         drop(held);
         assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, ports[0])).is_ok(), "free again");
+    }
+
+    #[test]
+    fn a_row_goes_round_what_is_taken_and_not_over_the_end() {
+        let (first, end) = range();
+        let mut held = HeldPorts::take_in_a_row(4, 777).expect("a row");
+        let before: Vec<u16> = (0..4).map(|_| held.next()).collect();
+        let mut again = HeldPorts::take_in_a_row(4, u64::from(before[1] - first)).expect("another row");
+        let row: Vec<u16> = (0..4).map(|_| again.next()).collect();
+        assert!(row.windows(2).all(|pair| pair[1] == pair[0] + 1), "{row:?}");
+        assert!(row.iter().all(|port| !before.contains(port)), "{row:?} {before:?}");
+        let mut last = HeldPorts::take_in_a_row(4, u64::from(end - first) - 2).expect("a row elsewhere");
+        let row: Vec<u16> = (0..4).map(|_| last.next()).collect();
+        assert!(row.windows(2).all(|pair| pair[1] == pair[0] + 1), "{row:?}");
     }
 }

@@ -7,6 +7,7 @@
 
 use super::layout::Layout;
 use crate::error::TestbedError;
+use crate::secret_file;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::admin::{Access, Acl, AdminError, ConfigOf, Operation, Resource};
 use kdyno_kafka::security::Hidden;
@@ -22,6 +23,7 @@ use rcgen::{
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Names of listeners, as they stand in settings.
@@ -45,6 +47,44 @@ const TOKEN_LIFETIME_S: u64 = 10 * 365 * 24 * 3600;
 const KNOWN_TIME_MAX: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// With what brokers speak TLS to clients: for a proxy that stands before them.
+pub struct ListenerTls {
+    authority: String,
+    certificate: String,
+    key: Secret,
+    /// The versions that clients may speak.
+    pub versions: Vec<TlsVersion>,
+}
+
+/// The same as PEM files.
+pub struct ListenerTlsFiles {
+    /// Certificate of the authority that signed the brokers' certificates.
+    pub authority: PathBuf,
+    /// A certificate for `localhost` and 127.0.0.1.
+    pub certificate: PathBuf,
+    /// Its key, which only its owner may read.
+    pub key: PathBuf,
+}
+
+impl ListenerTls {
+    /// Writes it into files of a folder that has none of them.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<ListenerTlsFiles, TestbedError> {
+        let public = |name: &str, text: &str| {
+            let path = folder.join(name);
+            let written = std::fs::write(&path, text).map_err(|e| TestbedError::io("cannot write", &path, e));
+            written.map(|()| path)
+        };
+        Ok(ListenerTlsFiles {
+            authority: public("authority.pem", &self.authority)?,
+            certificate: public("certificate.pem", &self.certificate)?,
+            key: secret_file::write(folder, "key.pem", &self.key)?,
+        })
+    }
+}
 
 /// What was made.
 pub(super) struct Secured {
@@ -191,9 +231,16 @@ impl Secured {
         Tls { identity, ..Tls::trusting(trust, versions) }
     }
 
-    /// Values of the secrets that [`Self::clients`] names.
-    pub(super) fn into_secrets(self) -> BTreeMap<String, Secret> {
-        self.secrets
+    /// Values of the secrets that [`Self::clients`] names, and what brokers speak TLS to clients with.
+    pub(super) fn into_parts(self) -> (BTreeMap<String, Secret>, Option<ListenerTls>) {
+        let clients = self.listeners.clients;
+        let tls = clients.protocol.has_tls().then_some(ListenerTls {
+            authority: self.authority_pem,
+            certificate: self.broker_certificate,
+            key: self.broker_key,
+            versions: clients.tls,
+        });
+        (self.secrets, tls)
     }
 
     /// How clients connect to the brokers.
@@ -373,6 +420,24 @@ pub(super) mod tests {
         let seconds = |name: &str| claims[name].as_u64().expect("seconds");
         assert!(seconds("exp") - seconds("iat") > 365 * 24 * 3600, "{claims}");
         assert_eq!(claims["sub"], USER);
+    }
+
+    #[test]
+    fn who_stands_before_the_brokers_gets_what_they_speak_tls_with() {
+        let (_, plain) = made(Some(Mechanism::Plain), Protocol::SaslPlaintext, Protocol::Ssl);
+        assert!(plain.into_parts().1.is_none(), "clients speak no TLS");
+        let (_, secured) = made(None, Protocol::Ssl, Protocol::Plaintext);
+        let settings = secured.settings(true);
+        let (secrets, tls) = secured.into_parts();
+        let tls = tls.expect("clients speak TLS");
+        let temp = tempfile::tempdir().expect("a folder");
+        let files = tls.write(temp.path()).expect("written");
+        let text = |path: &Path| std::fs::read_to_string(path).expect("there");
+        assert_eq!(text(&files.certificate), settings["ssl.keystore.certificate.chain"]);
+        assert_eq!(text(&files.key), settings["ssl.keystore.key"]);
+        assert_eq!(text(&files.authority), settings["ssl.truststore.certificates"]);
+        assert_ne!(text(&files.key).as_bytes(), secrets[KEY].expose(), "that is the clients' own");
+        assert!(tls.write(temp.path()).is_err(), "a key is written over nothing");
     }
 
     #[test]

@@ -33,8 +33,12 @@ pub(super) fn copy_dependencies(
             parts.product(),
             version.text
         ),
-        hint: "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
-            .to_string(),
+        hint: if parts.is_kafka() {
+            "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
+        } else {
+            "install it, e.g. `apt-get install maven`"
+        }
+        .to_string(),
     })?;
     let log = pom.with_file_name("maven.log");
     let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
@@ -98,11 +102,13 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
         };
     }
     let main = format!("{}:{}:", parts.group(), parts.main());
-    if parts.is_optional() && missing_artifact(output, &main).is_some() {
-        return TestbedError::Maven {
-            message: format!("Maven's repositories have not {what}"),
-            hint: "look whether the mirror of the Maven settings lacks it".to_string(),
+    if let Some(missing) = missing_artifact(output, &main).filter(|_| !parts.is_kafka()) {
+        let message = match missing.starts_with(&main) {
+            true => format!("Maven's repositories have not {what}"),
+            false => format!("{what} is not complete on Maven's repositories: {missing} is missing"),
         };
+        let hint = "look whether the mirror of the Maven settings lacks it".to_string();
+        return TestbedError::Maven { message, hint };
     }
     if let Some(missing) = missing_artifact(output, &main) {
         if missing.starts_with(&main) {
@@ -200,6 +206,21 @@ mod tests {
         let output = "[ERROR] Could not find artifact org.apache.kafka:kafka-tools-api:jar:4.4.0 in central (https://x)";
         let (message, _) = message("4.4.0", output);
         assert!(message.contains("org.apache.kafka:kafka-tools-api:jar:4.4.0 is missing"), "{message}");
+    }
+
+    #[test]
+    fn what_is_not_kafka_is_not_called_so() {
+        let lacks = |artifact: &str| {
+            let output = format!("[ERROR] Could not find artifact {artifact} in central (https://x)");
+            message_of(Parts::Kroxylicious, "3.7.2", &output).0
+        };
+        let main = lacks("io.kroxylicious:kroxylicious-runtime:jar:3.7.2");
+        assert_eq!(main, "Maven's repositories have not Kroxylicious 3.7.2");
+        let other = lacks("io.netty:netty-codec:jar:4.1.0");
+        assert!(
+            other.contains("not complete") && other.contains("io.netty:netty-codec:jar:4.1.0"),
+            "{other}"
+        );
     }
 
     #[test]

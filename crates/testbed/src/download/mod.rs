@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 
 /// Folder of the cache with the Java clients of releases.
 const CLIENTS: &str = "kafka-clients";
+/// Folder of the cache with Kroxylicious.
+const KROXYLICIOUS: &str = "kroxylicious";
 /// Folder of a release's jars.
-const LIBS: &str = "libs";
+pub(crate) const LIBS: &str = "libs";
 
 /// A release in the cache.
 #[derive(Debug, Clone)]
@@ -133,6 +135,32 @@ pub(crate) fn profiler(
     let (major, minor) = PROFILER;
     let version = Version { major, minor, patch: 0, text: format!("{major}.{minor}") };
     optional(environment, (&version, Parts::Profiler), "async-profiler", progress, unpack)
+}
+
+/// Makes sure that a release of Kroxylicious and all that it needs is in the cache; returns its folder, with what `compile` makes
+/// there of the jars in the folder that it is given first.
+///
+/// # Errors
+/// As for a release's brokers, or what `compile` fails with.
+pub(crate) fn kroxylicious(
+    environment: &Environment,
+    (version, folder): (&str, &str),
+    progress: &dyn Fn(&str),
+    compile: impl FnOnce(&Path, &Path) -> Result<(), TestbedError>,
+) -> Result<PathBuf, TestbedError> {
+    // Only the text is asked for: it is no version of Kafka.
+    let version = Version { major: 0, minor: 0, patch: 0, text: version.to_string() };
+    let base = environment.cache_dir.join(KROXYLICIOUS);
+    cached::folder(&base, folder, progress, |folder: &Path| {
+        progress(&format!("fetching Kroxylicious {} by Maven (once)", version.text));
+        fetch(environment, &version, Parts::Kroxylicious, folder)?;
+        compile(&folder.join(LIBS), folder)
+    })
+}
+
+/// Whether [`kroxylicious`] would fetch it first. Asks the cache alone.
+pub(crate) fn kroxylicious_is_cached(environment: &Environment, folder: &str) -> bool {
+    environment.cache_dir.join(KROXYLICIOUS).join(folder).is_dir()
 }
 
 /// A folder of the cache by that name with one jar, and what `unpack` makes of the jar in the folder before it is there.

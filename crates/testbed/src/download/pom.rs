@@ -8,6 +8,8 @@ type Artifact = (&'static str, String, String);
 
 /// The newest of slf4j 1.7, which all releases of kafka-clients have: what writes their warnings must be of the same line.
 const SLF4J_SIMPLE: &str = "1.7.36";
+/// That of the slf4j that Kroxylicious brings.
+const SLF4J_SIMPLE_2: &str = "2.0.16";
 
 /// Which parts of a release are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(super) enum Parts {
     MetricsExporter,
     /// What samples the stacks of a JVM.
     Profiler,
+    /// A proxy that understands Kafka.
+    Kroxylicious,
 }
 
 impl Parts {
@@ -34,6 +38,7 @@ impl Parts {
             Self::MetricsAgent => "jmx_prometheus_javaagent",
             Self::MetricsExporter => "jmx_prometheus_httpserver",
             Self::Profiler => "async-profiler",
+            Self::Kroxylicious => "kroxylicious-runtime",
         }
     }
 
@@ -43,6 +48,7 @@ impl Parts {
             Self::Broker | Self::Client => "org.apache.kafka",
             Self::MetricsAgent | Self::MetricsExporter => "io.prometheus.jmx",
             Self::Profiler => "tools.profiler",
+            Self::Kroxylicious => "io.kroxylicious",
         }
     }
 
@@ -53,13 +59,19 @@ impl Parts {
             Self::MetricsAgent => "the Prometheus JMX agent",
             Self::MetricsExporter => "the Prometheus JMX exporter",
             Self::Profiler => "async-profiler",
+            Self::Kroxylicious => "Kroxylicious",
         }
+    }
+
+    /// Whether it is of a release of Kafka.
+    pub fn is_kafka(self) -> bool {
+        matches!(self, Self::Broker | Self::Client)
     }
 
     /// Whether it is one jar that a run can do without.
     pub fn is_optional(self) -> bool {
         match self {
-            Self::Broker | Self::Client => false,
+            Self::Broker | Self::Client | Self::Kroxylicious => false,
             Self::MetricsAgent | Self::MetricsExporter | Self::Profiler => true,
         }
     }
@@ -70,6 +82,10 @@ impl Parts {
             Self::Client => vec![
                 ("org.apache.kafka", "kafka-clients".to_string(), version.text.clone()),
                 ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE.to_string()),
+            ],
+            Self::Kroxylicious => vec![
+                (self.group(), self.main().to_string(), version.text.clone()),
+                ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE_2.to_string()),
             ],
             Self::MetricsAgent | Self::MetricsExporter | Self::Profiler => {
                 vec![(self.group(), self.main().to_string(), version.text.clone())]

@@ -126,8 +126,9 @@ fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
 
     let place = Place::new();
     let fast = bundled(&place, &["reports/ibm-fast", "--profile", "smoke"]);
-    assert_eq!(fast["cases"].as_array().map(Vec::len), Some(2), "secured and not");
-    for case in 0..2 {
+    assert_eq!(fast["cases"].as_array().map(Vec::len), Some(3), "secured, through a proxy, and not secured");
+    assert!(figure_of(&fast, 1, "proxy.cpu_us_per_record") > 0.0);
+    for case in 0..3 {
         assert!(figure_of(&fast, case, "writers.acked_per_s") > 0.0);
         assert!(figure_of(&fast, case, "readers.fetched_per_s") > 0.0);
         assert_eq!(figure_of(&fast, case, "writers.failed"), 0.0);

@@ -1,0 +1,127 @@
+//! The proxy between clients and brokers: fetched before anything starts, and asked, once it listens, whether who comes to it is
+//! led through it.
+
+use crate::clock::monotonic_ns;
+use crate::error::LabError;
+use crate::options::Progress;
+use kdyno_kafka::admin::{Access, BrokerInfo};
+use kdyno_model::plan::{ComponentKind, Plan, ProxyPlan};
+use kdyno_testbed::{Environment, kroxylicious};
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// Between two questions to one that does not answer as it should yet.
+const LOOK: Duration = Duration::from_millis(50);
+/// Longest wait for an answer.
+const ANSWER: Duration = Duration::from_secs(5);
+/// As what it is asked.
+const CLIENT_ID: &str = "kdyno-proxy-check";
+
+/// The releases of Kroxylicious that a plan's cases have.
+pub(crate) fn releases(plan: &Plan) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for component in plan.every_case().flat_map(|case| &case.components) {
+        if let ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) = &component.kind
+            && !found.contains(&version.as_str())
+        {
+            found.push(version);
+        }
+    }
+    found
+}
+
+/// Fetches what the plan's proxies are started from.
+///
+/// # Errors
+/// It cannot be had.
+pub(crate) fn make_ready(
+    plan: &Plan,
+    environment: &Environment,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), LabError> {
+    let progress = RefCell::new(progress);
+    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    for version in releases(plan) {
+        kroxylicious::provide(environment, version, &tell)?;
+    }
+    Ok(())
+}
+
+/// Waits until the proxy at an address tells of all brokers, and of none at an address of its own.
+///
+/// # Errors
+/// It tells one's own address, `gone` says why nobody should wait any longer, or the time is over: one lowercase clause.
+pub(crate) fn wait_led_through(
+    brokers: &Access,
+    address: &str,
+    until_ns: u64,
+    gone: &dyn Fn() -> Option<String>,
+) -> Result<(), String> {
+    let ask = |access: &Access| access.admin(CLIENT_ID, ANSWER).and_then(|mut admin| admin.cluster());
+    let own = ask(brokers).map_err(|error| format!("the brokers do not tell their addresses: {error}"))?;
+    let proxy = Access { bootstrap: vec![address.to_owned()], security: brokers.security.clone() };
+    loop {
+        let wrong = match ask(&proxy) {
+            Ok(told) => {
+                if let Some(broker) = past(&own.brokers, &told.brokers) {
+                    return Err(format!(
+                        "who asks it is told that broker {} is at {}:{}, where that broker itself listens: records would go past the \
+                         proxy, which does not put its own addresses into metadata",
+                        broker.id, broker.host, broker.port
+                    ));
+                }
+                let (some, all) = (told.brokers.len(), own.brokers.len());
+                if some >= all {
+                    return Ok(());
+                }
+                format!("it tells of {some} of {all} brokers")
+            }
+            Err(error) => error.to_string(),
+        };
+        if let Some(why) = gone() {
+            return Err(format!("{why}; what it answered last to who asked for metadata: {wrong}"));
+        }
+        if monotonic_ns() > until_ns {
+            return Err(format!("it does not lead to the brokers: {wrong}"));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The first broker that is told to be where a broker itself listens.
+fn past<'t>(own: &[BrokerInfo], told: &'t [BrokerInfo]) -> Option<&'t BrokerInfo> {
+    let is_own = |broker: &&BrokerInfo| own.iter().any(|own| address(own) == address(broker));
+    told.iter().find(is_own)
+}
+
+/// Host and port; the loopback address by one name.
+fn address(broker: &BrokerInfo) -> (&str, i32) {
+    let host = if broker.host == "localhost" { "127.0.0.1" } else { &broker.host };
+    (host, broker.port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brokers(of: &[(i32, &str, i32)]) -> Vec<BrokerInfo> {
+        let one = |(id, host, port): &(i32, &str, i32)| BrokerInfo {
+            id: *id,
+            host: (*host).to_owned(),
+            port: *port,
+            rack: None,
+        };
+        of.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_broker_told_at_its_own_address_is_past_the_proxy() {
+        let own = brokers(&[(0, "127.0.0.1", 1), (1, "127.0.0.1", 2)]);
+        let past = |told: &[(i32, &str, i32)]| past(&own, &brokers(told)).map(|broker| broker.id);
+        assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 9)]), None);
+        assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 2)]), Some(1));
+        assert_eq!(past(&[(0, "localhost", 1)]), Some(0), "another name of the same");
+        assert_eq!(past(&[(0, "127.0.0.2", 1)]), None, "another address of this host");
+        assert_eq!(past(&[]), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! The proxy between clients and brokers, planned as the first component of its case.
+
+use crate::PlanError;
+use crate::component::{STOP_NS, component};
+use crate::reader::Reader;
+use kdyno_model::plan::{
+    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, ProxyPlan, Ready, StopSignal, SystemPlan,
+};
+use kdyno_scenario::file::ProxyFile;
+use kdyno_scenario::keys::PROXIES;
+use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// How long Kroxylicious may take until it listens: a JVM on a busy host.
+const READY_WITHIN_NS: u64 = 60_000_000_000;
+
+/// The proxy of the case, if it has one.
+pub(crate) fn proxy(reader: &Reader<'_>, system: &SystemPlan) -> Result<Option<ComponentPlan>, PlanError> {
+    let (typed, plan) = match &reader.scenario.typed().system.proxy {
+        ProxyFile::Word(word) => match one_of(reader, word)?.as_str() {
+            "none" => return Ok(None),
+            _ => (word, kroxylicious()),
+        },
+        ProxyFile::Program(name, file) => {
+            let mut plan = component(reader, name, file)?;
+            if let ComponentKind::Command(words) = plan.kind {
+                plan.kind = ComponentKind::Proxy(ProxyPlan::Command(words));
+            }
+            (name, plan)
+        }
+    };
+    fits(reader, typed, &plan, system)?;
+    Ok(Some(plan))
+}
+
+/// The word, or what to write in its place.
+fn one_of(reader: &Reader<'_>, word: &Typed) -> Result<String, PlanError> {
+    reader.word(word, "proxy", PROXIES).map_err(|error| {
+        if error.hint.is_some() {
+            return error;
+        }
+        error.hint("any other one is started by its command: `proxy: {command: …}`")
+    })
+}
+
+fn kroxylicious() -> ComponentPlan {
+    ComponentPlan {
+        name: PROXY.to_owned(),
+        kind: ComponentKind::Proxy(ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned())),
+        environment: BTreeMap::new(),
+        ready: Ready::Port,
+        ready_within_ns: READY_WITHIN_NS,
+        stop_signal: StopSignal::Term,
+        stop_within_ns: STOP_NS,
+    }
+}
+
+/// Whether it can stand before the system.
+fn fits(
+    reader: &Reader<'_>,
+    typed: &Typed,
+    plan: &ComponentPlan,
+    system: &SystemPlan,
+) -> Result<(), PlanError> {
+    let (why, hint) = match system {
+        SystemPlan::NullBroker(_) => {
+            ("no proxy can stand before a null broker", "write `proxy: none`, or name a release of Kafka")
+        }
+        SystemPlan::Attached(_) => (
+            "no proxy is started before a target",
+            "write `proxy: none`; the addresses of a proxy that stands can be a target's `bootstrap`",
+        ),
+        SystemPlan::Local(cluster) if cluster.zones.is_some() => {
+            ("a proxy and `zones` are not there together", "leave one of them out")
+        }
+        SystemPlan::Local(cluster)
+            if cluster.listeners.clients.client_certificates && plan.is_kdynos_own() =>
+        {
+            (
+                "Kroxylicious cannot hand on the certificate of a client",
+                "write `certificates: none`: a login passes through it",
+            )
+        }
+        SystemPlan::Local(_) => return Ok(()),
+    };
+    Err(reader.wrong(typed, format!("`proxy`: {why}")).hint(hint))
+}
