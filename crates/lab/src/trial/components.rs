@@ -103,13 +103,13 @@ impl Execution<'_> {
         match &plan.kind {
             ComponentKind::Command(_) => Ok(()),
             ComponentKind::Proxy(_) => {
-                let ended = || {
-                    component.ended().map(|how| format!("it ended: {how}{}", last_lines(&component.tail())))
-                };
+                let ended = || component.ended().map(|how| format!("it ended: {how}"));
                 let stopped =
                     || may_go_on.must_end().map(|_| "the run was ended before it was ready".to_owned());
                 let gone = || ended().or_else(stopped);
-                wait_led_through(&context.system.access(), &format!("127.0.0.1:{port}"), until_ns, &gone)
+                let brokers = context.system.access();
+                wait_led_through(&brokers, &format!("127.0.0.1:{port}"), until_ns, &gone)
+                    .map_err(|why| format!("{why}{}", last_lines(&component.tail())))
             }
             ComponentKind::Postgres(database) => self.watch_database(plan, database, &folder, port),
         }
