@@ -9,6 +9,7 @@ use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::SubjectKind;
 use kdyno_model::plan::ComponentKind;
 use kdyno_model::plan::component::series;
+use kdyno_model::sample::series as sample_series;
 
 /// Adds the figures of each component of the trial's case.
 pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
@@ -19,21 +20,27 @@ pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
             ComponentKind::Postgres(_) => SubjectKind::Database,
             ComponentKind::Proxy(_) => SubjectKind::Proxy,
         };
+        let is_read = trial
+            .window
+            .is_some_and(|window| is_read_through(trial, &of[0], sample_series::CPU_USER_S_TOTAL, window));
         trial.state(&component.name, kind, found, |name| match database_value(trial, &of[0], name) {
+            Value::None if !is_read && OF_PROCESSORS.contains(&name) => Value::None,
             Value::None => trial.process_value(&of, name),
             known => known,
         });
     }
 }
 
-/// How far from the window's ends a database may have been read first and last: it is read once per second.
+/// What is made of the processor time of the whole window: one that died in it has none.
+const OF_PROCESSORS: [&str; 3] = ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"];
+
+/// How far from the window's ends one may have been read first and last: it is read once per second.
 const GAP_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
 
 /// What a database tells of itself.
 fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
-    let Some(window) = trial.window.filter(|window| is_read_through(trial, of, *window)) else {
-        return Value::None;
-    };
+    let is_read = |window: &Window| is_read_through(trial, of, series::COMMITTED_TOTAL, *window);
+    let Some(window) = trial.window.filter(is_read) else { return Value::None };
     let grown = |series: &str| cpu::counter_s(trial.probes(), of, series, window);
     let ended = || Some((grown(series::COMMITTED_TOTAL)?, grown(series::ROLLED_BACK_TOTAL)?));
     let value = match name {
@@ -47,10 +54,10 @@ fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
     value.map_or(Value::None, Value::Is)
 }
 
-/// Whether it was read from one end of the window to the other. A server that starts anew after a crash of one of its processes
-/// loses who reads it: what it counted until then is not what it did in the window.
-fn is_read_through(trial: &Trial<'_>, of: &Subject, window: Window) -> bool {
-    let own = trial.probes().iter().filter(|one| one.series == series::COMMITTED_TOTAL && one.subject == *of);
+/// Whether it was read from one end of the window to the other. One that dies, and a server that starts anew after a crash of one
+/// of its processes, lose who reads them: what was counted until then is not what they did in the window.
+fn is_read_through(trial: &Trial<'_>, of: &Subject, counter: &str, window: Window) -> bool {
+    let own = trial.probes().iter().filter(|one| one.series == counter && one.subject == *of);
     let (start_ns, end_ns) = window.ends_ns();
     let read_ns = || own.clone().map(|one| one.at_ns);
     let (first_ns, last_ns) = (read_ns().min(), read_ns().max());

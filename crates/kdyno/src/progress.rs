@@ -5,6 +5,7 @@ use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
+use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{
@@ -199,18 +200,19 @@ fn live_state(live: &Live) -> LiveState {
     }
 }
 
-/// Says last of all that a process of the cluster ended in a trial, since the exit code does not where all was carried.
+/// Says last of all that a process of the cluster, or a component, ended in a trial, since the exit code does not where all was carried.
 pub(crate) fn tell_died(caveats: &[ScopedCaveat]) {
     let died = caveats.iter().filter_map(|found| match (&found.caveat, found.scope) {
         (Caveat::ProcessDied { subject }, Scope::Trial(trial)) => {
-            Some(format!("{subject} ended in trial {trial}"))
+            let of = if matches!(subject, Subject::Component(_)) { "system" } else { "cluster" };
+            Some((format!("{subject} ended in trial {trial}"), of))
         }
         _ => None,
     });
-    let died: Vec<String> = died.collect();
-    if !died.is_empty() {
+    let (died, of): (Vec<String>, Vec<&str>) = died.unzip();
+    if let Some(of) = of.first() {
         out::note(&format!(
-            "warning: {}: figures are those of a cluster that lost it on the way; the exit code tells nothing of that",
+            "warning: {}: figures are those of a {of} that lost it on the way; the exit code tells nothing of that",
             died.join(", ")
         ));
     }

@@ -103,6 +103,10 @@ fn address(broker: &BrokerInfo) -> (&str, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka_server::null_broker::{NullBrokerOptions, serve};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn brokers(of: &[(i32, &str, i32)]) -> Vec<BrokerInfo> {
         let one = |(id, host, port): &(i32, &str, i32)| BrokerInfo {
@@ -123,5 +127,38 @@ mod tests {
         assert_eq!(past(&[(0, "localhost", 1)]), Some(0), "another name of the same");
         assert_eq!(past(&[(0, "127.0.0.2", 1)]), None, "another address of this host");
         assert_eq!(past(&[]), None);
+    }
+
+    /// Two that each tell an address of their own: one stands for the brokers, the other for a proxy before them.
+    #[test]
+    fn who_leads_nowhere_or_past_itself_is_told_apart_from_who_leads() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let serving = [(); 2].map(|()| {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("an address").to_string();
+            let stopped = Arc::clone(&stop);
+            let serves = move || serve(listener, NullBrokerOptions::default(), stopped);
+            (address, std::thread::spawn(serves))
+        });
+        let [brokers, proxy] = [&serving[0].0, &serving[1].0];
+        let access = Access::plaintext(vec![brokers.clone()]);
+        let led = |address: &str, gone: Option<&str>| {
+            wait_led_through(&access, address, 0, &|| gone.map(str::to_owned))
+        };
+        assert_eq!(led(proxy, None), Ok(()));
+        let past = led(brokers, None).expect_err("it tells the brokers' own address");
+        assert!(
+            past.contains(&format!("broker 0 is at {brokers}, where that broker itself listens")),
+            "{past}"
+        );
+        let nobody = TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("a port");
+        let nowhere = led(&nobody.to_string(), None).expect_err("nobody listens");
+        assert!(nowhere.starts_with("it does not lead to the brokers: "), "{nowhere}");
+        let ended = led(&nobody.to_string(), Some("it ended: exit code 1")).expect_err("it ended");
+        assert!(ended.starts_with("it ended: exit code 1; what it answered last "), "{ended}");
+        stop.store(true, Ordering::Relaxed);
+        for (_, served) in serving {
+            served.join().expect("no panic").expect("a broker that serves");
+        }
     }
 }

@@ -4,7 +4,9 @@ use crate::fixture::Trial;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::component::series as database;
-use kdyno_model::plan::{ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal};
+use kdyno_model::plan::{
+    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan, ProxyPlan, Ready, StopSignal,
+};
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
@@ -61,5 +63,23 @@ fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
     trial.probes.retain(|reading| reading.subject != db || reading.at_ns < 6_000_000_000);
     for metric in ["transactions_per_s", "rolled_back_share", "connections_max"] {
         assert_eq!(trial.value(&format!("db.{metric}")), Value::None, "{metric}");
+    }
+}
+
+/// What was read until it died is no figure of the whole window.
+#[test]
+fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
+    let mut trial = Trial::clean();
+    let kroxylicious = ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned());
+    trial.start.trial.effective.components = vec![component(PROXY, ComponentKind::Proxy(kroxylicious))];
+    let proxy = Subject::Component(PROXY.to_owned());
+    trial.counter(proxy.clone(), series::CPU_USER_S_TOTAL, 0.5);
+    trial.counter(proxy.clone(), series::CPU_SYSTEM_S_TOTAL, 0.25);
+    let Value::Is(records_per_s) = trial.value("writers.acked_per_s") else { panic!("a rate") };
+    trial.is("proxy.cpu_percent", 75.0);
+    trial.is("proxy.cpu_us_per_record", 750_000.0 / records_per_s);
+    trial.probes.retain(|reading| reading.subject != proxy || reading.at_ns < 6_000_000_000);
+    for metric in ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"] {
+        assert_eq!(trial.value(&format!("proxy.{metric}")), Value::None, "{metric}");
     }
 }

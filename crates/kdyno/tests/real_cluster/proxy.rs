@@ -37,17 +37,16 @@ id: own
 question: Does it work?
 system:
   kafka: 4.1.1
-  brokers: 2
   limits: {heap: 256MiB}
   proxy:
     command: |
       folder=$$(ls -d "$${XDG_CACHE_HOME:-$$HOME/.cache}"/kdyno/kroxylicious/*/ | tail -n 1)
-      printf '{"virtualClusters": {"own": {"targetCluster": {"bootstrapServers": "%s"}, "clusterNetworkAddressConfigProvider": {"type": "kdyno.proxy.Loopback", "config": {"port": %s, "brokers": 2}}}}}' \
+      printf '{"virtualClusters": {"own": {"targetCluster": {"bootstrapServers": "%s"}, "clusterNetworkAddressConfigProvider": {"type": "kdyno.proxy.Loopback", "config": {"port": %s, "brokers": 1}}}}}' \
         "$$KDYNO_BOOTSTRAP_SERVERS" "$$KDYNO_PORT" > "$$KDYNO_FOLDER/own.yaml"
       exec "$$KDYNO_JAVA" -cp "$$folder/classes:$$folder/libs/*" kdyno.proxy.Main "$$KDYNO_FOLDER/own.yaml"
-topics: {perf: {partitions: 4}}
+topics: {perf: {partitions: 1}}
 load: {writers: {produce: perf, rate: 200/s, value: 100B, client: {request.timeout.ms: 1000ms, delivery.timeout.ms: 2000ms, linger.ms: 0}}}
-phases: {warmup: 1s, condition: none, measure: 8s, drain: 4s}
+phases: {warmup: 1s, condition: none, measure: 6s, drain: 3s}
 show: {columns: [writers.acked_per_s, proxy.memory_rss_bytes_max]}
 "#;
 
@@ -97,9 +96,9 @@ fn records_go_through_a_proxy_and_one_that_is_killed_is_told() {
     assert!(lost > 0.0, "no client knows the brokers' own addresses");
 }
 
-/// A relay of kdyno's own understands nothing of Kafka; `sleep` does not even listen.
+/// A relay of kdyno's own understands nothing of Kafka.
 #[test]
-fn one_that_clients_would_go_past_or_that_leads_nowhere_ends_the_run() {
+fn one_that_clients_would_go_past_ends_the_run() {
     let _turn = beside_others();
     let relay = format!(
         r#"command: |
@@ -108,22 +107,15 @@ fn one_that_clients_would_go_past_or_that_leads_nowhere_ends_the_run() {
       exec "{}" relay "$$KDYNO_FOLDER/relay.json""#,
         env!("CARGO_BIN_EXE_kdyno")
     );
-    for (proxy, words) in [
-        (relay.as_str(), "component proxy: who asks it is told that broker 0 is at 127.0.0.1:"),
-        (
-            "command: [sleep, '600']\n    ready: started\n    ready_within: 2s",
-            "component proxy: it does not lead to the brokers: ",
-        ),
-    ] {
-        let place = Place::new();
-        let scenario = format!(
-            "kdyno: 1\nid: past\nquestion: Does it work?\nsystem:\n  kafka: 4.1.1\n  limits: {{heap: 256MiB}}\n  proxy:\n    {proxy}\n\
-             topics: {{perf: {{partitions: 1}}}}\nload: {{writers: {{produce: perf, rate: 100/s, value: 100B}}}}\n\
-             phases: {{warmup: 0s, condition: none, measure: 2s}}\n"
-        );
-        let said = start_scenario(&place, &scenario).wait(RUN_DEADLINE);
-        assert_eq!(said.code, Some(1), "{said:?}");
-        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
-        place.expect_no_processes();
-    }
+    let place = Place::new();
+    let scenario = format!(
+        "kdyno: 1\nid: past\nquestion: Does it work?\nsystem:\n  kafka: 4.1.1\n  limits: {{heap: 256MiB}}\n  proxy:\n    {relay}\n\
+         topics: {{perf: {{partitions: 1}}}}\nload: {{writers: {{produce: perf, rate: 100/s, value: 100B}}}}\n\
+         phases: {{warmup: 0s, condition: none, measure: 2s}}\n"
+    );
+    let said = start_scenario(&place, &scenario).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = "component proxy: who asks it is told that broker 0 is at 127.0.0.1:";
+    assert!(said.stderr.contains(words), "{}", said.stderr);
+    place.expect_no_processes();
 }

@@ -108,8 +108,11 @@ impl Execution<'_> {
                     || may_go_on.must_end().map(|_| "the run was ended before it was ready".to_owned());
                 let gone = || ended().or_else(stopped);
                 let brokers = context.system.access();
-                wait_led_through(&brokers, &format!("127.0.0.1:{port}"), until_ns, &gone)
-                    .map_err(|why| format!("{why}{}", last_lines(&component.tail())))
+                let led = wait_led_through(&brokers, &format!("127.0.0.1:{port}"), until_ns, &gone);
+                led.map_err(|why| match component.tail().trim() {
+                    "" => why,
+                    tail => format!("{why}{}", last_lines(tail)),
+                })
             }
             ComponentKind::Postgres(database) => self.watch_database(plan, database, &folder, port),
         }
