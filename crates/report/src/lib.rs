@@ -32,6 +32,7 @@ mod names;
 pub mod open_metrics;
 pub mod stored;
 pub mod terminal;
+mod topology;
 mod trials;
 pub mod units;
 

@@ -25,4 +25,5 @@ mod processes;
 mod sides;
 mod summary;
 mod terminal;
+mod topology;
 mod verdicts;
