@@ -26,6 +26,7 @@ mod input;
 pub mod json;
 pub mod judged;
 pub mod junit;
+pub mod kubernetes;
 pub mod markdown;
 mod marks;
 mod names;

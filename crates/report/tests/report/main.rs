@@ -15,6 +15,7 @@ mod in_force;
 mod inside;
 mod invalid;
 mod java;
+mod kubernetes;
 mod live;
 mod logs;
 mod marks;
