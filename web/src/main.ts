@@ -4,6 +4,7 @@ import { Charts } from "./charts.js";
 import { Cursor } from "./cursor.js";
 import { addFolding } from "./folding.js";
 import style from "./page.css";
+import { addSaving } from "./saving.js";
 import { addTables } from "./tables.js";
 import { addThemes, applyKeptTheme } from "./theme.js";
 import { addZoom } from "./zoom.js";
@@ -23,6 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
   addThemes(tools);
   document.body.prepend(tools);
   addTables();
+  addSaving();
   const charts = new Charts();
   if (charts.all.size > 0) addZoom(charts, new Cursor(charts));
   performance.mark("kdyno-ready");

@@ -115,13 +115,17 @@ function addCopying(table: HTMLTableElement): void {
 }
 
 /** The table in its order of now, as spreadsheets take it: a line for each row, tabs between cells. */
-export function tabSeparated(table: HTMLTableElement): string {
+function tabSeparated(table: HTMLTableElement): string {
+  return rowsOf(table).map((row) => `${row.join("\t")}\n`).join("");
+}
+
+/** The texts of a table's cells row by row, in its order of now. */
+export function rowsOf(table: HTMLTableElement): string[][] {
   const sections = [table.tHead, ...table.tBodies].filter((section) => section !== null);
-  const lines = sections.flatMap((section) => grid(section.rows).map((row, index, rows) =>
+  return sections.flatMap((section) => grid(section.rows).map((row, index, rows) =>
     // What is wider or higher than one stands where it begins.
     Array.from(row, (cell, column) =>
-      cell === row[column - 1] || (index > 0 && cell === rows[index - 1]?.[column]) ? "" : text(cell)).join("\t")));
-  return `${lines.join("\n")}\n`;
+      cell === row[column - 1] || (index > 0 && cell === rows[index - 1]?.[column]) ? "" : text(cell))));
 }
 
 async function copied(text: string): Promise<void> {

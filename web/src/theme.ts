@@ -40,12 +40,27 @@ function mediaOfDark(): MediaList[] {
   return media.filter((list) => list.mediaText === DARK);
 }
 
+/** What the page is shown in. */
+let shown: Theme = "system";
+
 function apply(theme: Theme): void {
+  shown = theme;
   if (decided.length === 0) decided = mediaOfDark();
   // On paper it is always light.
   const media = { system: DARK, light: "not all", dark: "screen" }[theme];
   for (const list of decided) list.mediaText = media;
   document.documentElement.style.colorScheme = theme === "system" ? "" : theme;
+}
+
+/** Does something while the page is light; what is seen of the page stays as it is, since nothing is painted meanwhile. */
+export function inLight<T>(work: () => T): T {
+  const before = shown;
+  apply("light");
+  try {
+    return work();
+  } finally {
+    apply(before);
+  }
 }
 
 export function applyKeptTheme(): void {

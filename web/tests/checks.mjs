@@ -38,6 +38,7 @@ export async function lookAt(browser, of, folder) {
   await unfold(tab.page);
   const wrong = [
     ...(await saysTooLittle(tab.page, of)),
+    ...(await lacksData(tab.page, ["Save as CSV", "Save as SVG"])),
     ...(await isOutOfReach(tab.page)),
     ...(await scrollsAcross(tab.page)),
     ...tab.wrong,
@@ -47,7 +48,12 @@ export async function lookAt(browser, of, folder) {
 
   const bare = await open(browser, of.url, { script: false });
   await unfold(bare.page);
-  const without = [...(await saysTooLittle(bare.page, of)), ...(await scrollsAcross(bare.page)), ...bare.wrong];
+  const without = [
+    ...(await saysTooLittle(bare.page, of)),
+    ...(await lacksData(bare.page, [])),
+    ...(await scrollsAcross(bare.page)),
+    ...bare.wrong,
+  ];
   await bare.close();
   return { wrong: [...wrong, ...without.map((what) => `without script: ${what}`)], paper };
 }
@@ -62,6 +68,22 @@ async function saysTooLittle(page, of) {
   const seen = await page.evaluate(() => document.body.innerText);
   const missing = of.says.filter((words) => !seen.includes(words)).map((words) => `does not show ${words}`);
   return seen.trim().length < 40 ? [...missing, "shows nothing"] : missing;
+}
+
+/**
+ * Figures without a title, a table of their data, or one of these buttons.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {string[]} buttons what they are called begins so
+ */
+async function lacksData(page, buttons) {
+  return page.evaluate((buttons) => [...document.querySelectorAll("figure")].flatMap((figure) => {
+    const title = figure.querySelector("figcaption")?.textContent ?? "";
+    const rows = figure.querySelectorAll("details.data tbody tr").length;
+    const missing = buttons.filter((name) => figure.querySelector(`button[aria-label^="${name}: "]`) === null);
+    const lacks = [...(title === "" ? ["a title"] : []), ...(rows === 0 ? ["a table of its data"] : []), ...missing];
+    return lacks.map((what) => `figure ${figure.id || title} lacks ${what}`);
+  }), buttons);
 }
 
 /**

@@ -2,10 +2,13 @@
 // that is not as it should be.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import { open, unfold } from "./tab.mjs";
+
+/** Bytes that the script may have, compressed. */
+const COMPRESSED_MAX = 60_000;
 
 /**
  * @typedef {object} Job
@@ -49,6 +52,30 @@ function cursors(page) {
       return from + (Number.parseFloat(line.getAttribute("x1") ?? "") / 100) * (to - from);
     });
   });
+}
+
+/**
+ * What a figure's button saves.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {import("playwright-core").Locator} figure
+ * @param {"CSV" | "SVG"} what
+ */
+async function saved(page, figure, what) {
+  const [file] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: `Save as ${what}` }).click()]);
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+}
+
+/**
+ * The fields of CSV, row by row.
+ *
+ * @param {string} text
+ */
+function fields(text) {
+  const rows = text.split("\r\n");
+  assert.equal(rows.pop(), "");
+  const unquoted = (/** @type {string} */ field) => (field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field);
+  return rows.map((row) => [...row.matchAll(/(?<=^|,)(?:"(?:[^"]|"")*"|[^,"]*)(?=,|$)/gu)].map(([field]) => unquoted(field)));
 }
 
 const TRIES = {
@@ -200,6 +227,41 @@ const TRIES = {
     await close();
   },
 
+  async "the data of a figure are saved as CSV, and its picture as SVG that needs nothing else"() {
+    const { page, wrong, close } = await tab({ theme: "dark" });
+    const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    for (const id of ["trial-1-time", "trial-1-heat-1", "trial-1-resources-0"]) {
+      const figure = page.locator(`figure#${id}`);
+      const title = await figure.getAttribute("aria-label") ?? "";
+      const [csv, svg] = [await saved(page, figure, "CSV"), await saved(page, figure, "SVG")];
+      assert.deepEqual([csv.name, svg.name], [`${id}.csv`, `${id}.svg`]);
+      const shown = await figure.locator("details.data tr").evaluateAll((rows) =>
+        rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => (cell.textContent ?? "").replace("–", ""))));
+      const plain = (/** @type {string[][]} */ rows) => rows.map((row) => row.map((cell) => cell.replaceAll(",", "")));
+      assert.ok(shown.length > 4, `${id}: ${shown.length} rows`);
+      assert.deepEqual(plain(fields(csv.text)), plain(shown));
+      const found = await page.evaluate((text) => {
+        const file = new DOMParser().parseFromString(text, "image/svg+xml");
+        const texts = [...file.querySelectorAll("text")].map((one) => one.textContent);
+        return {
+          isBroken: file.querySelector("parsererror") !== null, name: file.documentElement.querySelector("title")?.textContent, texts,
+          paper: file.querySelector("rect")?.getAttribute("fill"), lines: file.querySelectorAll("path[stroke], path[fill]").length,
+        };
+      }, svg.text);
+      assert.ok(!found.isBroken && found.lines > 0, svg.text);
+      assert.equal(found.name, title);
+      assert.ok(title !== "" && found.texts.includes(title), `${title}: ${found.texts}`);
+      const [unit = ""] = await figure.locator(".panel-name span").allTextContents();
+      assert.ok(unit !== "" && found.texts.includes(unit), `${unit}: ${found.texts}`);
+      assert.equal(found.paper, "rgb(255, 255, 255)", "it is light, whatever the page is");
+      for (const own of ["class=", "style=", "var(", "url(", "href"]) assert.ok(!svg.text.includes(own), `${own} in ${svg.text}`);
+      await writeFile(`${job.folder}/${svg.name}`, svg.text);
+    }
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
+    assert.deepEqual(wrong, []);
+    await close();
+  },
+
   async "the chosen colours are kept"() {
     const { page, wrong, close } = await tab();
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -233,11 +295,13 @@ const TRIES = {
   },
 };
 
-/** How fast the page of a ten-minute run is there, from disk. Nothing is judged: the host may be busy. */
+/** How large the script is, and how fast the page of a ten-minute run is there, from disk. No time is judged: the host may be busy. */
 async function speed() {
   const text = await readFile(new URL(job.long));
   const script = /<script>([\s\S]*?)<\/script>/u.exec(text.toString("utf8"))?.[1] ?? "";
-  console.log(`script: ${script.length} bytes, ${gzipSync(script).length} compressed; page of ten minutes: ${text.length} bytes`);
+  const compressed = gzipSync(script).length;
+  console.log(`script: ${script.length} bytes, ${compressed} compressed; page of ten minutes: ${text.length} bytes`);
+  assert.ok(compressed <= COMPRESSED_MAX, `the script has ${compressed} bytes compressed`);
   for (let time = 0; time < 3; time += 1) {
     const { page, wrong, close } = await open(browser, job.long);
     await page.waitForFunction(() => performance.getEntriesByType("paint").length > 0);

@@ -26,12 +26,14 @@ mod input;
 pub mod json;
 pub mod judged;
 pub mod junit;
+pub mod kubernetes;
 pub mod markdown;
 mod marks;
 mod names;
 pub mod open_metrics;
 pub mod stored;
 pub mod terminal;
+mod topology;
 mod trials;
 pub mod units;
 

@@ -76,12 +76,15 @@ pub(crate) enum ExportFormat {
     Collapsed,
     /// What was recorded with --flame jfr in one trial, for JDK Mission Control
     Jfr,
+    /// Cluster and topics of one trial as resources of Strimzi, which were not run
+    Kubernetes,
 }
 
 const EXPORT_FORMATS: &str = "\
 The columns of csv and series-csv, their units and series: docs/reference/csv.md
 The fields of json: docs/reference/run.schema.json, or `kdyno schema run`
-flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)";
+flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)
+kubernetes: only of trials on clusters that kdyno started (docs/guide/kubernetes.md)";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_FORMATS)]
@@ -91,7 +94,7 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
-    /// Number of the trial (hlog, flame, collapsed, jfr)
+    /// Number of the trial (hlog, flame, collapsed, jfr, kubernetes)
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) trial: u32,
     /// Of which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers

@@ -20,6 +20,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
             export_stacks::export(&path, args)?
         }
+        ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, args.trial)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
             of_evidence(&Evidence::read_judged(&path)?, format).into_bytes()
         }
@@ -44,8 +45,15 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
         | ExportFormat::Hlog
         | ExportFormat::Flame
         | ExportFormat::Collapsed
-        | ExportFormat::Jfr => format!("{:#}\n", kdyno_report::json::run(&input)),
+        | ExportFormat::Jfr
+        | ExportFormat::Kubernetes => format!("{:#}\n", kdyno_report::json::run(&input)),
     }
+}
+
+/// The cluster of one trial, by its number, as resources of Kubernetes.
+fn kubernetes(evidence: &Evidence, number: u32) -> Result<String, Failure> {
+    kdyno_report::kubernetes::document(&evidence.input(), TrialId(number))
+        .map_err(|why| Failure::usage(why.message).maybe_hint(why.hint.map(str::to_owned)))
 }
 
 /// The response times of one trial, by its number.

@@ -232,7 +232,11 @@ pub(super) async fn export(
             ExportFormat::SeriesCsv => ("series.csv", "text/csv; charset=utf-8"),
             ExportFormat::Markdown => ("md", "text/markdown; charset=utf-8"),
             ExportFormat::Junit => ("xml", "application/xml"),
-            ExportFormat::Hlog | ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
+            ExportFormat::Hlog
+            | ExportFormat::Flame
+            | ExportFormat::Collapsed
+            | ExportFormat::Jfr
+            | ExportFormat::Kubernetes => {
                 return Err(nothing());
             }
         };

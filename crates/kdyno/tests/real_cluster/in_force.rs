@@ -66,6 +66,9 @@ fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     ended(&text, 0);
     assert!(text.stdout.contains("num.network.threads"), "{}", text.stdout);
     assert!(!text.stdout.contains("127.0.0.1"), "{}", text.stdout);
+    let translated = place.kdyno(&["export", "latest", "--format", "kubernetes"]);
+    ended(&translated, 2);
+    assert!(translated.stderr.contains("trial 1 ran on an existing cluster, mine"), "{translated:?}");
     ended(&place.start(place.command(&["cluster", "down", "mine"])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();
 }

@@ -463,6 +463,12 @@ fn stored_answers_are_exported_for_pull_requests_and_ci() {
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["export", "latest", "--format", "markdown"]);
     assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");
+    let said = place.kdyno(&["export", "latest", "--format", "kubernetes"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.stdout.is_empty() && said.stderr.contains("there is no trial 1: 0 were started"),
+        "{said:?}"
+    );
     let said = place.kdyno(&["export", "latest", "--format", "junit"]);
     assert!(said.stdout.contains("<testsuite name=\"kdyno rate\" tests=\"1\""), "{said:?}");
     let said = place.kdyno(&["show", "latest", "--format", "markdown"]);

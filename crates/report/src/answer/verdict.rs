@@ -282,7 +282,8 @@ pub fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
+/// Verdicts as a table, a row for each.
+pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
     let head = [
         ("metric", false),
         (labels[0].as_str(), true),

@@ -3,6 +3,7 @@
 use crate::grid::{TextOptions, clean};
 use crate::input::ReportInput;
 use crate::terminal::{config_text, settings_text};
+use crate::topology;
 use crate::units;
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ pub(super) struct Part {
     pub(super) text: String,
 }
 
-/// The parts of one run: what was typed, on what host, the systems with their command lines, the settings in force, what was
+/// The parts of one run: what was typed, on what host, what stood where, the systems with their command lines, the settings in force, what was
 /// asked for, the scenario.
 pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
     let part = |title: &str, text: String| Part { title: title.to_owned(), text: text.trim_end().to_owned() };
@@ -28,6 +29,9 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
             &title,
             format!("{command}\n\nkdyno {}\n{}", session.kdyno_version, facts(&session.host_facts)),
         ));
+    }
+    for (concerns, topology) in topology::all(input) {
+        parts.push(part(&format!("Topology of {concerns}"), topology.text()));
     }
     if let Some(start) = input.trials.iter().find(|start| !start.command_lines.is_empty()) {
         parts.push(part(&format!("Processes of {}", input.name(start.trial.id)), command_lines(start)));

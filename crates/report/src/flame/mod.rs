@@ -7,9 +7,11 @@
 mod graph;
 mod layout;
 mod svg;
+mod table;
 
 pub use graph::{Graph, held};
 pub(crate) use svg::{STYLE, legend, picture};
+pub(crate) use table::table;
 
 /// Frames of a graph within a page, where there are several; the widest ones.
 pub(crate) const FRAMES_OF_PAGE: usize = 700;

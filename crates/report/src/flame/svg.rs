@@ -131,7 +131,8 @@ fn change(graph: &Graph, one: &Placed<'_>) -> Option<f64> {
     Some(100.0 * (b - a))
 }
 
-fn shares(graph: &Graph, one: &Placed<'_>) -> Vec<f64> {
+/// Of each side the frame's share.
+pub(super) fn shares(graph: &Graph, one: &Placed<'_>) -> Vec<f64> {
     one.counts.iter().zip(&graph.sides).map(|(count, side)| share(*count, side.total())).collect()
 }
 
@@ -147,7 +148,7 @@ fn told(graph: &Graph, one: &Placed<'_>) -> String {
 }
 
 /// As Java writes it.
-fn whole_name(name: &str) -> String {
+pub(super) fn whole_name(name: &str) -> String {
     let name = name.trim_end_matches("_[k]").trim_end_matches("_[i]");
     if is_java(name) || !name.contains(['(', ':', ' ']) { name.replace('/', ".") } else { name.to_owned() }
 }

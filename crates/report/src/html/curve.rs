@@ -2,14 +2,15 @@
 
 use super::chart::{Band, Chart, Detail, Drawn, Flag, Horizontal, Line, Panel, Point, Vertical};
 use super::courses::{known, panel};
+use super::figure::{figure_with, folded};
 use crate::answer::curve::{Curve, CurvePoint};
 use crate::units;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::Threshold;
 use maud::{Markup, html};
 
-/// The picture; nothing when no trial has a figure.
-pub fn figure(curve: &Curve, id: &str) -> Markup {
+/// The picture, with this table of its data; nothing when no trial has a figure.
+pub fn figure(curve: &Curve, id: &str, table: &Markup) -> Markup {
     let is_time = curve.unit == Unit::Ns;
     let of = |passed: &[Option<bool>]| -> Vec<Point> {
         let points = curve.points.iter().filter(|one| passed.contains(&one.passed));
@@ -47,8 +48,9 @@ pub fn figure(curve: &Curve, id: &str) -> Markup {
                 " The shaded stretch is the interval of the estimate, " (units::number(low, Unit::RecordsPerS)) " to " (units::number(high, Unit::RecordsPerS)) "."
             }
         }
+        (folded(table, &chart.title))
     };
-    super::figure::figure_with(&chart, &told)
+    figure_with(&chart, &told)
 }
 
 fn place(point: &CurvePoint, is_time: bool) -> Point {

@@ -1,6 +1,8 @@
 //! Flame graphs on the page: of a comparison what differs between its sides, then of each trial each process.
 
-use crate::flame::{FRAMES_OF_PAGE, Graph, held, legend, picture};
+use super::figure::folded as folded_data;
+use super::tables;
+use crate::flame::{self, FRAMES_OF_PAGE, Graph, held, legend, picture};
 use crate::input::ReportInput;
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::ComparePlan;
@@ -9,6 +11,8 @@ use maud::{Markup, html};
 
 /// Graphs of a page at most: each is some 100 kB.
 const GRAPHS_MAX: usize = 24;
+/// Frames of the table of a graph's data at most, the widest ones.
+const FRAMES_LISTED: usize = 50;
 
 /// All of them.
 pub fn graphs(input: &ReportInput<'_>) -> Markup {
@@ -42,7 +46,22 @@ fn folded(graph: &Graph, is_open: bool) -> Markup {
     html! {
         details open[is_open] {
             summary { h3 { (graph.title) } " " span class="note" { (graph.counted()) } }
-            figure class="flame" { (picture(graph, FRAMES_OF_PAGE)) figcaption { (legend(graph)) } }
+            figure class="flame" aria-label=(graph.title) {
+                figcaption { (legend(graph)) }
+                (picture(graph, FRAMES_OF_PAGE))
+                (folded_data(&data(graph), &graph.title))
+            }
+        }
+    }
+}
+
+/// The widest frames; the whole of them is what the export is for.
+fn data(graph: &Graph) -> Markup {
+    html! {
+        (tables::texts(&flame::table(graph, FRAMES_LISTED), None))
+        p class="note" {
+            "The widest frames, " (FRAMES_LISTED) " at most; "
+            code { "kdyno export RUN --format collapsed --trial N --of PROCESS" } " has all stacks."
         }
     }
 }

@@ -7,6 +7,7 @@ use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
 use super::scale::Scale;
 use super::strips::tick_text;
+use super::tables;
 use super::ticks::{distinct, number_to, tick_number};
 use crate::answer::verdict;
 use crate::figures::Figures;
@@ -48,15 +49,17 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
     let rows: Vec<Lane> = shown.iter().map(|one| row(one, &across)).collect();
     let label = format!("B ÷ A: {} ÷ {}", labels[1], labels[0]);
     let text = distinct(&across, |tick, decimals| format!("×{}", number_to(tick, decimals)));
+    let title = "By how much B differs from A, metric by metric";
     html! {
         figure id=(format!("forest-{case}")) {
-            figcaption { "By how much B differs from A, metric by metric" }
+            figcaption { (title) }
             p class="note" {
                 "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. "
                 "A hollow sign has no interval."
             }
             (lanes(&rows, &Axis { across: &across, text: &text, label: &label }))
             @if shown.len() < verdicts.len() { p class="note" { "The first " (shown.len()) " of " (verdicts.len()) " metrics." } }
+            (folded(&tables::texts(&verdict::table(shown, &labels), None), title))
         }
     }
 }

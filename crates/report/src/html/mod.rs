@@ -24,6 +24,7 @@ mod strips;
 pub(crate) mod tables;
 mod ticks;
 mod top;
+mod topology;
 mod trial;
 
 use crate::answer::headline::{Headline, headline};
@@ -271,6 +272,7 @@ fn environment(input: &ReportInput<'_>) -> Markup {
                 (tables::facts(&facts))
             }
             (tables::noise(input))
+            (topology::figures(input))
             @for (concerns, start) in systems(input) {
                 h3 { "System under test: " (concerns) }
                 (tables::facts(&start.cluster))

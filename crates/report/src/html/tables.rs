@@ -84,11 +84,7 @@ pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup)
                 (answer_table(&answer.title, table))
             }
             @if let Some(curve) = &answer.curve {
-                (super::curve::figure(curve, &format!("{id}-curve")))
-                details {
-                    summary { "The trials of the curve" }
-                    (scroll("The trials of the curve", &texts(&curve.table(), None)))
-                }
+                (super::curve::figure(curve, &format!("{id}-curve"), &texts(&curve.table(), None)))
             }
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
         }
@@ -151,7 +147,8 @@ pub fn plain(name: &str, table: &TextTable) -> Markup {
     scroll(name, &texts(table, None))
 }
 
-fn texts(table: &TextTable, caption: Option<&str>) -> Markup {
+/// A table by itself, for who puts it somewhere.
+pub fn texts(table: &TextTable, caption: Option<&str>) -> Markup {
     let class = |number: bool| (!number).then_some("words");
     let class_of = |cell: &marks::Cell, number: bool| -> Option<String> {
         let classes: Vec<&str> = class(number).into_iter().chain(marked(&cell.marks)).collect();

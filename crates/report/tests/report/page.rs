@@ -158,6 +158,25 @@ fn a_search_has_its_limit_and_its_load_in_the_curve() {
 }
 
 #[test]
+fn every_figure_has_a_title_and_a_table_of_its_data() {
+    let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
+    for (run, figures_min) in
+        [(run(), 20), (comparison(Ends::Worse, Depth::Verdict), 3), (search(confirmed), 1)]
+    {
+        let html = page(&run.input());
+        let figures: Vec<&str> =
+            html.split("<figure").skip(1).map(|one| one.split("</figure>").next().unwrap_or("")).collect();
+        assert!(figures.len() >= figures_min, "{} figures", figures.len());
+        for figure in figures {
+            assert!(figure.contains("<figcaption>"), "{figure}");
+            let data = figure.split("<details class=\"data\">").nth(1);
+            let rows = data.unwrap_or_else(|| panic!("no table of data: {figure}")).matches("<tr>").count();
+            assert!(rows > 1, "{figure}");
+        }
+    }
+}
+
+#[test]
 fn the_page_can_be_found_ones_way_on() {
     for run in [run(), comparison(Ends::Alike, Depth::Quick), search(SearchOutcome::Unfinished)] {
         let html = page(&run.input());

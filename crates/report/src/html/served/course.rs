@@ -2,6 +2,7 @@
 
 use super::shell;
 use crate::course::{Course, CourseDot};
+use crate::html::figure::folded;
 use crate::html::scale::Scale;
 use crate::html::tables;
 use crate::{digits, units};
@@ -118,6 +119,24 @@ fn picture(course: &Course) -> Markup {
                 }
             }
             @if looks.len() > 1 { (legend(&looks)) }
+            (folded(&data(&drawn), course.title()))
+        }
+    }
+}
+
+/// The dots as a table.
+fn data(drawn: &[&CourseDot]) -> Markup {
+    html! {
+        table {
+            thead { tr {
+                @for head in ["run", "day", "kafka", "case"] { th class="words" scope="col" { (head) } }
+                th scope="col" { "figure" }
+            } }
+            tbody { @for dot in drawn { tr {
+                th class="words" scope="row" { (dot.file) }
+                @for text in [&dot.day, &dot.version, &dot.case] { td class="words" { (text) } }
+                td { (dot.text) }
+            } } }
         }
     }
 }

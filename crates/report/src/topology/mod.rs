@@ -1,0 +1,77 @@
+//! What stood where in a trial, told from its plan and from what is known of its processes: who carried the load, what lay
+//! between, the cluster, what stood beside it.
+
+mod parts;
+mod tiers;
+
+use crate::input::{ReportInput, trial_name};
+use kdyno_model::run::TrialStart;
+use std::fmt::Write;
+pub use tiers::{Frame, Node, Tier};
+
+/// Topologies of a run that are drawn at most.
+const DRAWN_MAX: usize = 6;
+/// Trials of one topology that are named at most.
+const NAMED_MAX: usize = 4;
+
+/// All of it, from the load down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    /// From the top down.
+    pub tiers: Vec<Tier>,
+}
+
+/// The topologies of all trials that count, each once, with the trials that it is of; a few at most.
+pub fn all(input: &ReportInput<'_>) -> Vec<(String, Topology)> {
+    let mut found: Vec<(Vec<String>, Topology)> = Vec::new();
+    for start in input.trials.iter().filter(|start| !start.trial.is_conditioning()) {
+        let topology = Topology::of(start);
+        let name = trial_name(&start.trial);
+        match found.iter_mut().find(|(_, other)| *other == topology) {
+            Some((names, _)) => names.push(name),
+            None => found.push((vec![name], topology)),
+        }
+    }
+    let is_one = found.len() == 1;
+    let concerns = |names: Vec<String>| {
+        let more = names.len().saturating_sub(NAMED_MAX);
+        match (is_one, more) {
+            (true, _) => "all trials".to_owned(),
+            (false, 0) => names.join("; "),
+            (false, more) => format!("{} and {more} more", names[..NAMED_MAX].join("; ")),
+        }
+    };
+    let all = found.into_iter().map(|(names, topology)| (concerns(names), topology));
+    all.take(DRAWN_MAX).collect()
+}
+
+impl Topology {
+    /// That of a trial.
+    pub fn of(start: &TrialStart) -> Self {
+        let case = &start.trial.effective;
+        let mut tiers = vec![Tier { link: None, frames: parts::load(case) }];
+        tiers.extend(parts::proxy(case));
+        let through_proxy = tiers.len() > 1;
+        tiers.push(parts::cluster(start, through_proxy));
+        tiers.extend(parts::beside_brokers(start));
+        tiers.extend(parts::components(case));
+        tiers.retain(|tier| !tier.frames.is_empty());
+        Self { tiers }
+    }
+
+    /// As a list, for who sees no picture.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for tier in &self.tiers {
+            // Writing to a String cannot fail.
+            let _ = tier.link.iter().try_for_each(|link| writeln!(out, "↓ {link}"));
+            for frame in &tier.frames {
+                let _ = writeln!(out, "{}", frame.title);
+                for node in &frame.nodes {
+                    let _ = writeln!(out, "  {}", node.told());
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,145 @@
+//! What stood where, as a picture and as a table.
+
+use crate::fixture::{Run, run};
+use kdyno_model::event::Subject;
+use kdyno_model::plan::*;
+use kdyno_report::html::{SCRIPT, page};
+use std::collections::BTreeMap;
+
+/// The run with its first trial alone, changed.
+fn run_of(change: impl Fn(&mut CasePlan)) -> Run {
+    let mut run = run();
+    run.only_one_trial();
+    run.trials.iter_mut().for_each(|start| change(&mut start.trial.effective));
+    run
+}
+
+fn local(case: &mut CasePlan) -> &mut ClusterPlan {
+    let SystemPlan::Local(cluster) = &mut case.system else { panic!("the fixture's cluster is local") };
+    cluster
+}
+
+fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
+    ComponentPlan {
+        name: name.to_owned(),
+        kind,
+        environment: BTreeMap::new(),
+        ready: Ready::Port,
+        ready_within_ns: 1,
+        stop_signal: StopSignal::Term,
+        stop_within_ns: 1,
+    }
+}
+
+/// The figure of the first topology.
+fn figure(run: &Run) -> String {
+    let html = page(&run.input()).replace(SCRIPT, "");
+    let (_, figure) = html.split_once("<figure id=\"topology-0\">").expect("a topology");
+    figure.split("</figure>").next().expect("its end").to_owned()
+}
+
+/// The rows of its table, cells with bars between.
+fn rows(figure: &str) -> String {
+    let (_, table) = figure.split_once("<tbody>").expect("a table");
+    let rows = table.split("</tbody>").next().unwrap_or("").split("<tr>").skip(1).map(|row| {
+        let cells = row.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text);
+        cells.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" | ")
+    });
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_cluster_with_zones_a_proxy_and_components_is_drawn_and_told() {
+    let mut run = run_of(|case| {
+        let link =
+            LinkPlan { delay_ns: 500_000, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let zones =
+            ZonesPlan { brokers: names(&["a", "b"]), clients: names(&["c"]), link, between_brokers: false };
+        let cluster = local(case);
+        (cluster.mode, cluster.zones) = (Mode::KraftControllers { controllers: 1 }, Some(zones));
+        (cluster.pinned_to, cluster.cpu_limit) = (vec![vec![0, 1]], Some(1.5));
+        case.load.get_mut("writers").expect("an item").zone = Some("c".to_owned());
+        let command = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        case.components = vec![
+            component("proxy", ComponentKind::Proxy(ProxyPlan::Kroxylicious("0.10.0".to_owned()))),
+            component("inventory", ComponentKind::Command(command(&["./inventory", "--port", "8080"]))),
+        ];
+    });
+    for start in &mut run.trials {
+        for subject in [Subject::Controller(3000), Subject::Relay(0), Subject::Relay(1)] {
+            start.command_lines.insert(subject, vec!["x".to_owned()]);
+        }
+    }
+    let figure = figure(&run);
+    insta::assert_snapshot!(rows(&figure));
+    let picture = figure.split("<details").next().expect("before its data");
+    for told in [
+        "<title>What stood where: all trials</title>",
+        "Zone a: Apache Kafka 3.7.2<",
+        "broker-2",
+        "Kroxylicious 0.10.0",
+        "relay-0, relay-1: delay 500us one way",
+        "the proxy connects: PLAINTEXT",
+        "controller-3000",
+        "inventory",
+    ] {
+        assert!(picture.contains(told), "{told}: {picture}");
+    }
+}
+
+#[test]
+fn a_target_is_told_without_its_addresses() {
+    let mut run = run_of(|case| {
+        case.system = SystemPlan::Attached(AttachedPlan {
+            target: "staging".to_owned(),
+            bootstrap: vec!["kafka.secret.example:9092".to_owned()],
+            cluster_id: "abc".to_owned(),
+            security: Box::default(),
+            prefix: "kdyno-".to_owned(),
+            topics: BTreeMap::new(),
+            caps: Caps {
+                produce_bytes_per_s: None,
+                connections: None,
+                partitions: None,
+                disk_bytes: None,
+                time_ns: None,
+            },
+            allow: Vec::new(),
+            abort_if: Vec::new(),
+            facts: BTreeMap::from([("instance".to_owned(), "m7g.large".to_owned())]),
+            price: None,
+            metrics: None,
+            sustain_ns: None,
+        });
+    });
+    for start in &mut run.trials {
+        start.cluster = [("brokers", "3"), ("kafka_version", "4.1"), ("racks", "a,b,c")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+    }
+    let figure = figure(&run);
+    let told = rows(&figure);
+    let expected = "3 brokers | Target staging, elsewhere | clients connect: PLAINTEXT | Kafka 4.1, racks a,b,c, instance = m7g.large (declared)";
+    assert!(told.lines().any(|line| line == expected), "{told}");
+    assert!(!figure.contains("secret.example"), "{figure}");
+}
+
+#[test]
+fn a_null_broker_is_called_no_kafka() {
+    let told = rows(&figure(&run_of(|case| {
+        case.system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    })));
+    assert!(told.contains("null broker | No Kafka | clients connect: PLAINTEXT | keeps nothing"), "{told}");
+}
+
+#[test]
+fn of_many_processes_the_first_are_told_and_alike_trials_are_one() {
+    let html = page(&run().input());
+    assert_eq!(html.matches("<figure id=\"topology-").count(), 2, "three and six brokers");
+    let told = rows(&figure(&run_of(|case| local(case).brokers = 60)));
+    assert!(
+        told.contains("broker-23") && !told.contains("broker-24") && told.contains("and 36 more"),
+        "{told}"
+    );
+}
