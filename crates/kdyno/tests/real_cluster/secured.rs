@@ -36,6 +36,7 @@ const SYSTEM: &str = "\
 system:
   kafka: newest
   limits: {heap: 256MiB}
+  jvm: [-XX:TieredStopAtLevel=1]
   listeners:
     clients: {protocol: SASL_SSL, sasl: PLAIN, certificates: required}
     internal: {protocol: SSL}

@@ -12,7 +12,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: inside
 question: What do brokers tell?
-system: {brokers: 2, limits: {heap: 256MiB}}
+system: {brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1]}
 topics: {perf: {partitions: 4, replicas: 2}}
 load:
   writers: {produce: perf, clients: 2, rate: 5k/s, value: 200B, client: {acks: all}}
@@ -39,6 +39,8 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     let sent_mib_per_s = (bytes + batches * BATCH_HEADER_BYTES) as f64 / 1_048_576.0 / (end - start) as f64;
     let told_mib_per_s = figure(&document, "brokers.bytes_in_mib_per_s");
     let ratio = told_mib_per_s / sent_mib_per_s;
+    // Seen with `--nocapture`.
+    println!("bytes in: {told_mib_per_s:.4} MiB/s told by JMX ÷ {sent_mib_per_s:.4} MiB/s sent = {ratio:.5}");
     assert!((ratio - 1.0).abs() < 0.01, "told {told_mib_per_s} MiB/s, sent {sent_mib_per_s} MiB/s");
     let messages = figure(&document, "brokers.messages_in_per_s") / figure(&document, "writers.acked_per_s");
     assert!((messages - 1.0).abs() < 0.01, "{messages}");
