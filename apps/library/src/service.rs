@@ -114,7 +114,7 @@ impl Service {
     /// The port is taken, or a task cannot go on.
     pub async fn serve(mut self, routes: axum::Router) -> anyhow::Result<()> {
         let stages = self.stages.clone();
-        let routes = routes.route("/health", get(async move || health(&stages)));
+        let routes = routes.route("/health", get(move || std::future::ready(health(&stages))));
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", self.port)).await;
         let listener = listener.with_context(|| format!("port {}", self.port))?;
         tracing::info!("{} listens on {}", self.name, listener.local_addr()?);

@@ -1,7 +1,7 @@
 //! Check-out and check-in.
 
-use super::Circulation;
 use super::inventory::Status;
+use super::shared::Circulation;
 use crate::kafka::Message;
 use crate::messages::{LoanEvent, LoanEventKind};
 use crate::refusal::Refusal;

@@ -3,14 +3,14 @@
 
 mod inventory;
 mod loans;
+mod shared;
 mod users;
 
-use crate::outbox::Outbox;
 use crate::service::{Service, ServiceOptions};
 use axum::Router;
 use axum::routing::{get, post};
-use deadpool_postgres::Pool;
 use inventory::Inventory;
+use shared::Circulation;
 use std::sync::Arc;
 
 /// Options of the service.
@@ -50,14 +50,6 @@ CREATE UNIQUE INDEX IF NOT EXISTS open_loans ON loans (item_id) WHERE returned_a
 INSERT INTO rules VALUES ('student', 'book', 28), ('student', 'journal', 7), ('staff', 'book', 90), ('staff', 'journal', 28)
     ON CONFLICT DO NOTHING;
 ";
-
-/// What its handlers share.
-struct Circulation {
-    pool: Pool,
-    inventory: Inventory,
-    outbox: Outbox,
-    loans_topic: String,
-}
 
 /// Runs the service.
 ///

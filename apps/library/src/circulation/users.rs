@@ -1,6 +1,6 @@
 //! Users, and the rules that hold for them.
 
-use super::Circulation;
+use super::shared::Circulation;
 use crate::refusal::Refusal;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -28,7 +28,7 @@ pub struct User {
 pub async fn add(pool: &Pool, count: i32) -> anyhow::Result<()> {
     let insert = "INSERT INTO users (barcode, patron_group, is_active)
         SELECT 'U' || n, CASE WHEN n % 10 = 0 THEN 'staff' ELSE 'student' END, n % 100 <> 99
-        FROM generate_series(1, $1) AS n ON CONFLICT DO NOTHING";
+        FROM generate_series(1, $1::int) AS n ON CONFLICT DO NOTHING";
     pool.get().await?.execute(insert, &[&count]).await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Jobs, over HTTP.
 
-use super::DataImport;
+use super::shared::DataImport;
 use crate::refusal::Refusal;
 use axum::Json;
 use axum::extract::{Path, State};

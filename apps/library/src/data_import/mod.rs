@@ -4,15 +4,15 @@
 mod jobs;
 mod outcomes;
 mod parse;
+mod shared;
 mod store;
 mod upload;
 
-use crate::outbox::Outbox;
 use crate::service::{Service, ServiceOptions};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
-use deadpool_postgres::Pool;
+use shared::DataImport;
 use std::sync::Arc;
 
 /// Options of the service.
@@ -49,14 +49,6 @@ CREATE TABLE IF NOT EXISTS outcomes (
     reason text,
     PRIMARY KEY (job, number));
 ";
-
-/// What its handlers share.
-struct DataImport {
-    pool: Pool,
-    outbox: Outbox,
-    chunks_topic: String,
-    upload_bytes_max: usize,
-}
 
 /// Runs the service.
 ///

@@ -1,7 +1,7 @@
 //! A file comes in: it is cut into chunks, which are written to the outbox together with the job. Whoever has the answer has a
 //! job that will end, whatever is killed from then on.
 
-use super::DataImport;
+use super::shared::DataImport;
 use crate::kafka::Message;
 use crate::marc::{self, RECORD_BYTES_MAX};
 use crate::messages::{ChunkKey, Profile, RecordId};
@@ -79,7 +79,7 @@ async fn begin(
     too_long: &[usize],
 ) -> Result<i64, Refusal> {
     let insert = "INSERT INTO jobs (profile, records, failed, finished_at)
-        VALUES ($1, $2, $3, CASE WHEN $2 = $3 THEN now() END) RETURNING id";
+        VALUES ($1, $2::int, $3::int, CASE WHEN $2::int = $3::int THEN now() END) RETURNING id";
     let insert = transaction.prepare_cached(insert).await?;
     let (all, failed) = (place(records.len()) - 1, place(too_long.len()) - 1);
     let job: i64 = transaction.query_one(&insert, &[&profile.name(), &all, &failed]).await?.get(0);

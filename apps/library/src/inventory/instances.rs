@@ -88,7 +88,7 @@ async fn create(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Ve
     }
     let insert = "INSERT INTO instances (control_number, title, content)
         SELECT control_number, title, content::jsonb
-        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS new (control_number, title, content, place)
+        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS given (control_number, title, content, place)
         ORDER BY place
         ON CONFLICT (control_number) DO NOTHING RETURNING control_number";
     let insert = transaction.prepare_cached(insert).await?;
@@ -111,13 +111,13 @@ async fn update(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Ve
     if records.is_empty() {
         return Ok(Vec::new());
     }
-    let update = "UPDATE instances SET title = new.title, content = new.content, version = version + 1
+    let update = "UPDATE instances SET title = given.title, content = given.content, version = version + 1
         FROM (
-            SELECT DISTINCT ON (control_number) control_number, title, content::jsonb
-            FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS new (control_number, title, content, place)
+            SELECT DISTINCT ON (control_number) control_number, title, content::jsonb AS content
+            FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS given (control_number, title, content, place)
             ORDER BY control_number, place DESC
-        ) AS new
-        WHERE instances.control_number = new.control_number RETURNING instances.control_number";
+        ) AS given
+        WHERE instances.control_number = given.control_number RETURNING instances.control_number";
     let update = transaction.prepare_cached(update).await?;
     let (numbers, titles, contents) = columns(records);
     let rows = transaction.query(&update, &[&numbers, &titles, &contents]).await?;

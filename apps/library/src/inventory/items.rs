@@ -33,12 +33,12 @@ pub async fn add(pool: &Pool, count: i32) -> anyhow::Result<()> {
     let transaction = client.transaction().await?;
     let instances = "INSERT INTO instances (control_number, title, content)
         SELECT 'shelf' || n, 'On the shelf ' || n, jsonb_build_object('title', 'On the shelf ' || n)
-        FROM generate_series(1, $1) AS n ON CONFLICT DO NOTHING";
+        FROM generate_series(1, $1::int) AS n ON CONFLICT DO NOTHING";
     transaction.execute(instances, &[&count]).await?;
     let items = "INSERT INTO items (barcode, instance_id, material)
         SELECT 'I' || n, instances.id,
             CASE WHEN n % 100 = 99 THEN 'reference' WHEN n % 10 = 0 THEN 'journal' ELSE 'book' END
-        FROM generate_series(1, $1) AS n JOIN instances ON control_number = 'shelf' || n ON CONFLICT DO NOTHING";
+        FROM generate_series(1, $1::int) AS n JOIN instances ON control_number = 'shelf' || n ON CONFLICT DO NOTHING";
     transaction.execute(items, &[&count]).await?;
     transaction.commit().await?;
     Ok(())

@@ -35,9 +35,9 @@ impl Stage for Statuses {
         let statuses: Vec<&str> = newest.values().map(LoanEvent::status).collect();
         let versions: Vec<i64> = newest.values().map(LoanEvent::version).collect();
         let client = self.pool.get().await?;
-        let update = "UPDATE items SET status = new.status, status_version = new.version
-            FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (item, status, version)
-            WHERE id = new.item AND status_version < new.version";
+        let update = "UPDATE items SET status = told.status, status_version = told.version
+            FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS told (item, status, version)
+            WHERE id = told.item AND status_version < told.version";
         let update = client.prepare_cached(update).await?;
         client.execute(&update, &[&items, &statuses, &versions]).await?;
         Ok(())
