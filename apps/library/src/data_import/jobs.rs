@@ -15,7 +15,7 @@ const FAILURES_MAX: i64 = 1_000;
 pub struct Job {
     id: i64,
     profile: String,
-    /// `RUNNING` or `COMPLETED`: each record has become something.
+    /// `RUNNING`; once each record has become something, `COMPLETED` or `COMPLETED_WITH_ERRORS`.
     status: &'static str,
     records: i32,
     created: i32,
@@ -44,7 +44,7 @@ pub async fn show(State(import): State<Arc<DataImport>>, Path(job): Path<i64>) -
     Ok(Json(Job {
         id: row.get(0),
         profile: row.get(1),
-        status: if row.get(2) { "COMPLETED" } else { "RUNNING" },
+        status: status(row.get(2), row.get(6)),
         records: row.get(3),
         created: row.get(4),
         updated: row.get(5),
@@ -64,6 +64,14 @@ pub async fn failures(
     let select = client.prepare_cached(select).await?;
     let rows = client.query(&select, &[&job, &FAILURES_MAX]).await?;
     Ok(Json(rows.iter().map(|row| Failure { record: row.get(0), reason: row.get(1) }).collect()))
+}
+
+fn status(is_finished: bool, failed: i32) -> &'static str {
+    match (is_finished, failed) {
+        (false, _) => "RUNNING",
+        (true, 0) => "COMPLETED",
+        (true, _) => "COMPLETED_WITH_ERRORS",
+    }
 }
 
 fn none(job: i64) -> Refusal {

@@ -153,7 +153,7 @@ impl Lab {
         wait_for("the job's end", async || {
             let answer = self.http.get(self.url("data-import", &format!("/imports/{job}"))).send().await.ok()?;
             let summary: Value = answer.json().await.ok()?;
-            (summary["status"] == "COMPLETED").then_some(summary)
+            (summary["status"].as_str()? != "RUNNING").then_some(summary)
         })
         .await
     }
@@ -165,9 +165,17 @@ impl Lab {
 }
 
 impl Drop for Lab {
+    /// Asks all to end, so that they leave their groups: the next ones would wait for them otherwise.
     fn drop(&mut self) {
-        for child in self.running.values_mut() {
+        for child in self.running.values() {
             // One that has ended needs no more.
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+        }
+        for child in self.running.values_mut() {
+            let asked = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(LOOK_EVERY);
+            }
             let _ = child.kill();
             let _ = child.wait();
         }
