@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench test-matrix accuracy accuracy-cluster mutants clean
+.PHONY: help demo test check bench library test-matrix accuracy accuracy-cluster mutants clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -43,6 +43,14 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 	@scripts/setup.sh bench
 	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
+
+library: ## the example application: build it, its tests, and what goes wrong on real brokers (minutes)
+	apps/library/build.sh
+	cargo fmt --manifest-path apps/library/Cargo.toml --check
+	cargo clippy --quiet --release --manifest-path apps/library/Cargo.toml --all-targets -- -D warnings
+	cargo test --quiet --release --manifest-path apps/library/Cargo.toml
+	cargo build --release --package kdyno
+	target/release/kdyno run apps/library/tests/faults.yaml
 
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka

@@ -39,12 +39,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let level = std::env::var("LIBRARY_LOG").ok().and_then(|level| level.parse().ok());
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(
-            std::env::var("LIBRARY_LOG").unwrap_or_else(|_| "info".to_owned()),
-        ))
+        .with_max_level(level.unwrap_or(tracing::Level::INFO))
         .with_writer(std::io::stderr)
-        .with_ansi(false)
         .init();
     match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -81,7 +81,7 @@ async fn begin(
     let insert = "INSERT INTO jobs (profile, records, failed, finished_at)
         VALUES ($1, $2::int, $3::int, CASE WHEN $2::int = $3::int THEN now() END) RETURNING id";
     let insert = transaction.prepare_cached(insert).await?;
-    let (all, failed) = (place(records.len()) - 1, place(too_long.len()) - 1);
+    let (all, failed) = (count(records.len()), count(too_long.len()));
     let job: i64 = transaction.query_one(&insert, &[&profile.name(), &all, &failed]).await?.get(0);
     let insert = "INSERT INTO outcomes (job, number, kind, reason) VALUES ($1, $2, 'failed', $3)";
     let insert = transaction.prepare_cached(insert).await?;
@@ -92,9 +92,14 @@ async fn begin(
     Ok(job)
 }
 
-/// The place in the file, from 1, of what lies at this index; there are fewer than `RECORDS_MAX`.
+/// The place in the file, from 1, of what lies at this index.
 fn place(index: usize) -> i32 {
-    i32::try_from(index + 1).unwrap_or(i32::MAX)
+    count(index + 1)
+}
+
+/// As the database has it; there are `RECORDS_MAX` at most.
+fn count(records: usize) -> i32 {
+    i32::try_from(records).unwrap_or(i32::MAX)
 }
 
 /// Cuts records into chunks, and says which of them are too long for one.
