@@ -192,10 +192,18 @@ async fn bury<S: Stage>(
     loop {
         let done = match kafka.send_all(std::slice::from_ref(letter)).await {
             Ok(()) => stage.give_up(record, why).await,
+            // Too large with its headers: it is told all the same, since a record that stops the stage would do so for ever.
+            Err(Fault::Refused(refused)) => {
+                tracing::error!("a dead letter of {} is lost: {refused}", S::NAME);
+                stage.give_up(record, why).await
+            }
             fault => fault,
         };
-        if let Some(done) = patience.judge(done).await? {
-            return done.map_err(|why| format!("a dead letter was refused: {why}"));
+        if let Some(told) = patience.judge(done).await? {
+            return told.or_else(|refused| {
+                tracing::error!("{} could not tell of a dead letter: {refused}", S::NAME);
+                Ok(())
+            });
         }
     }
 }

@@ -17,8 +17,8 @@ pub const TABLE: &str = "CREATE TABLE IF NOT EXISTS outbox (
     key text NOT NULL,
     value bytea NOT NULL);";
 
-/// Messages that are sent and deleted at once.
-const BATCH: i64 = 200;
+/// Messages that are sent and deleted at once: of chunks 32 MiB at most.
+const BATCH: i64 = 64;
 /// How often to look without being woken: for what a process before left behind.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// After a failure.

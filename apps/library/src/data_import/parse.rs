@@ -6,6 +6,10 @@ use crate::kafka::{Kafka, Message};
 use crate::marc;
 use crate::messages::{ChunkKey, Outcome, Parsed, RecordId};
 
+/// Brokers take records of 1 MiB by default. As JSON a record may have become that large, where it is full of control characters;
+/// found out by the broker, it would take its chunk with it.
+const PARSED_BYTES_MAX: usize = 1_000_000;
+
 /// Chunks to parsed records.
 pub struct Parse {
     /// The cluster.
@@ -34,8 +38,10 @@ impl Stage for Parse {
     }
 
     async fn give_up(&self, chunk: &Record, why: &str) -> Result<(), Fault> {
+        // Without a key that is one, nobody waits for it.
+        let Ok(records) = records(chunk) else { return Ok(()) };
         let outcomes: Vec<Message> =
-            records(chunk)?.map(|(id, _)| Outcome::failed(id, why).message(&self.outcomes)).collect();
+            records.map(|(id, _)| Outcome::failed(id, why).message(&self.outcomes)).collect();
         self.kafka.send_all(&outcomes).await
     }
 }
@@ -44,12 +50,13 @@ impl Parse {
     /// What a chunk's records become.
     fn messages(&self, chunk: &Record) -> Result<Vec<Message>, Fault> {
         let profile = key(chunk)?.profile;
-        let message = |(id, bytes): (RecordId, &[u8])| match marc::read(bytes) {
-            Ok((instance, source)) => {
+        let message = |(id, bytes): (RecordId, &[u8])| {
+            let message = marc::read(bytes).and_then(|(instance, source)| {
                 let key = instance.control_number.clone();
-                Message::json(&self.parsed, key, &Parsed { id, profile, instance, source })
-            }
-            Err(why) => Outcome::failed(id, why).message(&self.outcomes),
+                let message = Message::json(&self.parsed, key, &Parsed { id, profile, instance, source });
+                if message.value.len() > PARSED_BYTES_MAX { Err("it is too large as JSON".to_owned()) } else { Ok(message) }
+            });
+            message.unwrap_or_else(|why| Outcome::failed(id, why).message(&self.outcomes))
         };
         Ok(records(chunk)?.map(message).collect())
     }
