@@ -52,7 +52,8 @@ impl Record {
     /// # Errors
     /// It is something else.
     pub fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, Fault> {
-        serde_json::from_slice(&self.value).map_err(|error| Fault::Refused(format!("it is not understood: {error}")))
+        serde_json::from_slice(&self.value)
+            .map_err(|error| Fault::Refused(format!("it is not understood: {error}")))
     }
 }
 
@@ -117,7 +118,9 @@ async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
         match member.recv().await {
             Ok(message) => return Ok(Record::of(&message)),
             Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::Fatal) => return Err(error),
-            Err(KafkaError::MessageConsumptionFatal(code)) => return Err(KafkaError::MessageConsumptionFatal(code)),
+            Err(KafkaError::MessageConsumptionFatal(code)) => {
+                return Err(KafkaError::MessageConsumptionFatal(code));
+            }
             Err(error) => {
                 tracing::warn!("while consuming: {error}");
                 tokio::time::sleep(PAUSE_LEAST).await;

@@ -19,7 +19,8 @@ pub async fn open(url: &str, schema: &str, tables: &str) -> anyhow::Result<Pool>
     let mut config: Config = url.parse().context("the database's address is no `postgresql://` URL")?;
     config.options(format!("-c search_path={schema}"));
     config.application_name(schema);
-    let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+    let manager =
+        Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
     let pool = Pool::builder(manager)
         .max_size(CONNECTIONS_MAX)
         .wait_timeout(Some(WAIT_MAX))

@@ -57,22 +57,116 @@ fn bytes(options: &Options, number: u32) -> Vec<u8> {
 }
 
 const GIVEN_NAMES: &[&str] = &[
-    "Ada", "Björn", "Chinua", "Doris", "Émile", "Fatima", "Günter", "Haruki", "Isabel", "José", "Kazuo", "Leïla", "Мария",
-    "Naguib", "Orhan", "Pär", "Rabindranath", "Šárka", "Toni", "Ursula", "Wisława", "Yaşar", "Zadie", "李",
+    "Ada",
+    "Björn",
+    "Chinua",
+    "Doris",
+    "Émile",
+    "Fatima",
+    "Günter",
+    "Haruki",
+    "Isabel",
+    "José",
+    "Kazuo",
+    "Leïla",
+    "Мария",
+    "Naguib",
+    "Orhan",
+    "Pär",
+    "Rabindranath",
+    "Šárka",
+    "Toni",
+    "Ursula",
+    "Wisława",
+    "Yaşar",
+    "Zadie",
+    "李",
 ];
 const FAMILY_NAMES: &[&str] = &[
-    "Achterberg", "Brandt", "Çelik", "Dąbrowska", "Eriksen", "Fernández", "García", "Haşek", "Ivanova", "Jónsdóttir",
-    "Kowalski", "Lindqvist", "Murakami", "Nguyễn", "O'Brien", "Petrović", "Quispe", "Rossi", "Smith", "Tanaka", "Usman",
-    "Van den Berg", "Wójcik", "Yamamoto", "Толстая",
+    "Achterberg",
+    "Brandt",
+    "Çelik",
+    "Dąbrowska",
+    "Eriksen",
+    "Fernández",
+    "García",
+    "Haşek",
+    "Ivanova",
+    "Jónsdóttir",
+    "Kowalski",
+    "Lindqvist",
+    "Murakami",
+    "Nguyễn",
+    "O'Brien",
+    "Petrović",
+    "Quispe",
+    "Rossi",
+    "Smith",
+    "Tanaka",
+    "Usman",
+    "Van den Berg",
+    "Wójcik",
+    "Yamamoto",
+    "Толстая",
 ];
 const WORDS: &[&str] = &[
-    "algebra", "archive", "bridge", "cathedral", "city", "climate", "coast", "colour", "commerce", "culture", "design",
-    "economy", "empire", "family", "field", "forest", "garden", "glacier", "harbour", "heritage", "history", "island",
-    "journey", "kingdom", "language", "law", "library", "light", "machine", "market", "medicine", "memory", "migration",
-    "mountain", "music", "night", "ocean", "painting", "people", "poetry", "railway", "river", "science", "silence", "stone",
-    "street", "theatre", "trade", "village", "voyage", "war", "water", "winter", "world",
+    "algebra",
+    "archive",
+    "bridge",
+    "cathedral",
+    "city",
+    "climate",
+    "coast",
+    "colour",
+    "commerce",
+    "culture",
+    "design",
+    "economy",
+    "empire",
+    "family",
+    "field",
+    "forest",
+    "garden",
+    "glacier",
+    "harbour",
+    "heritage",
+    "history",
+    "island",
+    "journey",
+    "kingdom",
+    "language",
+    "law",
+    "library",
+    "light",
+    "machine",
+    "market",
+    "medicine",
+    "memory",
+    "migration",
+    "mountain",
+    "music",
+    "night",
+    "ocean",
+    "painting",
+    "people",
+    "poetry",
+    "railway",
+    "river",
+    "science",
+    "silence",
+    "stone",
+    "street",
+    "theatre",
+    "trade",
+    "village",
+    "voyage",
+    "war",
+    "water",
+    "winter",
+    "world",
 ];
-const PLACES: &[&str] = &["Berlin", "Bogotá", "Cairo", "Cambridge", "Kraków", "Kyoto", "Lagos", "London", "Москва", "Paris"];
+const PLACES: &[&str] =
+    &["Berlin", "Bogotá", "Cairo", "Cambridge", "Kraków", "Kyoto", "Lagos", "London", "Москва", "Paris"];
 const LANGUAGES: &[&str] = &["eng", "fre", "ger", "jpn", "pol", "por", "rus", "spa"];
 
 fn one<'a>(random: &mut Rng, words: &[&'a str]) -> &'a str {
@@ -125,12 +219,20 @@ fn record(random: &mut Rng, number: u32, edition: u32) -> Result<Vec<u8>, String
     record.insert_data_field(field("100", "1 ", &[("a", &format!("{author},")), ("e", "author.")])?);
     let count = length(random, 2).min(20);
     let (title, rest) = (words(random, 2), words(random, count));
-    record.insert_data_field(field("245", "10", &[("a", &format!("{title} :")), ("b", &rest), ("c", &author)])?);
+    record.insert_data_field(field(
+        "245",
+        "10",
+        &[("a", &format!("{title} :")), ("b", &rest), ("c", &author)],
+    )?);
     if edition > 1 {
         record.insert_data_field(field("250", "  ", &[("a", &format!("Edition {edition}."))])?);
     }
     let (place, publisher) = (one(random, PLACES), one(random, FAMILY_NAMES));
-    record.insert_data_field(field("264", " 1", &[("a", place), ("b", publisher), ("c", &format!("{year}."))])?);
+    record.insert_data_field(field(
+        "264",
+        " 1",
+        &[("a", place), ("b", publisher), ("c", &format!("{year}."))],
+    )?);
     let pages = format!("{} pages", random.u32(24..1_200));
     record.insert_data_field(field("300", "  ", &[("a", &pages), ("c", "24 cm")])?);
     for (tag, media) in [("336", "text"), ("337", "unmediated"), ("338", "volume")] {
@@ -190,9 +292,11 @@ mod tests {
     fn records_are_good_varied_and_the_same_again() {
         let made = file(&options(1_000, 0));
         assert_eq!(made, file(&options(1_000, 0)));
-        let read: Vec<_> = marc::split(&made).map(|record| marc::read(record).expect("a good record").0).collect();
+        let read: Vec<_> =
+            marc::split(&made).map(|record| marc::read(record).expect("a good record").0).collect();
         assert_eq!(read.len(), 1_000);
-        let distinct = |of: fn(&crate::messages::Instance) -> String| read.iter().map(of).collect::<BTreeSet<_>>().len();
+        let distinct =
+            |of: fn(&crate::messages::Instance) -> String| read.iter().map(of).collect::<BTreeSet<_>>().len();
         assert_eq!(distinct(|instance| instance.control_number.clone()), 1_000);
         assert!(distinct(|instance| instance.title.clone()) > 990);
         let lengths: Vec<usize> = marc::split(&made).map(<[u8]>::len).collect();
@@ -214,7 +318,8 @@ mod tests {
     #[test]
     fn malformed_ones_fail_in_several_ways_and_no_other_with_them() {
         let made = file(&options(2_000, 100));
-        let failures: Vec<String> = marc::split(&made).filter_map(|record| marc::read(record).err()).collect();
+        let failures: Vec<String> =
+            marc::split(&made).filter_map(|record| marc::read(record).err()).collect();
         assert_eq!(marc::split(&made).count(), 2_000);
         assert!((120..=280).contains(&failures.len()), "about one of ten: {}", failures.len());
         for why in ["its leader says", "not Unicode", "does not lie where", "not UTF-8"] {

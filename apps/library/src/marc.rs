@@ -39,9 +39,11 @@ pub fn read(bytes: &[u8]) -> Result<(Instance, String), String> {
 
 /// What a record says.
 fn instance(record: &Record) -> Result<Instance, String> {
-    let control_number = record.get_control_fields("001").first().map(|field| field.content().trim().to_owned());
+    let control_number =
+        record.get_control_fields("001").first().map(|field| field.content().trim().to_owned());
     let control_number = control_number.filter(|number| !number.is_empty());
-    let title = ["a", "b"].iter().filter_map(|code| first(record, &["245"], code)).collect::<Vec<_>>().join(" ");
+    let title =
+        ["a", "b"].iter().filter_map(|code| first(record, &["245"], code)).collect::<Vec<_>>().join(" ");
     Ok(Instance {
         control_number: control_number.ok_or("it has no control number (001)")?,
         title: Some(title).filter(|title| !title.is_empty()).ok_or("it has no title (245)")?,
@@ -98,13 +100,15 @@ fn check(bytes: &[u8]) -> Result<(), String> {
 fn check_field(entry: &[u8], data: &[u8]) -> Result<(), String> {
     let malformed = || "an entry of its directory is malformed".to_owned();
     let tag = number(&entry[..3]).ok_or_else(malformed)?;
-    let (length, start) = (number(&entry[3..7]).ok_or_else(malformed)?, number(&entry[7..]).ok_or_else(malformed)?);
+    let (length, start) =
+        (number(&entry[3..7]).ok_or_else(malformed)?, number(&entry[7..]).ok_or_else(malformed)?);
     let field = data.get(start..start + length).filter(|field| field.last() == Some(&FIELD_TERMINATOR));
     let field = field.ok_or_else(|| format!("its field {tag:03} does not lie where its directory says"))?;
     if tag < 10 {
         return Ok(());
     }
-    if field.len() < 3 || !field[..2].is_ascii() {
+    let is_indicator = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
+    if field.len() < 3 || !field[..2].iter().all(is_indicator) {
         return Err(format!("its field {tag:03} has no indicators"));
     }
     let has_code = |pair: &[u8]| pair[0] != SUBFIELD_DELIMITER || pair[1].is_ascii_graphic();
@@ -140,7 +144,10 @@ mod tests {
         record.add_control_field("001", "ocm01234 ").expect("a tag");
         record.insert_data_field(field("020", &[("a", "9780142437247")]));
         record.insert_data_field(field("100", &[("a", "Melville, Herman,"), ("d", "1819-1891.")]));
-        record.insert_data_field(field("245", &[("a", "Moby-Dick, or, The whale /"), ("c", "Herman Melville.")]));
+        record.insert_data_field(field(
+            "245",
+            &[("a", "Moby-Dick, or, The whale /"), ("c", "Herman Melville.")],
+        ));
         record.insert_data_field(field("264", &[("b", "Penguin,"), ("c", "2003.")]));
         record.insert_data_field(field("650", &[("a", "Whaling"), ("v", "Fiction.")]));
         record.to_binary().expect("a record")
@@ -185,16 +192,20 @@ mod tests {
         assert!(spoilt(|bytes| bytes[12..17].copy_from_slice(b"00030")).contains("directory is malformed"));
         assert!(spoilt(|bytes| bytes[27..31].copy_from_slice(b"9999")).contains("field 001 does not lie"));
         assert!(spoilt(|bytes| bytes[24] = b'x').contains("entry of its directory"));
-        assert!(spoilt(|bytes| {
-            let at = bytes.windows(4).position(|four| four == b"Moby").expect("its title");
-            bytes[at] = 0xFF;
-        })
-        .contains("not UTF-8"));
-        assert!(spoilt(|bytes| {
-            let at = bytes.windows(5).position(|five| five == b"\x1FaMob").expect("its title");
-            bytes[at + 1] = b' ';
-        })
-        .contains("field 245 has no code"));
+        assert!(
+            spoilt(|bytes| {
+                let at = bytes.windows(4).position(|four| four == b"Moby").expect("its title");
+                bytes[at] = 0xFF;
+            })
+            .contains("not UTF-8")
+        );
+        assert!(
+            spoilt(|bytes| {
+                let at = bytes.windows(5).position(|five| five == b"\x1FaMob").expect("its title");
+                bytes[at + 1] = b' ';
+            })
+            .contains("field 245 has no code")
+        );
     }
 
     #[test]
@@ -212,7 +223,8 @@ mod tests {
     #[test]
     fn no_record_however_spoilt_makes_it_panic() {
         let mut random = fastrand::Rng::with_seed(7);
-        let special = [0, b'0', b'9', b' ', FIELD_TERMINATOR, SUBFIELD_DELIMITER, RECORD_TERMINATOR, 0xC3, 0xFF];
+        let special =
+            [0, b'0', b'9', b' ', FIELD_TERMINATOR, SUBFIELD_DELIMITER, RECORD_TERMINATOR, 0xC3, 0xFF];
         let mut taken = 0;
         for _ in 0..20_000 {
             let mut bytes = novel();

@@ -51,7 +51,12 @@ impl Outbox {
     ///
     /// # Errors
     /// The producer cannot go on.
-    pub async fn relay(self, pool: Pool, kafka: Kafka, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+    pub async fn relay(
+        self,
+        pool: Pool,
+        kafka: Kafka,
+        mut stop: watch::Receiver<bool>,
+    ) -> anyhow::Result<()> {
         loop {
             let pause = match send_batch(&pool, &kafka).await {
                 // A full batch: there is more.
@@ -83,7 +88,8 @@ async fn send_batch(pool: &Pool, kafka: &Kafka) -> Result<usize, Fault> {
     if !transaction.query_one(&lock, &[]).await?.get::<_, bool>(0) {
         return Ok(0);
     }
-    let select = transaction.prepare_cached("SELECT id, topic, key, value FROM outbox ORDER BY id LIMIT $1").await?;
+    let select =
+        transaction.prepare_cached("SELECT id, topic, key, value FROM outbox ORDER BY id LIMIT $1").await?;
     let rows = transaction.query(&select, &[&BATCH]).await?;
     if rows.is_empty() {
         return Ok(0);

@@ -74,7 +74,12 @@ impl Service {
     ///
     /// # Errors
     /// The database cannot be used, or librdkafka not be set up.
-    pub async fn new(name: &'static str, schema: &str, tables: &str, options: &ServiceOptions) -> anyhow::Result<Self> {
+    pub async fn new(
+        name: &'static str,
+        schema: &str,
+        tables: &str,
+        options: &ServiceOptions,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             name,
             port: options.port,
@@ -139,8 +144,11 @@ impl Service {
 }
 
 fn health(stages: &[(&'static str, Arc<AtomicBool>)]) -> (StatusCode, Json<serde_json::Value>) {
-    let waiting: Vec<_> =
-        stages.iter().filter(|(_, assigned)| !assigned.load(Ordering::Relaxed)).map(|(name, _)| name).collect();
+    let waiting: Vec<_> = stages
+        .iter()
+        .filter(|(_, assigned)| !assigned.load(Ordering::Relaxed))
+        .map(|(name, _)| name)
+        .collect();
     let status = if waiting.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(serde_json::json!({"waits_for_partitions": waiting})))
 }

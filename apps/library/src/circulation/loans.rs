@@ -46,10 +46,12 @@ pub async fn check_out(
     let item = circulation.inventory.item(&wanted.item).await?;
     let days = circulation.loan_days(&user.group, &item.material).await?;
     // Of two who ask at once the second waits for the first one's row, then inserts nothing.
-    let insert = "INSERT INTO loans (user_id, item_id, due_at) VALUES ($1, $2, now() + make_interval(days => $3))
+    let insert =
+        "INSERT INTO loans (user_id, item_id, due_at) VALUES ($1, $2, now() + make_interval(days => $3))
         ON CONFLICT (item_id) WHERE returned_at IS NULL DO NOTHING
         RETURNING id, user_id, item_id, to_char(due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
-    let loan = circulation.change_loan(LoanEventKind::CheckedOut, insert, &[&user.id, &item.id, &days]).await?;
+    let loan =
+        circulation.change_loan(LoanEventKind::CheckedOut, insert, &[&user.id, &item.id, &days]).await?;
     let loan = loan.ok_or_else(|| Refusal::conflict(format!("item {} is checked out", wanted.item)))?;
     Ok((StatusCode::CREATED, Json(loan)))
 }

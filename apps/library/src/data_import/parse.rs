@@ -54,7 +54,11 @@ impl Parse {
             let message = marc::read(bytes).and_then(|(instance, source)| {
                 let key = instance.control_number.clone();
                 let message = Message::json(&self.parsed, key, &Parsed { id, profile, instance, source });
-                if message.value.len() > PARSED_BYTES_MAX { Err("it is too large as JSON".to_owned()) } else { Ok(message) }
+                if message.value.len() > PARSED_BYTES_MAX {
+                    Err("it is too large as JSON".to_owned())
+                } else {
+                    Ok(message)
+                }
             });
             message.unwrap_or_else(|why| Outcome::failed(id, why).message(&self.outcomes))
         };
@@ -69,5 +73,7 @@ fn key(chunk: &Record) -> Result<ChunkKey, Fault> {
 /// The records of a chunk, as the file was cut.
 fn records(chunk: &Record) -> Result<impl Iterator<Item = (RecordId, &[u8])>, Fault> {
     let RecordId { job, number } = key(chunk)?.first;
-    Ok((number..).zip(marc::split(&chunk.value)).map(move |(number, bytes)| (RecordId { job, number }, bytes)))
+    Ok((number..)
+        .zip(marc::split(&chunk.value))
+        .map(move |(number, bytes)| (RecordId { job, number }, bytes)))
 }

@@ -143,7 +143,8 @@ mod tests {
             let records: Vec<&[u8]> =
                 (0..random.usize(1..400)).map(|_| &bytes[..length(&mut random)]).collect();
             let (chunks, too_long) = cut(&records);
-            let mut seen: Vec<usize> = chunks.iter().cloned().flatten().chain(too_long.iter().copied()).collect();
+            let mut seen: Vec<usize> =
+                chunks.iter().cloned().flatten().chain(too_long.iter().copied()).collect();
             seen.sort_unstable();
             assert_eq!(seen, (0..records.len()).collect::<Vec<_>>());
             for chunk in chunks {

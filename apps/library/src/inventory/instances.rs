@@ -40,7 +40,8 @@ impl Stage for Instances {
         let mut client = self.pool.get().await?;
         let transaction = client.transaction().await?;
         let mut outcomes = known(&transaction, &records).await?;
-        let new: Vec<&Stored> = records.values().filter(|record| !outcomes.contains_key(&record.id)).collect();
+        let new: Vec<&Stored> =
+            records.values().filter(|record| !outcomes.contains_key(&record.id)).collect();
         let mut made = create(&transaction, &of(Profile::Create, &new)).await?;
         made.extend(update(&transaction, &of(Profile::Update, &new)).await?);
         write(&transaction, &made).await?;
@@ -48,7 +49,8 @@ impl Stage for Instances {
         drop(client);
         // Killed here, the records come again and are known: the outcomes are told then, as they are.
         outcomes.extend(made.into_iter().map(|outcome| (outcome.id, outcome)));
-        let messages: Vec<Message> = outcomes.values().map(|outcome| outcome.message(&self.outcomes)).collect();
+        let messages: Vec<Message> =
+            outcomes.values().map(|outcome| outcome.message(&self.outcomes)).collect();
         self.kafka.send_all(&messages).await
     }
 

@@ -33,7 +33,8 @@ impl Broker {
         std::fs::write(folder.join("server.properties"), settings).expect("written");
         let mut broker = Self { folder, port, process: None };
         let id = "a2R5bm8tbGlicmFyeS10ZQ";
-        let formatted = broker.java("kafka.tools.StorageTool").args(["format", "-t", id, "-c"]).arg(broker.settings());
+        let formatted =
+            broker.java("kafka.tools.StorageTool").args(["format", "-t", id, "-c"]).arg(broker.settings());
         assert!(formatted.status().expect("Java starts").success(), "see {}", broker.folder.display());
         broker.start_again().await;
         broker
@@ -44,7 +45,8 @@ impl Broker {
     }
 
     fn java(&self, class: &str) -> Command {
-        let log = File::options().create(true).append(true).open(self.folder.join("broker.log")).expect("a log");
+        let log =
+            File::options().create(true).append(true).open(self.folder.join("broker.log")).expect("a log");
         let mut command = Command::new(told("KDYNO_JAVA"));
         command.args(["-Xmx256m", "-cp", &told("KDYNO_KAFKA_CLASSPATH"), class]);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the same log")).stderr(log);

@@ -90,7 +90,12 @@ impl Lab {
     /// Starts a service where it was before.
     pub fn start_service(&mut self, service: &'static str) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_library"));
-        command.arg(service).args(["--port", &self.ports[service].to_string(), "--kafka", &self.bootstrap_servers]);
+        command.arg(service).args([
+            "--port",
+            &self.ports[service].to_string(),
+            "--kafka",
+            &self.bootstrap_servers,
+        ]);
         command.args(["--database", &self.database_url]);
         for topic in TOPICS {
             command.arg(format!("--topic-{topic}")).arg(self.topic(topic));
@@ -145,13 +150,15 @@ impl Lab {
 
     /// Uploads a file.
     pub async fn upload(&self, profile: &str, file: Vec<u8>) -> (u16, Value) {
-        told_by(self.http.post(self.url("data-import", &format!("/imports?profile={profile}"))).body(file)).await
+        told_by(self.http.post(self.url("data-import", &format!("/imports?profile={profile}"))).body(file))
+            .await
     }
 
     /// Waits until a job is done; its summary.
     pub async fn finished(&self, job: i64) -> Value {
         wait_for("the job's end", async || {
-            let answer = self.http.get(self.url("data-import", &format!("/imports/{job}"))).send().await.ok()?;
+            let answer =
+                self.http.get(self.url("data-import", &format!("/imports/{job}"))).send().await.ok()?;
             let summary: Value = answer.json().await.ok()?;
             (summary["status"].as_str()? != "RUNNING").then_some(summary)
         })

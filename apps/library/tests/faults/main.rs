@@ -83,7 +83,8 @@ async fn of_all_who_want_one_item_at_once_exactly_one_has_it() {
 async fn a_check_out_that_the_rules_forbid_says_why() {
     let lab = lab().await;
     let ask = async |user: &str, item: &str| {
-        let (status, answer) = lab.post("circulation", "/check-outs", json!({"user": user, "item": item})).await;
+        let (status, answer) =
+            lab.post("circulation", "/check-outs", json!({"user": user, "item": item})).await;
         (status, answer["error"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(ask("U0", "I1").await, (404, "there is no user U0".to_owned()));
@@ -144,15 +145,24 @@ async fn an_upload_that_is_none_is_refused_and_one_that_is_bad_fails_record_by_r
     assert_eq!(lab.upload("delete", record("a", "A")).await.0, 400);
     assert_eq!(lab.get("data-import", "/imports/77").await.0, 404);
     let too_long = [vec![b'x'; 3_000_000], vec![0x1D]].concat();
-    let file = [record("a", "A"), b"12345\x1D".to_vec(), too_long, record("b", "B"), b"cut off".to_vec()].concat();
+    let file =
+        [record("a", "A"), b"12345\x1D".to_vec(), too_long, record("b", "B"), b"cut off".to_vec()].concat();
     let summary = import(&lab, "create", file).await;
     assert_eq!((counts(&summary), &summary["records"]), ([2, 0, 3], &json!(5)));
     let (_, failures) = lab.get("data-import", &format!("/imports/{}/failures", summary["id"])).await;
-    let told: Vec<(i64, &str)> = failures.as_array().expect("a list").iter().map(|failure| {
-        (failure["record"].as_i64().expect("a number"), failure["reason"].as_str().expect("a reason"))
-    }).collect();
+    let told: Vec<(i64, &str)> = failures
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|failure| {
+            (failure["record"].as_i64().expect("a number"), failure["reason"].as_str().expect("a reason"))
+        })
+        .collect();
     assert_eq!(told.iter().map(|(record, _)| *record).collect::<Vec<_>>(), [2, 3, 5]);
-    assert!(told[0].1.contains("too few") && told[1].1.contains("3000001") && told[2].1.contains("cut off"), "{told:?}");
+    assert!(
+        told[0].1.contains("too few") && told[1].1.contains("3000001") && told[2].1.contains("cut off"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
