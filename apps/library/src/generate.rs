@@ -56,120 +56,24 @@ fn bytes(options: &Options, number: u32) -> Vec<u8> {
     if random.u32(..1_000) < options.malformed_per_1000 { spoilt(&mut random, bytes) } else { bytes }
 }
 
-const GIVEN_NAMES: &[&str] = &[
-    "Ada",
-    "Björn",
-    "Chinua",
-    "Doris",
-    "Émile",
-    "Fatima",
-    "Günter",
-    "Haruki",
-    "Isabel",
-    "José",
-    "Kazuo",
-    "Leïla",
-    "Мария",
-    "Naguib",
-    "Orhan",
-    "Pär",
-    "Rabindranath",
-    "Šárka",
-    "Toni",
-    "Ursula",
-    "Wisława",
-    "Yaşar",
-    "Zadie",
-    "李",
-];
-const FAMILY_NAMES: &[&str] = &[
-    "Achterberg",
-    "Brandt",
-    "Çelik",
-    "Dąbrowska",
-    "Eriksen",
-    "Fernández",
-    "García",
-    "Haşek",
-    "Ivanova",
-    "Jónsdóttir",
-    "Kowalski",
-    "Lindqvist",
-    "Murakami",
-    "Nguyễn",
-    "O'Brien",
-    "Petrović",
-    "Quispe",
-    "Rossi",
-    "Smith",
-    "Tanaka",
-    "Usman",
-    "Van den Berg",
-    "Wójcik",
-    "Yamamoto",
-    "Толстая",
-];
-const WORDS: &[&str] = &[
-    "algebra",
-    "archive",
-    "bridge",
-    "cathedral",
-    "city",
-    "climate",
-    "coast",
-    "colour",
-    "commerce",
-    "culture",
-    "design",
-    "economy",
-    "empire",
-    "family",
-    "field",
-    "forest",
-    "garden",
-    "glacier",
-    "harbour",
-    "heritage",
-    "history",
-    "island",
-    "journey",
-    "kingdom",
-    "language",
-    "law",
-    "library",
-    "light",
-    "machine",
-    "market",
-    "medicine",
-    "memory",
-    "migration",
-    "mountain",
-    "music",
-    "night",
-    "ocean",
-    "painting",
-    "people",
-    "poetry",
-    "railway",
-    "river",
-    "science",
-    "silence",
-    "stone",
-    "street",
-    "theatre",
-    "trade",
-    "village",
-    "voyage",
-    "war",
-    "water",
-    "winter",
-    "world",
-];
-const PLACES: &[&str] =
-    &["Berlin", "Bogotá", "Cairo", "Cambridge", "Kraków", "Kyoto", "Lagos", "London", "Москва", "Paris"];
-const LANGUAGES: &[&str] = &["eng", "fre", "ger", "jpn", "pol", "por", "rus", "spa"];
+const GIVEN_NAMES: &str = "\
+    Ada Björn Chinua Doris Émile Fatima Günter Haruki Isabel José Kazuo Leïla Мария Naguib Orhan Pär \
+    Rabindranath Šárka Toni Ursula Wisława Yaşar Zadie 李";
+const FAMILY_NAMES: &str = "\
+    Achterberg Brandt Çelik Dąbrowska Eriksen Fernández García Haşek Ivanova Jónsdóttir Kowalski \
+    Lindqvist Murakami Nguyễn O'Brien Petrović Quispe Rossi Smith Tanaka Usman Wójcik Yamamoto Толстая";
+const WORDS: &str = "\
+    algebra archive bridge cathedral city climate coast colour commerce culture design economy empire \
+    family field forest garden glacier harbour heritage history island journey kingdom language law \
+    library light machine market medicine memory migration mountain music night ocean painting people \
+    poetry railway river science silence stone street theatre trade village voyage war water winter \
+    world";
+const PLACES: &str = "Berlin Bogotá Cairo Cambridge Kraków Kyoto Lagos London Москва Paris";
+const LANGUAGES: &str = "eng fre ger jpn pol por rus spa";
 
-fn one<'a>(random: &mut Rng, words: &[&'a str]) -> &'a str {
+/// One of the words of a text.
+fn one(random: &mut Rng, words: &'static str) -> &'static str {
+    let words: Vec<&str> = words.split_whitespace().collect();
     words[random.usize(..words.len())]
 }
 
