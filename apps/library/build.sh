@@ -5,9 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 ../../scripts/setup.sh kafka database library
 cargo build --release
-for records in 5 25; do
-    for edition in 1:create 2:update; do
-        target/release/library generate --records "${records}000" --edition "${edition%%:*}" \
-            --out "target/files/${edition##*:}-${records}k.mrc"
-    done
+for records in 5000 25000; do
+    target/release/library generate --records "$records" --edition 1 --out "target/files/create-$records.mrc"
+    target/release/library generate --records "$records" --edition 2 --out "target/files/update-$records.mrc"
 done

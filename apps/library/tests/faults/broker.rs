@@ -33,9 +33,9 @@ impl Broker {
         std::fs::write(folder.join("server.properties"), settings).expect("written");
         let mut broker = Self { folder, port, process: None };
         let id = "a2R5bm8tbGlicmFyeS10ZQ";
-        let formatted =
-            broker.java("kafka.tools.StorageTool").args(["format", "-t", id, "-c"]).arg(broker.settings());
-        assert!(formatted.status().expect("Java starts").success(), "see {}", broker.folder.display());
+        let mut format = broker.java("kafka.tools.StorageTool");
+        let formatted = format.args(["format", "-t", id, "-c"]).arg(broker.settings()).status();
+        assert!(formatted.expect("Java starts").success(), "see {}", broker.folder.display());
         broker.start_again().await;
         broker
     }

@@ -126,7 +126,8 @@ async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_wha
     .await;
     let reader = reader(&lab.topic("loans"));
     let mut told_of = BTreeSet::new();
-    while let Ok(read) = tokio::time::timeout(Duration::from_secs(5), reader.recv()).await {
+    // The first may have to wait for the group; what was told beyond what happened would come right behind the last.
+    while let Ok(read) = tokio::time::timeout(patience(told_of.len(), loans.len()), reader.recv()).await {
         let message = read.expect("a record");
         let event: Value = serde_json::from_slice(message.payload().expect("a value")).expect("JSON");
         told_of.insert(event["loan"].as_i64().expect("a number"));
@@ -253,6 +254,11 @@ async fn a_broker_killed_at_each_stage_of_an_import_changes_no_count() {
         })
         .await;
     }
+}
+
+/// How long to wait for the next of so many.
+fn patience(read: usize, all: usize) -> Duration {
+    Duration::from_secs(if read < all { 30 } else { 2 })
 }
 
 /// Reads a topic from its beginning.
