@@ -24,7 +24,7 @@ demo: ## measure a real three-broker Kafka on this machine (minutes, most of the
 	target/release/kdyno run first-light
 
 test: ## all tests, those against real clusters and in a browser too; the last line is the summary
-	@scripts/setup.sh kafka database browser
+	@scripts/setup.sh kafka database library browser
 	@scripts/web.sh
 	$(XTASK) test
 
