@@ -114,6 +114,8 @@ async fn next_batch(member: &GroupMember) -> Result<Vec<Record>, KafkaError> {
 
 /// The next record. Errors that librdkafka overcomes by itself (a broker is away) are told and waited out.
 async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
+    // While a broker is away the same comes ten times a second; each kind is told once.
+    let mut told = Vec::new();
     loop {
         match member.recv().await {
             Ok(message) => return Ok(Record::of(&message)),
@@ -122,7 +124,11 @@ async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
                 return Err(KafkaError::MessageConsumptionFatal(code));
             }
             Err(error) => {
-                tracing::warn!("while consuming: {error}");
+                let code = error.rdkafka_error_code();
+                if !told.contains(&code) {
+                    tracing::warn!("while consuming: {error}");
+                    told.push(code);
+                }
                 tokio::time::sleep(PAUSE_LEAST).await;
             }
         }

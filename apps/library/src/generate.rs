@@ -1,7 +1,7 @@
 //! Writes a MARC 21 file of records made up from a seed: as varied in length, fields and script as a library's are, and the same
 //! again for the same options.
 
-use crate::marc::RECORD_TERMINATOR;
+use crate::marc::{self, RECORD_TERMINATOR};
 use anyhow::Context;
 use fastrand::Rng;
 use marctk::{Field, Record};
@@ -160,8 +160,11 @@ fn spoilt(random: &mut Rng, mut bytes: Vec<u8>) -> Vec<u8> {
     match random.u8(..5) {
         // A length that is not its own.
         0 => bytes[..5].copy_from_slice(b"00099"),
-        // MARC-8, the older encoding.
-        1 => bytes[9] = b' ',
+        // MARC-8, the older encoding, with an escape at the end of its last field.
+        1 => {
+            let at = bytes.len() - 3;
+            (bytes[9], bytes[at]) = (b' ', marc::ESCAPE);
+        }
         // A directory that leads out of the record.
         2 => bytes[27..31].copy_from_slice(b"9999"),
         // Cut off, and ended by who wrote it.
@@ -181,7 +184,6 @@ fn spoilt(random: &mut Rng, mut bytes: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::marc;
     use std::collections::BTreeSet;
 
     fn options(records: u32, malformed_per_1000: u32) -> Options {

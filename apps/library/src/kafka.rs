@@ -127,7 +127,12 @@ pub type GroupMember = StreamConsumer<Assigned>;
 /// Set when the group has given the member its partitions, were it none.
 pub struct Assigned(Arc<AtomicBool>);
 
-impl ClientContext for Assigned {}
+impl ClientContext for Assigned {
+    fn error(&self, error: KafkaError, reason: &str) {
+        // Receiving tells it too.
+        tracing::debug!("{error}: {reason}");
+    }
+}
 
 impl ConsumerContext for Assigned {
     fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {

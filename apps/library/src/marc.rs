@@ -12,6 +12,8 @@ pub const RECORD_TERMINATOR: u8 = 0x1D;
 const FIELD_TERMINATOR: u8 = 0x1E;
 /// Comes before the code of a subfield.
 const SUBFIELD_DELIMITER: u8 = 0x1F;
+/// Begins text in another character set, in records that are not Unicode.
+pub const ESCAPE: u8 = 0x1B;
 /// Bytes of the leader.
 const LEADER: usize = 24;
 /// Bytes of an entry of the directory: a tag, a length, a place.
@@ -84,7 +86,9 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     if length != bytes.len() {
         return Err(format!("its leader says {length} bytes, it has {}", bytes.len()));
     }
-    if leader[9] != b'a' {
+    // MARC-8, the older one, has ASCII in common with it, unless it escapes to another set.
+    let is_plain = bytes.is_ascii() && !bytes.contains(&ESCAPE);
+    if leader[9] != b'a' && !is_plain {
         return Err("its text is not Unicode (leader, place 9), and no other is taken".to_owned());
     }
     let data = number(&leader[12..17]).filter(|data| (LEADER + 1..bytes.len()).contains(data));
@@ -168,6 +172,16 @@ mod tests {
         assert_eq!(source.as_bytes(), novel());
     }
 
+    /// Five of the Library of Congress, as its catalogue gave them away: MARC-8 by their leaders, and ASCII alone.
+    #[test]
+    fn real_records_are_read() {
+        let file = include_bytes!("../tests/real.mrc");
+        let titles: Vec<String> =
+            split(file).map(|bytes| read(bytes).expect("a good record").0.title).collect();
+        assert_eq!(titles.len(), 5);
+        assert!(titles.iter().any(|title| title.starts_with("Learning Python")), "{titles:?}");
+    }
+
     #[test]
     fn a_file_is_cut_at_terminators_and_forgives_line_ends() {
         let file = [novel(), b"\n".to_vec(), novel(), b"\r\ncut off".to_vec()].concat();
@@ -187,7 +201,11 @@ mod tests {
         assert!(spoilt(|bytes| *bytes = vec![RECORD_TERMINATOR]).contains("too few"));
         assert!(spoilt(|bytes| bytes[0] = b'9').contains("its leader says 9"));
         assert!(spoilt(|bytes| bytes[1] = b'x').contains("begin with its length"));
-        assert!(spoilt(|bytes| bytes[9] = b' ').contains("not Unicode"));
+        let in_marc_8 = |bytes: &mut Vec<u8>| {
+            let at = bytes.windows(4).position(|four| four == b"Moby").expect("its title");
+            (bytes[9], bytes[at]) = (b' ', ESCAPE);
+        };
+        assert!(spoilt(in_marc_8).contains("not Unicode"));
         assert!(spoilt(|bytes| bytes[12..17].copy_from_slice(b"00000")).contains("where fields begin"));
         assert!(spoilt(|bytes| bytes[12..17].copy_from_slice(b"00030")).contains("directory is malformed"));
         assert!(spoilt(|bytes| bytes[27..31].copy_from_slice(b"9999")).contains("field 001 does not lie"));

@@ -180,6 +180,9 @@ async fn records_are_created_once_then_updated() {
     let twice = [record("x", "First"), record("x", "Second"), record("x", "Third")].concat();
     assert_eq!(counts(&import(&lab, "create", twice.clone()).await), [1, 0, 2]);
     assert_eq!(counts(&import(&lab, "update", twice).await), [0, 3, 0]);
+    let real = || include_bytes!("../real.mrc").to_vec();
+    assert_eq!(counts(&import(&lab, "create", real()).await), [5, 0, 0]);
+    assert_eq!(counts(&import(&lab, "update", real()).await), [0, 5, 0]);
 }
 
 #[tokio::test]
