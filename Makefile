@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench test-matrix accuracy accuracy-cluster mutants clean
+.PHONY: help demo test check bench test-library test-matrix accuracy accuracy-cluster mutants clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -44,6 +44,14 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
+# A workspace of its own, which takes longer to build than the tests that need it: no part of `make test`.
+test-library: ## the example application: format, lints, its tests, and what goes wrong on real brokers (quarter of an hour)
+	@scripts/setup.sh kafka database library
+	cargo fmt --manifest-path apps/library/Cargo.toml --check
+	cargo clippy --locked --quiet --release --manifest-path apps/library/Cargo.toml --all-targets -- -D warnings
+	cargo test --locked --quiet --release --manifest-path apps/library/Cargo.toml
+	KDYNO_MATRIX=full cargo test --workspace --test library
+
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
@@ -52,6 +60,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 		alone::health zones
 	cargo test --workspace --test null_broker -- ten_thousand
 	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health
+	@$(MAKE) test-library
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay": these alone)
 	@scripts/setup.sh kafka accuracy

@@ -3,12 +3,13 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [bench] [accuracy]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [library] [bench] [accuracy]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   web     build, and Node with npm: the script of the pages is TypeScript
 #   browser web, and Chromium with a font: pages are tested in it
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
 #   database  build, and PostgreSQL's server and tools, of which the installation starts none
+#   library build, and what librdkafka needs to be built: apps/library has it as its client
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
 set -uo pipefail
@@ -161,7 +162,7 @@ survey() {
         ;;
     esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
-    case " $* " in *" bench "*)
+    case " $* " in *" bench "* | *" library "*)
         need c++ "a C++ compiler" g++
         need python3 "Python 3 (for librdkafka's configure)" python3
         ;;
@@ -173,10 +174,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | web | browser | kafka | database | bench | accuracy) ;;
+        build | web | browser | kafka | database | library | bench | accuracy) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, web, browser, kafka, database, bench, accuracy" >&2
+            echo "hint: build, web, browser, kafka, database, library, bench, accuracy" >&2
             exit 2
             ;;
         esac

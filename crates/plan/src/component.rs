@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::command::{environment, words};
+use crate::component_address;
 use crate::reader::Reader;
 use kdyno_model::plan::{
     COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal,
@@ -19,7 +20,7 @@ const DATABASE_CHARS_MAX: usize = 63;
 /// Settings that say where it listens: by these kdyno finds it.
 const OURS: [&str; 4] = ["port", "listen_addresses", "unix_socket_directories", "data_directory"];
 
-/// The components, in the order of the scenario.
+/// The components that are started, in the order of the scenario.
 pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, PlanError> {
     let typed = &reader.scenario.typed().components;
     if let Some((name, _)) = typed.get(COMPONENTS_MAX) {
@@ -34,7 +35,11 @@ pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, Plan
             let message = format!("{} and another component have one name in variables", quoted(&name.text));
             return Err(reader.wrong(name, message).hint("`-` becomes `_` there: name it otherwise"));
         }
-        found.push(component(reader, name, file)?);
+        // What stands in it must not wait for another run to show.
+        let component = component(reader, name, file)?;
+        if component_address::elsewhere(reader, file)?.is_none() {
+            found.push(component);
+        }
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Load items over HTTP: users of an application, and jobs.
 
 use crate::PlanError;
+use crate::component_address;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::http_load::{
@@ -84,12 +85,12 @@ fn parse(labels: BTreeMap<String, String>, apart: Option<String>) -> ParsePlan {
 }
 
 fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, PlanError> {
-    let address = reader.filled(&typed.address, "address")?;
-    let mut components = reader.scenario.typed().components.iter();
-    let is_component = components.any(|(name, _)| name.text == address);
-    let is_http =
-        |scheme: &str| address.strip_prefix(scheme).is_some_and(|rest| !rest.trim_matches('/').is_empty());
-    if !is_component && !is_http("http://") && !is_http("https://") {
+    let named = reader.filled(&typed.address, "address")?;
+    let component = reader.scenario.typed().components.iter().find(|(name, _)| name.text == named);
+    let elsewhere = component.map(|(_, file)| component_address::elsewhere(reader, file)).transpose()?.flatten();
+    let is_component = component.is_some() && elsewhere.is_none();
+    let address = elsewhere.unwrap_or(named);
+    if !is_component && !component_address::is_http(&address) {
         let message = format!("`address`: {} is no address of HTTP, nor a component", quoted(&address));
         return Err(reader.wrong(&typed.address, message).hint("e.g. `http://127.0.0.1:8080`"));
     }

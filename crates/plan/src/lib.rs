@@ -15,6 +15,7 @@ mod clusters;
 mod command;
 mod comparison;
 mod component;
+mod component_address;
 mod conditions;
 mod consume;
 mod driver;

@@ -149,7 +149,10 @@ fn laptop_comparisons_and_searches_fit_their_time() {
         }
         seen.push(id);
     }
-    assert_eq!(seen, ["client-check", "folio-41-kafka", "folio-kraft-kafka", "intel-sla", "upgrade-check"]);
+    let folio_41 = ["folio-41-import", "folio-41-kafka", "folio-41-users"];
+    let folio_kraft = ["folio-kraft-both", "folio-kraft-import", "folio-kraft-kafka", "folio-kraft-users"];
+    let others = ["intel-sla", "upgrade-check"];
+    assert_eq!(seen, [&["client-check"][..], &folio_41, &folio_kraft, &others].concat());
 }
 
 #[test]
@@ -159,8 +162,14 @@ fn the_reports_questions_are_asked() {
         other => panic!("{other:?}"),
     };
     let told = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
-    assert_eq!(changes("folio-41-kafka"), told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
-    assert_eq!(changes("folio-kraft-kafka"), told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
+    for of in ["kafka", "users", "import"] {
+        let asked = changes(&format!("folio-41-{of}"));
+        assert_eq!(asked, told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
+    }
+    for of in ["kafka", "users", "import", "both"] {
+        let asked = changes(&format!("folio-kraft-{of}"));
+        assert_eq!(asked, told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
+    }
     assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka 4.4.0", "system.kafka: 3.7.2 → 4.4.0"));
 
     let intel = of("intel-sla", "published");

@@ -1,5 +1,6 @@
 //! What stands beside the cluster, from a scenario's text to the plan.
 
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{ComponentKind, Plan, Ready, StopSignal, Strategy};
 use kdyno_plan::{Choices, check_stored, plan};
 use kdyno_scenario::Scenario;
@@ -58,6 +59,33 @@ fn their_figures_can_be_named_and_a_side_may_change_them() {
     let wrong = planned(components, "compare: {A: {}, B: {components: {shop: {ready: started}}}}\n");
     let wrong = wrong.expect_err("it is not there");
     assert!(wrong.contains("the scenario has no `shop` under `components`"), "{wrong}");
+}
+
+#[test]
+fn one_that_runs_already_is_addressed_and_not_started() {
+    let plan_at = |at: &str| {
+        let text = format!(
+            "kdyno: 1\nid: there\nquestion: Is it there?\nparams: {{where: here}}\nsystem: {{kafka: 4.1.1}}\n\
+             topics: {{t: {{partitions: 3}}}}\ncomponents:\n  db: {{postgres: {{}}, at: $where}}\n  \
+             web: {{command: [./web], at: $where}}\n  own: {{command: [./own]}}\n\
+             load: {{u: {{users: 1, chain: c, address: web, steps: [{{name: s, get: /}}]}}}}\nphases: {{measure: 1m}}\n\
+             show: {{columns: [s.response.mean, web.cpu_percent]}}\n"
+        );
+        let scenario = Scenario::parse(&text, "s.yaml").expect("a scenario");
+        let set = vec![("where".to_owned(), at.to_owned())];
+        plan(&scenario, &Choices { set, ..Choices::default() })
+    };
+    let told = |at: &str| {
+        let case = plan_at(at).expect("a plan").cases.remove(0);
+        let names: Vec<String> = case.components.iter().map(|component| component.name.clone()).collect();
+        let Some(HttpLoad::Users(users)) = &case.commands["u"].http else { panic!("users") };
+        (names.join(" "), users.target.address.clone(), users.target.is_component)
+    };
+    assert_eq!(told("here"), ("db web own".to_owned(), "web".to_owned(), true));
+    let there = "https://there.example/app";
+    assert_eq!(told(there), ("own".to_owned(), there.to_owned(), false));
+    let wrong = plan_at("there:80").expect_err("no address of HTTP");
+    assert!(wrong.message.contains("`at`: `there:80` is neither `here` nor an address of HTTP"), "{wrong}");
 }
 
 #[test]

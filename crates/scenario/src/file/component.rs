@@ -12,6 +12,7 @@ use kdyno_model::plan::PROXY;
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ComponentFile {
     pub kind: ComponentKindFile,
+    pub at: Typed,
     pub ready_within: Typed,
     pub stop: Option<StopFile>,
 }
@@ -72,7 +73,7 @@ pub struct StopFile {
 impl ComponentFile {
     /// Every value with its key.
     pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
-        let mut found = vec![("ready_within", &self.ready_within)];
+        let mut found = vec![("at", &self.at), ("ready_within", &self.ready_within)];
         match &self.kind {
             ComponentKindFile::Command { command, environment, ready } => {
                 found.extend(command.all());
@@ -146,7 +147,8 @@ pub(super) fn component(node: &Node) -> Result<ComponentFile, InputError> {
         let stop = Fields::of(node, &keys::STOP)?;
         Ok(StopFile { signal: stop.required("signal")?, within: stop.required("within")? })
     })?;
-    Ok(ComponentFile { kind, ready_within: fields.required("ready_within")?, stop })
+    let (at, ready_within) = (fields.required("at")?, fields.required("ready_within")?);
+    Ok(ComponentFile { kind, at, ready_within, stop })
 }
 
 fn ready(node: &Node) -> Result<ReadyFile, InputError> {

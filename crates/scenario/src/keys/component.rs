@@ -21,6 +21,13 @@ pub static COMPONENT: Section = section(
             Kind::Section(&POSTGRES),
             "a PostgreSQL server of this host's packages, with data and port of its own; `{}`: as it comes",
         ),
+        or(
+            "at",
+            TEXT,
+            "here",
+            "`here`: it is started; or the address of one that runs already, `http://HOST:PORT`, to which users and jobs go that \
+             name it: then nothing is started nor read, and other components are not told of it",
+        ),
         key("environment", Kind::Settings("text"), "further variables of the command's environment"),
         key(
             "ready",

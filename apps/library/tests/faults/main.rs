@@ -1,0 +1,277 @@
+//! What goes wrong, on real brokers and a real PostgreSQL, with the services as processes. Run by
+//! `kdyno run apps/library/tests/faults.yaml`, which brings both, and which ends whatever a failed test leaves behind.
+
+mod broker;
+mod lab;
+
+use broker::Broker;
+use futures_util::future::join_all;
+use lab::{Lab, SERVICES, told, wait_for};
+use marctk::{Field, Record};
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{Consumer, StreamConsumer};
+use rdkafka::message::{Headers, Message};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Good records of the imports in which something is killed: enough to be at work for seconds.
+const RECORDS: i64 = 8_000;
+/// Malformed ones behind them.
+const MALFORMED: i64 = 40;
+
+/// The points of an import at which something is killed: a number that the database tells, and how much it has grown by then.
+const MOMENTS: [(&str, &str, i64); 4] = [
+    ("chunks lie in the outbox", "SELECT 0::bigint", 0),
+    ("records are stored", "SELECT count(*) FROM data_import.sources", 500),
+    ("instances are made", "SELECT count(*) FROM inventory.imported", 2_000),
+    ("outcomes are counted", "SELECT coalesce(sum(created), 0)::bigint FROM data_import.jobs", 4_000),
+];
+
+fn generated(options: &[&str]) -> Vec<u8> {
+    let path = std::path::Path::new(&told("KDYNO_FOLDER")).join("generated.mrc");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_library"));
+    let status = command.arg("generate").args(options).arg("--out").arg(&path).status();
+    assert!(status.expect("it starts").success());
+    std::fs::read(path).expect("the file")
+}
+
+fn record(control_number: &str, title: &str) -> Vec<u8> {
+    let mut record = Record::new();
+    record.set_leader("00000cam a2200000 i 4500").expect("a leader");
+    record.add_control_field("001", control_number).expect("a tag");
+    let mut field = Field::new("245").expect("a tag");
+    field.add_subfield("a", title).expect("a code");
+    record.insert_data_field(field);
+    record.to_binary().expect("a record")
+}
+
+/// On the brokers that kdyno has started.
+async fn lab() -> Lab {
+    Lab::start(&told("KDYNO_BOOTSTRAP_SERVERS")).await
+}
+
+/// Created, updated, failed.
+fn counts(summary: &Value) -> [i64; 3] {
+    ["created", "updated", "failed"].map(|kind| summary[kind].as_i64().expect("a count"))
+}
+
+/// Uploads a file and waits for its end.
+async fn import(lab: &Lab, profile: &str, file: Vec<u8>) -> Value {
+    let (status, begun) = lab.upload(profile, file).await;
+    assert_eq!(status, 201, "{begun}");
+    lab.finished(begun["id"].as_i64().expect("a number")).await
+}
+
+#[tokio::test]
+async fn of_all_who_want_one_item_at_once_exactly_one_has_it() {
+    let lab = lab().await;
+    for _ in 0..20 {
+        let ask = |user| {
+            let wanted = json!({"user": format!("U{user}"), "item": "I7"});
+            lab.post("circulation", "/check-outs", wanted)
+        };
+        let answers = join_all((1..=25).map(ask)).await;
+        let with = |wanted: u16| answers.iter().filter(|(status, _)| *status == wanted).count();
+        assert_eq!((with(201), with(409)), (1, 24), "{answers:?}");
+        assert_eq!(lab.post("circulation", "/check-ins", json!({"item": "I7"})).await.0, 200);
+    }
+    assert_eq!(lab.number("SELECT count(*) FROM circulation.loans").await, 20);
+}
+
+#[tokio::test]
+async fn a_check_out_that_the_rules_forbid_says_why() {
+    let lab = lab().await;
+    let ask = async |user: &str, item: &str| {
+        let (status, answer) =
+            lab.post("circulation", "/check-outs", json!({"user": user, "item": item})).await;
+        (status, answer["error"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(ask("U0", "I1").await, (404, "there is no user U0".to_owned()));
+    assert_eq!(ask("U1", "../x").await, (404, "there is no item ../x".to_owned()));
+    assert_eq!(ask("U99", "I1").await, (422, "user U99 may not borrow".to_owned()));
+    assert_eq!(ask("U1", "I99").await, (422, "no reference is lent to student".to_owned()));
+    assert_eq!(ask("U1", "I1").await.0, 201);
+    assert_eq!(lab.get("inventory", "/items/I1").await.1["status"], "Checked out");
+    assert_eq!(ask("U1", "I1").await, (409, "item I1 is checked out".to_owned()));
+    assert_eq!(lab.post("circulation", "/check-ins", json!({"item": "I1"})).await.0, 200);
+    assert_eq!(lab.get("inventory", "/items/I1").await.1["status"], "Available");
+    assert_eq!(lab.post("circulation", "/check-ins", json!({"item": "I1"})).await.0, 409);
+    assert_eq!(lab.post("circulation", "/check-ins", json!({"thing": 1})).await.0, 422);
+}
+
+#[tokio::test]
+async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_what_did_not_happen() {
+    let mut lab = lab().await;
+    for round in 0..4_i64 {
+        let ask = |number: i64| {
+            let wanted = json!({"user": "U1", "item": format!("I{}", 1 + 45 * round + number)});
+            lab.try_post("circulation", "/check-outs", wanted)
+        };
+        let asked = join_all((0..45).map(ask));
+        // Killed in the middle, or once it is through: what counts is what the database has.
+        let _ = tokio::time::timeout(Duration::from_millis(20 << round), asked).await;
+        lab.kill("circulation");
+        lab.start_service("circulation");
+        lab.wait_until_ready("circulation").await;
+    }
+    let loans: BTreeSet<i64> = {
+        let rows = lab.database.query("SELECT id FROM circulation.loans", &[]).await.expect("loans");
+        rows.iter().map(|row| row.get(0)).collect()
+    };
+    assert!(!loans.is_empty(), "none was committed before a kill");
+    wait_for("an empty outbox", async || {
+        (lab.number("SELECT count(*) FROM circulation.outbox").await == 0).then_some(())
+    })
+    .await;
+    let reader = reader(&lab.topic("loans"));
+    let mut told_of = BTreeSet::new();
+    // The first may have to wait for the group; what was told beyond what happened would come right behind the last.
+    while let Ok(read) = tokio::time::timeout(patience(told_of.len(), loans.len()), reader.recv()).await {
+        let message = read.expect("a record");
+        let event: Value = serde_json::from_slice(message.payload().expect("a value")).expect("JSON");
+        told_of.insert(event["loan"].as_i64().expect("a number"));
+    }
+    assert_eq!(told_of, loans);
+    let lent = "SELECT count(*) FROM inventory.items WHERE status = 'Checked out'";
+    let all = i64::try_from(loans.len()).expect("few");
+    wait_for("statuses", async || (lab.number(lent).await == all).then_some(())).await;
+}
+
+#[tokio::test]
+async fn an_upload_that_is_none_is_refused_and_one_that_is_bad_fails_record_by_record() {
+    let lab = lab().await;
+    assert_eq!(lab.upload("create", vec![b'x'; 20_000_001]).await.0, 413);
+    assert_eq!(lab.upload("create", b"\n\n".to_vec()).await.0, 400);
+    assert_eq!(lab.upload("delete", record("a", "A")).await.0, 400);
+    assert_eq!(lab.get("data-import", "/imports/77").await.0, 404);
+    let too_long = [vec![b'x'; 3_000_000], vec![0x1D]].concat();
+    let file =
+        [record("a", "A"), b"12345\x1D".to_vec(), too_long, record("b", "B"), b"cut off".to_vec()].concat();
+    let summary = import(&lab, "create", file).await;
+    assert_eq!((counts(&summary), &summary["records"]), ([2, 0, 3], &json!(5)));
+    let (_, failures) = lab.get("data-import", &format!("/imports/{}/failures", summary["id"])).await;
+    let told: Vec<(i64, &str)> = failures
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|failure| {
+            (failure["record"].as_i64().expect("a number"), failure["reason"].as_str().expect("a reason"))
+        })
+        .collect();
+    assert_eq!(told.iter().map(|(record, _)| *record).collect::<Vec<_>>(), [2, 3, 5]);
+    assert!(
+        told[0].1.contains("too few") && told[1].1.contains("3000001") && told[2].1.contains("cut off"),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn records_are_created_once_then_updated() {
+    let lab = lab().await;
+    let first = || generated(&["--records", "300"]);
+    assert_eq!(counts(&import(&lab, "create", first()).await), [300, 0, 0]);
+    assert_eq!(counts(&import(&lab, "create", first()).await), [0, 0, 300], "they are there already");
+    let second = generated(&["--records", "300", "--first", "201", "--edition", "2"]);
+    assert_eq!(counts(&import(&lab, "update", second).await), [0, 100, 200], "of 200 there is none");
+    assert_eq!(lab.get("inventory", "/instances/lib00000001").await.1["version"], 1);
+    assert_eq!(lab.get("inventory", "/instances/lib00000201").await.1["version"], 2);
+    // One control number three times in a file.
+    let twice = [record("x", "First"), record("x", "Second"), record("x", "Third")].concat();
+    assert_eq!(counts(&import(&lab, "create", twice.clone()).await), [1, 0, 2]);
+    assert_eq!(counts(&import(&lab, "update", twice).await), [0, 3, 0]);
+    let real = || include_bytes!("../real.mrc").to_vec();
+    assert_eq!(counts(&import(&lab, "create", real()).await), [5, 0, 0]);
+    assert_eq!(counts(&import(&lab, "update", real()).await), [0, 5, 0]);
+}
+
+#[tokio::test]
+async fn a_record_that_the_database_refuses_goes_to_the_dead_letters_and_takes_no_other_with_it() {
+    let lab = lab().await;
+    let good = (0..50).map(|number| record(&format!("good{number}"), "A title"));
+    let file = good.chain([record("bad", "A title with a \0 in it")]).collect::<Vec<_>>().concat();
+    assert_eq!(counts(&import(&lab, "create", file).await), [50, 0, 1]);
+    let reader = reader(&lab.topic("dead-letters"));
+    let letter = tokio::time::timeout(Duration::from_secs(30), reader.recv()).await;
+    let letter = letter.expect("it comes").expect("a record");
+    assert_eq!(letter.key(), Some(b"bad".as_slice()));
+    let headers = letter.headers().expect("headers");
+    let told: Vec<_> = headers.iter().map(|header| (header.key, header.value.unwrap_or_default())).collect();
+    assert!(told.contains(&("stage", b"store".as_slice())), "{told:?}");
+}
+
+/// Imports a file, and does something when it has come this far. Each record becomes one thing, and the counts are exact.
+async fn import_disturbed(
+    lab: &mut Lab,
+    number: i64,
+    (what, sql, grown): (&str, &str, i64),
+    disturb: impl AsyncFnOnce(&mut Lab),
+) {
+    let first = (1 + number * RECORDS).to_string();
+    let mut file = generated(&["--records", &RECORDS.to_string(), "--first", &first]);
+    for _ in 0..MALFORMED {
+        file.extend(b"12345\x1D");
+    }
+    let before = lab.number(sql).await;
+    let (status, begun) = lab.upload("create", file).await;
+    assert_eq!(status, 201, "{begun}");
+    wait_for(what, async || (lab.number(sql).await >= before + grown).then_some(())).await;
+    disturb(lab).await;
+    let job = begun["id"].as_i64().expect("a number");
+    let summary = lab.finished(job).await;
+    assert_eq!(counts(&summary), [RECORDS, 0, MALFORMED], "{what}: {summary}");
+    let outcomes = lab.number(&format!("SELECT count(*) FROM data_import.outcomes WHERE job = {job}")).await;
+    assert_eq!(outcomes, RECORDS + MALFORMED, "{what}");
+    let made = lab.number("SELECT count(*) FROM inventory.instances WHERE control_number LIKE 'lib%'").await;
+    assert_eq!(made, (number + 1) * RECORDS, "{what}");
+    let changed = lab.number("SELECT count(*) FROM inventory.instances WHERE version <> 1").await;
+    assert_eq!(changed, 0, "{what}");
+}
+
+#[tokio::test]
+async fn a_service_killed_at_each_stage_of_an_import_changes_no_count() {
+    let mut lab = lab().await;
+    let mut number = 0;
+    for moment in MOMENTS {
+        for service in SERVICES.into_iter().filter(|service| *service != "circulation") {
+            println!("{service} is killed when {}", moment.0);
+            import_disturbed(&mut lab, number, moment, async |lab: &mut Lab| {
+                lab.kill(service);
+                lab.start_service(service);
+            })
+            .await;
+            number += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_broker_killed_at_each_stage_of_an_import_changes_no_count() {
+    let mut broker = Broker::start("broker").await;
+    let mut lab = Lab::start(&broker.bootstrap_servers()).await;
+    for (number, moment) in (0..).zip(MOMENTS) {
+        println!("the broker is killed when {}", moment.0);
+        import_disturbed(&mut lab, number, moment, async |_: &mut Lab| {
+            broker.kill();
+            broker.start_again().await;
+        })
+        .await;
+    }
+}
+
+/// How long to wait for the next of so many.
+fn patience(read: usize, all: usize) -> Duration {
+    Duration::from_secs(if read < all { 30 } else { 2 })
+}
+
+/// Reads a topic from its beginning.
+fn reader(topic: &str) -> StreamConsumer {
+    let reader: StreamConsumer = ClientConfig::new()
+        .set("bootstrap.servers", told("KDYNO_BOOTSTRAP_SERVERS"))
+        .set("group.id", format!("reader-of-{topic}"))
+        .set("auto.offset.reset", "earliest")
+        .create()
+        .expect("a client");
+    reader.subscribe(&[topic]).expect("subscribed");
+    reader
+}

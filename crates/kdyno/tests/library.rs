@@ -1,0 +1,61 @@
+//! The example application, `apps/library`: its own tests of what goes wrong, and its scenario, on real brokers and a real
+//! PostgreSQL (`make test-library`). It is built here, in its own workspace and its own target folder, which takes minutes.
+
+mod common;
+
+use common::{Place, Said, is_matrix, ran};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// A dozen imports with kills, some of which wait for a consumer's session to end.
+const DEADLINE: Duration = Duration::from_secs(20 * 60);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
+}
+
+/// Builds all that its scenarios start, and the files that they import.
+fn build() {
+    let cargo = |args: &[&str]| {
+        let manifest = root().join("apps/library/Cargo.toml");
+        let mut command = Command::new(env!("CARGO"));
+        command.args(args).args(["--quiet", "--release", "--manifest-path"]).arg(manifest);
+        assert!(command.status().expect("cargo starts").success(), "{args:?}");
+    };
+    cargo(&["test", "--test", "faults", "--no-run"]);
+    let built = Command::new(root().join("apps/library/build.sh")).status();
+    assert!(built.expect("a shell").success());
+}
+
+/// Runs a scenario of the application's; its paths count from the checkout.
+fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
+    let open = std::fs::Permissions::from_mode(0o711);
+    std::fs::set_permissions(place.path(), open).expect("opened for the database's user");
+    let runs = place.path().join("kdyno-runs");
+    let args = ["run", scenario, "--share", "--out", runs.to_str().expect("plain path")];
+    let mut command = place.command(&[&args, more].concat());
+    command.current_dir(root());
+    place.start(command).wait(DEADLINE)
+}
+
+#[test]
+fn it_keeps_its_counts_whatever_is_killed_and_its_scenario_runs() {
+    if !is_matrix() {
+        return;
+    }
+    build();
+    let place = Place::new();
+    ran(&run(&place, "apps/library/tests/faults.yaml", &[]));
+    place.expect_no_processes();
+    let document = place.show();
+    let text = document.to_string();
+    assert!(!text.contains("command-failed"), "{text}");
+
+    let place = Place::new();
+    ran(&run(&place, "apps/library/library.yaml", &["--profile", "smoke"]));
+    place.expect_no_processes();
+    let text = place.show().to_string();
+    assert!(!text.contains("command-failed"), "{text}");
+}
