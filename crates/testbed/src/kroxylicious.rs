@@ -1,4 +1,4 @@
-//! Kroxylicious, a proxy that understands Kafka: fetched by Maven once, with forty lines of Java that start it, since the artifact
+//! Kroxylicious, a proxy that understands Kafka: fetched by Maven once, with a hundred lines of Java that start it, since the artifact
 //! that has its `main` is not published with the others; configured for the brokers of a run; told how to be started.
 
 use crate::bounded;
