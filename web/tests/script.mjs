@@ -55,15 +55,22 @@ function cursors(page) {
 }
 
 /**
- * What a figure's button saves.
+ * What a figure's button saves. In a tab of its own: what follows the first file of a tab the browser may hold back, where it is
+ * quicker than its own note that somebody clicked.
  *
- * @param {import("playwright-core").Page} page
- * @param {import("playwright-core").Locator} figure
+ * @param {string} figure its id
  * @param {"CSV" | "SVG"} what
  */
-async function saved(page, figure, what) {
-  const [file] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: `Save as ${what}` }).click()]);
-  return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+async function saved(figure, what) {
+  const { page, wrong, close } = await tab({ theme: "dark" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await paper();
+  const button = page.locator(`figure#${figure}`).getByRole("button", { name: `Save as ${what}` });
+  const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  const found = { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+  assert.deepEqual([await paper(), wrong], [before, []]);
+  await close();
+  return found;
 }
 
 /**
@@ -228,12 +235,11 @@ const TRIES = {
   },
 
   async "the data of a figure are saved as CSV, and its picture as SVG that needs nothing else"() {
-    const { page, wrong, close } = await tab({ theme: "dark" });
-    const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const { page, close } = await tab();
     for (const id of ["trial-1-time", "trial-1-heat-1", "trial-1-resources-0"]) {
       const figure = page.locator(`figure#${id}`);
       const title = await figure.getAttribute("aria-label") ?? "";
-      const [csv, svg] = [await saved(page, figure, "CSV"), await saved(page, figure, "SVG")];
+      const [csv, svg] = [await saved(id, "CSV"), await saved(id, "SVG")];
       assert.deepEqual([csv.name, svg.name], [`${id}.csv`, `${id}.svg`]);
       const shown = await figure.locator("details.data tr").evaluateAll((rows) =>
         rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => (cell.textContent ?? "").replace("–", ""))));
@@ -257,8 +263,6 @@ const TRIES = {
       for (const own of ["class=", "style=", "var(", "url(", "href"]) assert.ok(!svg.text.includes(own), `${own} in ${svg.text}`);
       await writeFile(`${job.folder}/${svg.name}`, svg.text);
     }
-    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
-    assert.deepEqual(wrong, []);
     await close();
   },
 

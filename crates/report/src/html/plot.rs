@@ -227,7 +227,7 @@ fn path(line: &Line, across: &Scale, up: &Scale) -> String {
         let joined = before.filter(|(x, ..)| line.gap.is_none_or(|gap| point.x - x <= gap));
         match joined {
             Some((_, from_left, from_top)) => {
-                let down = px(top - from_top);
+                let down = step(top - from_top);
                 // The sign of a negative number parts it from the one before.
                 let comma = if down.starts_with('-') { "" } else { "," };
                 out.push_str(&format!("l{:.0}{comma}{down}", left - from_left));
@@ -238,6 +238,16 @@ fn path(line: &Line, across: &Scale, up: &Scale) -> String {
         before = Some((point.x, left, top));
     }
     out
+}
+
+/// A step down as it is written: many are half a px, and without the 0 before the point a page is some percent smaller.
+fn step(down: f64) -> String {
+    let text = px(down);
+    match (text.strip_prefix("0."), text.strip_prefix("-0.")) {
+        (Some(rest), _) => format!(".{rest}"),
+        (_, Some(rest)) => format!("-.{rest}"),
+        _ => text,
+    }
 }
 
 /// A place in halves of a px.
@@ -298,6 +308,11 @@ fn nines_text(nines: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_written_without_a_zero_before_the_point() {
+        assert_eq!([0.5, -0.5, 10.5, -20.5, 0.0, 3.0].map(step), [".5", "-.5", "10.5", "-20.5", "0", "3"]);
+    }
 
     #[test]
     fn percentiles_are_printed_short() {

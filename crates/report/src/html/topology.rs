@@ -126,10 +126,10 @@ fn frame(one: &Placed<'_>) -> Markup {
         top += row.iter().map(height).fold(0.0, f64::max) + GAP;
     }
     // A title that is wider than its frame would run into the next one.
-    let title = shorten(&one.frame.title, LETTERS * one.columns);
+    let letters = LETTERS * one.columns;
     html! {
         rect class="frame" x=(px(one.left)) y=(px(one.top)) width=(px(one.width)) height=(px(one.height)) rx="4" {}
-        text class="frame-name" x=(px(one.left + GAP)) y=(px(one.top + 16.0)) { title { (one.frame.title) } (title) }
+        text class="frame-name" x=(px(one.left + GAP)) y=(px(one.top + 16.0)) { (text(&one.frame.title, letters)) }
         @for (top, row) in &rows {
             @for (column, node) in row.iter().enumerate() {
                 (self::node(node, one.left + GAP + column as f64 * (BOX + GAP), *top))
@@ -141,14 +141,19 @@ fn frame(one: &Placed<'_>) -> Markup {
 fn node(node: &Node, left: f64, top: f64) -> Markup {
     html! {
         g {
-            title { (node.told()) }
             rect class="box" x=(px(left)) y=(px(top)) width=(px(BOX)) height=(px(height(node))) rx="3" {}
-            text class="box-name" x=(px(left + 8.0)) y=(px(top + 16.0)) { (shorten(&node.name, LETTERS)) }
+            text class="box-name" x=(px(left + 8.0)) y=(px(top + 16.0)) { (text(&node.name, LETTERS)) }
             @for (number, line) in node.lines.iter().enumerate() {
-                text x=(px(left + 8.0)) y=(px(top + 31.0 + LINE * number as f64)) { (shorten(line, LETTERS)) }
+                text x=(px(left + 8.0)) y=(px(top + 31.0 + LINE * number as f64)) { (text(line, LETTERS)) }
             }
         }
     }
+}
+
+/// As much of a text as there is room for; where it is not all, the whole is its tooltip.
+fn text(whole: &str, letters: usize) -> Markup {
+    let shown = shorten(whole, letters);
+    html! { @if shown != whole { title { (whole) } } (shown) }
 }
 
 /// From a tier down to the next one, with what is said of the way in one line or two.
@@ -175,7 +180,7 @@ fn table(topology: &Topology) -> Markup {
                                 th class="words" scope="row" { (node.name) }
                                 td class="words wrap" { (frame.title) }
                                 td class="words wrap" { (tier.link.as_deref().unwrap_or(NOTHING)) }
-                                td class="words wrap" { (node.lines.join(", ")) }
+                                td class="words wrap" { @if node.lines.is_empty() { (NOTHING) } @else { (node.lines.join(", ")) } }
                             }
                         }
                     }

@@ -55,10 +55,10 @@ pub fn document(input: &ReportInput<'_>, trial: TrialId) -> Result<String, Untra
     };
     let carried = settings::of_brokers(start, cluster);
     let mut out = format!("{NOT_RUN}\n#\n");
-    comment(&mut out, &origin(input, start));
+    comment(&mut out, &origin(input, start), 0);
     out.push_str("#\n# What does not carry over:\n");
     for note in notes::all(start, cluster, &carried) {
-        comment(&mut out, &format!("- {note}."));
+        comment(&mut out, &format!("- {note}."), 2);
     }
     let name = yaml::name_of(&input.plan().scenario);
     Ok(out + &resources::all(&name, start, cluster, &carried))
@@ -79,9 +79,9 @@ fn origin(input: &ReportInput<'_>, start: &TrialStart) -> String {
     )
 }
 
-/// A text as lines that YAML does not read.
-fn comment(out: &mut String, text: &str) {
-    for line in wrap(&clean(text), COLUMNS, 2).lines() {
+/// A text as lines that YAML does not read, those behind the first one so far in.
+fn comment(out: &mut String, text: &str, indent: usize) {
+    for line in wrap(&clean(text), COLUMNS, indent).lines() {
         out.push_str(&format!("# {line}\n"));
     }
 }
