@@ -3,10 +3,11 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{caveats, evidences, figure, figure_of, invalid_but_for_late_load, ran, start_scenario};
+use crate::fixture::{caveats, evidences, figure, figure_of, ran, start_scenario};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::CasePlan;
 use rustix::process::Signal;
+use serde_json::Value;
 
 /// Two brokers with and without Kroxylicious: both clients, a group, a command, over TLS and behind a login.
 const THROUGH: &str = r#"kdyno: 1
@@ -67,7 +68,12 @@ fn records_go_through_a_proxy_and_one_that_is_killed_is_told() {
     }
     assert!(figure_of(&document, 1, "proxy.cpu_us_per_record") > 0.0);
     assert!(figure_of(&document, 1, "proxy.memory_rss_bytes_max") > 50e6);
-    assert!(invalid_but_for_late_load(&document).is_empty(), "{}", document["caveats"]);
+    // Whatever a busy host does to latencies, nothing may be lost, sent twice or miscounted on the way.
+    let told = document["caveats"].as_array().expect("caveats");
+    let is_of_latencies =
+        |one: &Value| one["concerns"].as_str().is_some_and(|concerns| concerns.starts_with("latencies"));
+    let invalid = told.iter().filter(|one| one["severity"] == "invalid" && !is_of_latencies(one));
+    assert_eq!(invalid.count(), 0, "{}", document["caveats"]);
     let trials = evidences(&place);
     let cluster = |at: usize| &trials[at].start.cluster["cluster_id"];
     assert_eq!(cluster(0), cluster(1), "the brokers stay, with and without it");
