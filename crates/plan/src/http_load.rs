@@ -87,7 +87,8 @@ fn parse(labels: BTreeMap<String, String>, apart: Option<String>) -> ParsePlan {
 fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, PlanError> {
     let named = reader.filled(&typed.address, "address")?;
     let component = reader.scenario.typed().components.iter().find(|(name, _)| name.text == named);
-    let elsewhere = component.map(|(_, file)| component_address::elsewhere(reader, file)).transpose()?.flatten();
+    let elsewhere =
+        component.map(|(_, file)| component_address::elsewhere(reader, file)).transpose()?.flatten();
     let is_component = component.is_some() && elsewhere.is_none();
     let address = elsewhere.unwrap_or(named);
     if !is_component && !component_address::is_http(&address) {
