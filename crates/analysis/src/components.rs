@@ -4,7 +4,7 @@ use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
 use crate::rows::Trial;
 use kdyno_model::component_metrics::{CONNECTIONS_MAX, ROLLED_BACK_SHARE, TRANSACTIONS_PER_S};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::SubjectKind;
 use kdyno_model::plan::ComponentKind;
@@ -54,13 +54,17 @@ fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
     value.map_or(Value::None, Value::Is)
 }
 
-/// Whether it was read from one end of the window to the other. One that dies, and a server that starts anew after a crash of one
+/// Whether it lived through the window and was read from one end of it to the other. One that dies, and a server that starts anew after a crash of one
 /// of its processes, lose who reads them: what was counted until then is not what they did in the window.
 fn is_read_through(trial: &Trial<'_>, of: &Subject, counter: &str, window: Window) -> bool {
     let own = trial.probes().iter().filter(|one| one.series == counter && one.subject == *of);
     let (start_ns, end_ns) = window.ends_ns();
     let read_ns = || own.clone().map(|one| one.at_ns);
     let (first_ns, last_ns) = (read_ns().min(), read_ns().max());
-    first_ns.is_some_and(|first_ns| first_ns <= start_ns.saturating_add(GAP_NS_MAX))
+    let is_end = |event: &Event| {
+        event.kind == EventKind::ProcessDied && event.at_ns.is_none_or(|at_ns| at_ns < end_ns)
+    };
+    !trial.evidence.events.iter().any(|event| event.subject == *of && is_end(event))
+        && first_ns.is_some_and(|first_ns| first_ns <= start_ns.saturating_add(GAP_NS_MAX))
         && last_ns.is_some_and(|last_ns| last_ns >= end_ns.saturating_sub(GAP_NS_MAX))
 }

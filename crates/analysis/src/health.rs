@@ -7,10 +7,11 @@ use crate::evidence::{NS_PER_S, Window};
 use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::conclusion::{Limit, LimitKind};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::health::{Health, HealthCheck, HealthRule, Threshold};
 use kdyno_model::inside::{NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE};
 use kdyno_model::sample::series;
+use std::collections::BTreeSet;
 
 /// Mean share of the host's processors up to which one of them that is full stands out.
 const MEAN_SHARE_MAX: f64 = 0.8;
@@ -36,6 +37,7 @@ pub(crate) fn of(
         checks.extend(host.one_processor());
         checks.extend(host.drives());
         checks.extend(held_up(trial, window));
+        checks.extend(ended(trial));
         checks.extend(of_brokers(inside, brokers));
         if checks.iter().all(|one| one.rule != HealthRule::UnderReplicated) {
             checks.extend(replicas.and_then(|count| check(HealthRule::UnderReplicated, "brokers", count)));
@@ -88,6 +90,15 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
         check(rule, broker.to_string(), value)
     };
     rules.into_iter().filter_map(worst).collect()
+}
+
+/// How many of the brokers that were probed ended. Their other figures are of the time before that.
+fn ended(trial: &Trial<'_>) -> Option<HealthCheck> {
+    let brokers = trial.brokers();
+    let died = trial.evidence.events.iter().filter(|event| event.kind == EventKind::ProcessDied);
+    let ended: BTreeSet<&Subject> =
+        died.map(|event| &event.subject).filter(|one| brokers.contains(one)).collect();
+    check(HealthRule::BrokersEnded, "brokers", ended.len() as f64).filter(|_| !brokers.is_empty())
 }
 
 /// How garbage collection and safepoints held up the brokers, by that broker which they held up most.

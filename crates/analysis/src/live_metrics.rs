@@ -62,6 +62,8 @@ struct Item {
 impl LiveItems {
     /// A trial begins: of its load items everything counts from 0, or on from the trials of the case before.
     pub fn begin(&mut self, case: &str, load: &BTreeMap<String, LoadPlan>) {
+        // A process that goes on would stand there twice, once under the case before.
+        self.processes.clear();
         for (name, plan) in load {
             let is_java = !plan.driver.is_native();
             if plan.role.as_consume().is_some() {

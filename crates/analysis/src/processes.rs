@@ -10,7 +10,7 @@ use crate::rows::Trial;
 use crate::statistics::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 use crate::steady::{median, theil_sen};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable};
+use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable};
 use kdyno_model::processes::{MemoryCourse, MemorySays, MemoryUntold, ProcessUse, Processes};
 use kdyno_model::sample::{ProbeReading, series};
 
@@ -151,6 +151,12 @@ fn course(of: &Stretches, window: Window) -> Option<MemoryCourse> {
         Interval::NotResolvable(_) => MemorySays::CannotTell(MemoryUntold::Noisy),
     };
     Some(MemoryCourse { mib_per_min: mib_per_min(slope), interval, says })
+}
+
+/// What has to be said beside its slope.
+pub(crate) fn mark(course: &MemoryCourse) -> Option<Mark> {
+    let is_short = matches!(course.says, MemorySays::CannotTell(MemoryUntold::WindowTooShort { .. }));
+    is_short.then_some(Mark::TooShortToTell)
 }
 
 fn says(low: f64, high: f64, stable: f64, values: &[f64]) -> MemorySays {

@@ -202,7 +202,7 @@ impl<'a> Trial<'a> {
                 n: 1,
                 range: None,
                 interval: course.interval,
-                marks: BTreeSet::new(),
+                marks: processes::mark(&course).into_iter().collect(),
                 of: Address { subject: of.to_owned(), metric: name.to_owned() },
             }));
         };

@@ -32,6 +32,8 @@ pub enum HealthRule {
     RequestHandlersIdle,
     /// Network processors of a broker.
     NetworkProcessorsIdle,
+    /// Brokers that ended in a trial.
+    BrokersEnded,
     /// Partitions without a leader.
     OfflinePartitions,
     /// Partitions with fewer replicas in sync than they have.
@@ -133,7 +135,7 @@ const OWN: &str = "kdyno";
 use Threshold::{Above, Below};
 
 /// Every rule in the order of [`HealthRule`].
-const RULES: [(HealthRule, RuleText); 21] = [
+const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::GeneratorBusy,
         RuleText {
@@ -148,11 +150,12 @@ const RULES: [(HealthRule, RuleText); 21] = [
     (
         HealthRule::BrokerProcessors,
         RuleText {
-            figure: "processors of the brokers, busy",
+            figure: "processors that the brokers run on, busy with whatever runs there",
             threshold: Above(0.8),
             unit: Unit::Ratio,
             consequence: "requests wait for a processor, and latency grows steeply with every further record",
-            next_step: "add processors or brokers, or lower the work per record (larger batches, other compression)",
+            next_step: "look what runs there beside the brokers; add processors or brokers, or lower the work per record \
+                        (larger batches, other compression)",
             source: TUNING_GUIDE,
         },
     ),
@@ -176,6 +179,17 @@ const RULES: [(HealthRule, RuleText); 21] = [
             consequence: "requests wait to be read and answers to be written, which no stage of a request shows",
             next_step: "raise `num.network.threads`, spread the connections over more brokers, or send larger requests",
             source: KAFKA_MONITORING,
+        },
+    ),
+    (
+        HealthRule::BrokersEnded,
+        RuleText {
+            figure: "brokers that ended in the trial",
+            threshold: Above(0.0),
+            unit: Unit::Count,
+            consequence: "what they led moved or was gone, and what they told of themselves stops before that",
+            next_step: "read the end of their logs (`kdyno show RUN --logs`), and repeat the trial",
+            source: OWN,
         },
     ),
     (

@@ -205,7 +205,8 @@ pub mod metrics {
         "kdyno_process_cpu",
         Some(Seconds),
         &["case", "process", "mode"],
-        "Processor time of a broker, controller, worker or Java client on this host, and of a process that --probe names",
+        "Processor time since its start of a broker, controller, worker or Java client on this host, and of a process that \
+         --probe names, with the case that runs",
     );
     pub static PROCESS_MEMORY: LiveMetric = LiveMetric::gauge(
         "kdyno_process_memory",

@@ -195,6 +195,18 @@ impl Asked<'_> {
         is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
     }
 
+    /// Why a host that is busy is full neither because of brokers nor of the load: other programs use most of it, and more than
+    /// twice what the brokers do; `None`: they do not, or it is idle.
+    fn taken_by_others(&self, busy_share: f64) -> Option<String> {
+        let is_theirs = |of: &HostUse| of.others_s > (of.all_s() / 2.0).max(2.0 * of.brokers_s);
+        let of = self.host_use().filter(|of| busy_share >= IDLE_SHARE && is_theirs(of))?;
+        let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
+        let [others, all, brokers] = [of.others_s, of.all_s(), of.brokers_s].map(processors);
+        Some(format!(
+            "other programs used {others} of the {all} processors that were in use, the brokers {brokers}"
+        ))
+    }
+
     fn is_of_duet(&self) -> bool {
         self.trial.evidence.start.trial.is_of_duet()
     }
@@ -266,7 +278,7 @@ impl Asked<'_> {
             );
             return not_judged(kind, &detail);
         }
-        if let Some(why) = self.not_by_brokers(share) {
+        if let Some(why) = self.not_by_brokers(share).or_else(|| self.taken_by_others(share)) {
             return not_judged(kind, &why);
         }
         let pressure = self.pressure_share(series::CPU_PRESSURE_S_TOTAL);

@@ -1,7 +1,7 @@
 //! What is stated of components, and what their death means.
 
-use crate::fixture::Trial;
-use kdyno_model::event::Subject;
+use crate::fixture::{Trial, event};
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::component::series as database;
 use kdyno_model::plan::{
@@ -78,8 +78,18 @@ fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
     let Value::Is(records_per_s) = trial.value("writers.acked_per_s") else { panic!("a rate") };
     trial.is("proxy.cpu_percent", 75.0);
     trial.is("proxy.cpu_us_per_record", 750_000.0 / records_per_s);
+    let is_untold = |trial: &Trial| {
+        for metric in ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"] {
+            assert_eq!(trial.value(&format!("proxy.{metric}")), Value::None, "{metric}");
+        }
+    };
+    let lived = trial.clone();
     trial.probes.retain(|reading| reading.subject != proxy || reading.at_ns < 6_000_000_000);
-    for metric in ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"] {
-        assert_eq!(trial.value(&format!("proxy.{metric}")), Value::None, "{metric}");
-    }
+    is_untold(&trial);
+    // A second before the window's end it was read still.
+    let mut trial = lived;
+    trial
+        .events
+        .push(Event { at_ns: Some(11_000_000_000), ..event(EventKind::ProcessDied, proxy, "it ended") });
+    is_untold(&trial);
 }

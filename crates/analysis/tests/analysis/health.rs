@@ -1,9 +1,9 @@
 //! Rules of health, each provoked once by readings, and what they say when nothing is wrong.
 
-use crate::fixture::{S, Trial};
+use crate::fixture::{S, Trial, event};
 use crate::limit::elsewhere;
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
 use kdyno_model::sample::{ProbeReading, series};
@@ -38,6 +38,21 @@ fn a_quiet_trial_breaks_no_rule_and_the_heaviest_comes_first() {
     assert!(health.checks.iter().all(|check| !check.is_broken), "{health:?}");
     assert!(health.checks.is_sorted_by_key(|check| check.rule));
     assert!(health.checks.iter().any(|check| check.rule == HealthRule::BrokerProcessors));
+}
+
+#[test]
+fn a_broker_that_ended_is_told_once() {
+    let mut trial = Trial::clean();
+    let ended = |trial: &Trial| {
+        let checks = health(trial).checks;
+        let check = checks.into_iter().find(|check| check.rule == HealthRule::BrokersEnded).expect("asked");
+        (check.value, check.is_broken)
+    };
+    assert_eq!(ended(&trial), (0.0, false));
+    for _ in 0..2 {
+        trial.events.push(event(EventKind::ProcessDied, Subject::Broker(1), "it ended"));
+    }
+    assert_eq!(ended(&trial), (1.0, true));
 }
 
 #[test]

@@ -116,6 +116,19 @@ fn a_saturated_host_is_the_brokers_processors() {
 }
 
 #[test]
+fn a_host_that_others_fill_says_nothing_of_the_brokers() {
+    let mut trial = at_maximum();
+    host_busy(&mut trial, 0.95);
+    close(of(&limit(&trial), LimitKind::BrokerProcessors).used, 0.95);
+    // 1.9 processors in use: of these 0.24 by the brokers and 0.3 by the worker.
+    used_times(&mut trial, 0.4, |subject| matches!(subject, Subject::Broker(_)));
+    let found = limit(&trial);
+    let brokers = of(&found, LimitKind::BrokerProcessors);
+    assert_eq!((brokers.used, found.named), (None, LimitKind::Unknown));
+    assert!(brokers.detail.starts_with("other programs used 1.36 of the 1.9 processors"), "{brokers:?}");
+}
+
+#[test]
 fn a_host_that_both_sides_of_a_duet_use_says_nothing_of_one() {
     let mut trial = at_maximum();
     host_busy(&mut trial, 0.91);

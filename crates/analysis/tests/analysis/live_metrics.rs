@@ -8,6 +8,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::live_metrics::{LiveMetric, metrics};
 use kdyno_model::plan::{RoleKind, TransactionsPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, Timing, series};
+use std::collections::BTreeMap;
 
 fn silent() -> TrialEvidence {
     let mut trial = Trial::clean();
@@ -145,6 +146,8 @@ fn processes_and_the_host_are_told_as_read_last() {
     let cpu = values(&items, &metrics::PROCESS_CPU);
     assert_eq!(cpu[0], (["a=1", "broker-0", "user"].map(str::to_owned).to_vec(), 4.0));
     assert_eq!(cpu.len(), 2, "{cpu:?}");
+    items.begin("a=3", &BTreeMap::new());
+    assert_eq!(values(&items, &metrics::PROCESS_CPU), [], "a process that goes on stands there once");
     assert_eq!(values(&items, &metrics::HOST_CPU), [(vec!["steal".to_owned()], 4.5)]);
     assert_eq!(values(&items, &metrics::HOST_DISK), [(vec!["write".to_owned()], 3e6 + 3.0)]);
 }

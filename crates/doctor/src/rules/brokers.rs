@@ -31,9 +31,11 @@ const fn rule(
 const SOCKETS: &str = "keeps a fast or distant network busy; the kernel grants no more than its net.core.rmem_max and \
      wmem_max, so of these 100 MB only what they allow";
 
+const FETCHERS: &str = "num.replica.fetchers";
+
 const RULES: &[Rule] = &[
     rule(
-        "num.replica.fetchers",
+        FETCHERS,
         "1",
         Expect::AtLeast(2),
         (Medium, "one thread that fetches from a leader limits how fast followers keep up", source::INTEL),
@@ -148,7 +150,10 @@ fn in_common(brokers: &[Broker], cluster: Option<&Cluster>, memory_bytes: Option
 }
 
 fn of_broker(of: &str, broker: &Broker, brokers: usize, place: Place<'_>) -> Vec<Advice> {
-    let mut all: Vec<Advice> = RULES.iter().map(|rule| fixed(of, broker, rule, place)).collect();
+    // A broker by itself replicates nothing; a cluster that runs may grow.
+    let is_asked = |rule: &&Rule| brokers > 1 || !broker.is_planned || rule.setting != FETCHERS;
+    let mut all: Vec<Advice> =
+        RULES.iter().filter(is_asked).map(|rule| fixed(of, broker, rule, place)).collect();
     all.extend(threads(of, broker, place));
     if brokers >= 3 {
         all.extend(REPLICATED.iter().map(|row| replicated(of, broker, row, place)));

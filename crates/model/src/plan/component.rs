@@ -50,7 +50,9 @@ impl ComponentPlan {
 
     /// Whether it is nothing but what kdyno itself names and fetches.
     pub fn is_kdynos_own(&self) -> bool {
-        matches!(&self.kind, ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) if version == KROXYLICIOUS)
+        // Its name is that of its folder, too.
+        self.name == PROXY
+            && matches!(&self.kind, ComponentKind::Proxy(ProxyPlan::Kroxylicious(version)) if version == KROXYLICIOUS)
     }
 
     /// What is started, for people.

@@ -61,6 +61,9 @@ fn what_is_written_is_known_and_a_stored_plan_starts_kroxylicious_alone() {
     let mut other = own.clone();
     other.cases[0].components[0].kind = ComponentKind::Proxy(ProxyPlan::Kroxylicious("../..".to_owned()));
     assert!(check_stored(&other).is_err(), "another release is a word of a stranger's");
+    other.clone_from(&own);
+    other.cases[0].components[0].name = "x/../..".to_owned();
+    assert!(check_stored(&other).is_err(), "its folder has its name");
     let command = planned("proxy: {command: [./p]}", "").expect("a plan");
     let stored = check_stored(&command).expect_err("a run file starts nothing");
     assert!(stored.message.starts_with("the stored plan starts a component: proxy: "), "{stored}");

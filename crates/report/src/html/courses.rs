@@ -188,12 +188,13 @@ pub fn resource(of: &ResourceSeries, name: &str, look: usize) -> Line {
     joined(name, look, points, gap)
 }
 
-/// The usual distance of two readings.
+/// The usual distance of two readings: three of four are no longer, for readings at the ends of phases come between those that
+/// are due.
 pub fn usual_step(at_s: impl Iterator<Item = f64>) -> Option<f64> {
     let at_s: Vec<f64> = at_s.collect();
     let mut steps: Vec<f64> = at_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.sort_by(f64::total_cmp);
-    steps.get(steps.len() / 2).copied()
+    steps.get(steps.len() * 3 / 4).copied()
 }
 
 /// Points that are joined, but for gaps.

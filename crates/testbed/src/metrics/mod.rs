@@ -178,7 +178,11 @@ impl Source {
                     None => values,
                 };
                 let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
-                let unread = |why: String| Unread { subject: subject.clone(), why: not_read(&whose, &why) };
+                let asked_of = if *is_own { String::new() } else { format!(" (of {})", place(url)) };
+                let unread = |why: String| Unread {
+                    subject: subject.clone(),
+                    why: not_read(&whose, &format!("{why}{asked_of}")),
+                };
                 let mut values = values.map_err(unread)?;
                 // An exporter is no part of a broker, whose processor time it would be held against.
                 if *is_own && console.is_none() {
@@ -221,6 +225,13 @@ fn of_broker(
         true => Ok(told.values(counts_controller)),
         false => Err(NONE_TOLD.to_string()),
     }
+}
+
+/// Host and port of an address: neither a login in it nor its query is anybody else's business.
+fn place(url: &str) -> &str {
+    let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, place)| place)
 }
 
 /// That metrics are not read, one lowercase sentence.

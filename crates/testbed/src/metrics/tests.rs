@@ -49,6 +49,7 @@ fn why(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
     let unread = source(port, None).read().expect_err("nothing of use");
     assert_eq!(unread.subject, Subject::Broker(3));
     assert!(unread.why.starts_with("metrics of broker 3 are not read: "), "{unread:?}");
+    assert!(unread.why.ends_with(&format!(" (of 127.0.0.1:{port})")), "what was mistyped: {unread:?}");
     unread.why
 }
 

@@ -117,8 +117,13 @@ phases: {warmup: 4s, condition: none, measure: 40s, drain: 10s}
     signal(killed, Signal::KILL);
     let said = running.wait(RUN_DEADLINE);
     ran(&said);
-    let expected = [HealthRule::OfflinePartitions, HealthRule::UnderReplicated, HealthRule::IsrShrinks];
+    let expected = [
+        HealthRule::BrokersEnded,
+        HealthRule::OfflinePartitions,
+        HealthRule::UnderReplicated,
+        HealthRule::IsrShrinks,
+    ];
     let broken = broken_rules(&judged(&place));
-    assert_eq!(broken.get(..3), Some(&expected[..]), "the first of {broken:?}");
+    assert_eq!(broken.get(..4), Some(&expected[..]), "the first of {broken:?}");
     place.expect_no_processes();
 }
