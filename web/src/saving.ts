@@ -43,10 +43,17 @@ function slug(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/gu, "").slice(0, 80) || "figure";
 }
 
-/** The table as RFC 4180 has it: as it stands, but numbers without commas, and nothing where there is no figure. */
+/** A number as it is printed here, bare. */
+const NUMBER = /^−?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/u;
+
+/**
+ * The table as RFC 4180 has it: as it stands, but bare numbers as programs read them, and nothing where there is no figure. What a
+ * spreadsheet would take for a formula has a `'` before it: names and labels are those of whoever wrote the scenario.
+ */
 function commaSeparated(table: HTMLTableElement): string {
   const field = (cell: string) => {
-    const plain = cell === "–" ? "" : /^[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/u.test(cell) ? cell.replaceAll(",", "") : cell;
+    const safe = /^[=+@\t-]/u.test(cell) ? `'${cell}` : cell;
+    const plain = cell === "–" ? "" : NUMBER.test(cell) ? cell.replaceAll(",", "").replace("−", "-") : safe;
     return /[",\r\n]/u.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
   };
   return rowsOf(table).map((row) => `${row.map(field).join(",")}\r\n`).join("");

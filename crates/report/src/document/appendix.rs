@@ -30,8 +30,12 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
             format!("{command}\n\nkdyno {}\n{}", session.kdyno_version, facts(&session.host_facts)),
         ));
     }
-    for (concerns, topology) in topology::all(input) {
+    let (topologies, more) = topology::all(input);
+    for (concerns, topology) in topologies {
         parts.push(part(&format!("Topology of {concerns}"), topology.text()));
+    }
+    if more > 0 {
+        parts.push(part("Further topologies", topology::left_out(more)));
     }
     if let Some(start) = input.trials.iter().find(|start| !start.command_lines.is_empty()) {
         parts.push(part(&format!("Processes of {}", input.name(start.trial.id)), command_lines(start)));

@@ -27,12 +27,13 @@ const LETTERS_WIDE: usize = 130;
 
 /// The pictures; nothing before a trial began.
 pub fn figures(input: &ReportInput<'_>) -> Markup {
-    let all = topology::all(input);
+    let (all, more) = topology::all(input);
     html! {
         @if !all.is_empty() { h3 { "Topology" } }
         @for (number, (concerns, topology)) in all.iter().enumerate() {
             (figure(&format!("What stood where: {concerns}"), &format!("topology-{number}"), topology))
         }
+        @if more > 0 { p { (topology::left_out(more)) } }
     }
 }
 

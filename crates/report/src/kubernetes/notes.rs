@@ -29,6 +29,10 @@ pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &Carried) 
     }
     notes.extend(settings(carried));
     notes.push("load: clients, commands, components and a proxy are no part of it".to_owned());
+    notes.push(
+        "names: those of node pools are the same in every export: give each cluster a namespace of its own"
+            .to_owned(),
+    );
     notes
 }
 
@@ -93,7 +97,18 @@ fn security(cluster: &ClusterPlan) -> Vec<String> {
     if let Some(mechanism) = clients.mechanism.filter(|_| authentication(cluster).is_none()) {
         notes.push(format!("security: clients logged in by {mechanism}, for which Strimzi has no type of its own; nobody logs in here"));
     }
+    if clients_are_unknown(cluster) {
+        notes.push(
+            "security: ACLs bound clients; where nobody logs in, there is no `authorization` either"
+                .to_owned(),
+        );
+    }
     notes
+}
+
+/// Whether an authorizer ran, and clients log in by nothing that Strimzi knows.
+fn clients_are_unknown(cluster: &ClusterPlan) -> bool {
+    cluster.listeners.authorizer && authentication(cluster).is_none()
 }
 
 fn zones(cluster: &ClusterPlan) -> Option<String> {

@@ -132,7 +132,8 @@ fn kafka(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &Carrie
         yaml.line(8, "authentication:");
         yaml.line(10, &format!("type: {kind}"));
     }
-    if cluster.listeners.authorizer {
+    // Without a login everybody is anonymous, and an authorizer lets nobody in.
+    if cluster.listeners.authorizer && authentication.is_some() {
         yaml.line(4, "authorization:");
         yaml.line(6, "type: simple");
     }

@@ -53,7 +53,7 @@ pub(super) struct Carried {
     pub zookeepers: BTreeSet<String>,
     /// Names of those whose values are paths of a host, or may be secret.
     pub kept_back: BTreeSet<String>,
-    /// Names of those that are not alike on all brokers; the first one's value is taken.
+    /// Names of those that are not alike on all brokers; the value of the first that has it set is taken.
     pub unlike: BTreeSet<String>,
     /// Whether brokers told what was in force; else it is what was asked for.
     pub was_read: bool,
@@ -63,14 +63,14 @@ pub(super) struct Carried {
 pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> Carried {
     let of_brokers = start.settings.iter().filter(|(subject, _)| subject.is_broker());
     let told: Vec<&SettingsInForce> = of_brokers.map(|(_, settings)| settings).collect();
-    let first: Option<BTreeMap<&String, &String>> = told.first().map(|settings| {
-        let set = settings.iter().filter(|(_, setting)| setting.is_set());
-        set.map(|(name, setting)| (name, &setting.value)).collect()
-    });
+    let mut set: BTreeMap<&String, &String> = BTreeMap::new();
+    for (name, setting) in told.iter().flat_map(|settings| settings.iter()).filter(|(_, one)| one.is_set()) {
+        set.entry(name).or_insert(&setting.value);
+    }
     // Run files of earlier versions do not say what was set.
-    let first = first.filter(|settings| !settings.is_empty());
-    let mut carried = Carried { was_read: first.is_some(), ..Carried::default() };
-    for (name, value) in first.unwrap_or_else(|| cluster.config.iter().collect()) {
+    let was_read = !set.is_empty();
+    let mut carried = Carried { was_read, ..Carried::default() };
+    for (name, value) in if was_read { set } else { cluster.config.iter().collect() } {
         let is_unlike = told.iter().any(|other| other.get(name).is_some_and(|one| one.value != *value));
         carried.take(name, value, is_unlike);
     }

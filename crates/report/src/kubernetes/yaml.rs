@@ -1,7 +1,7 @@
 //! YAML in the plain form that resources are written in.
 
-/// Letters of a name at most: those of a label's value.
-const NAME_MAX: usize = 63;
+/// Letters of a name at most: those of a label's value, less those that Strimzi adds to a cluster's (`-kafka-bootstrap`).
+const NAME_MAX: usize = 63 - 16;
 
 /// A file that grows line by line.
 #[derive(Default)]
@@ -41,8 +41,10 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) fn name_of(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
     let name: String = text.chars().map(kept).take(NAME_MAX).collect();
-    let name = name.trim_matches(['-', '.']).replace("..", ".").replace(".-", "-").replace("-.", "-");
-    if name.is_empty() { "kdyno".to_owned() } else { name }
+    // A dot stands between two letters or digits.
+    let parts: Vec<&str> =
+        name.split('.').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "kdyno".to_owned() } else { parts.join(".") }
 }
 
 #[cfg(test)]
@@ -54,7 +56,8 @@ mod tests {
         assert_eq!(name_of("ibm-resilient"), "ibm-resilient");
         assert_eq!(name_of("Orders_EU.v1"), "orders-eu.v1");
         assert_eq!(name_of("__é."), "kdyno");
-        assert_eq!(name_of(&"a".repeat(100)).len(), 63);
+        assert_eq!(name_of("a...b.-c-"), "a.b.c");
+        assert_eq!(format!("{}-kafka-bootstrap", name_of(&"a".repeat(100))).len(), 63);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod parts;
 mod tiers;
 
 use crate::input::{ReportInput, trial_name};
+use crate::units;
 use kdyno_model::run::TrialStart;
 use std::fmt::Write;
 pub use tiers::{Frame, Node, Tier};
@@ -21,8 +22,9 @@ pub struct Topology {
     pub tiers: Vec<Tier>,
 }
 
-/// The topologies of all trials that count, each once, with the trials that it is of; a few at most.
-pub fn all(input: &ReportInput<'_>) -> Vec<(String, Topology)> {
+/// The topologies of all trials that count, each once, with the trials that it is of: a few at most, and how many more there
+/// are.
+pub fn all(input: &ReportInput<'_>) -> (Vec<(String, Topology)>, usize) {
     let mut found: Vec<(Vec<String>, Topology)> = Vec::new();
     for start in input.trials.iter().filter(|start| !start.trial.is_conditioning()) {
         let topology = Topology::of(start);
@@ -41,8 +43,19 @@ pub fn all(input: &ReportInput<'_>) -> Vec<(String, Topology)> {
             (false, more) => format!("{} and {more} more", names[..NAMED_MAX].join("; ")),
         }
     };
+    let more = found.len().saturating_sub(DRAWN_MAX);
     let all = found.into_iter().map(|(names, topology)| (concerns(names), topology));
-    all.take(DRAWN_MAX).collect()
+    (all.take(DRAWN_MAX).collect(), more)
+}
+
+/// That so many further ones are not told.
+pub fn left_out(more: usize) -> String {
+    let stand = if more == 1 {
+        "one more topology is"
+    } else {
+        &format!("{} more topologies are", units::count(more as f64))
+    };
+    format!("Beside these {stand} not told: the plan of each trial has its own.")
 }
 
 impl Topology {
