@@ -64,14 +64,12 @@ fn their_figures_can_be_named_and_a_side_may_change_them() {
 #[test]
 fn one_that_runs_already_is_addressed_and_not_started() {
     let plan_at = |at: &str| {
-        let text = format!(
-            "kdyno: 1\nid: there\nquestion: Is it there?\nparams: {{where: here}}\nsystem: {{kafka: 4.1.1}}\n\
-             topics: {{t: {{partitions: 3}}}}\ncomponents:\n  db: {{postgres: {{}}, at: $where}}\n  \
-             web: {{command: [./web], at: $where}}\n  own: {{command: [./own]}}\n\
-             load: {{u: {{users: 1, chain: c, address: web, steps: [{{name: s, get: /}}]}}}}\nphases: {{measure: 1m}}\n\
-             show: {{columns: [s.response.mean, web.cpu_percent]}}\n"
-        );
-        let scenario = Scenario::parse(&text, "s.yaml").expect("a scenario");
+        let text = "kdyno: 1\nid: there\nquestion: Is it there?\nparams: {where: here}\nsystem: {kafka: 4.1.1}\n\
+             topics: {t: {partitions: 3}}\ncomponents:\n  db: {postgres: {}, at: $where}\n  \
+             web: {command: [./web], at: $where}\n  own: {command: [./own]}\n\
+             load: {u: {users: 1, chain: c, address: web, steps: [{name: s, get: /}]}}\nphases: {measure: 1m}\n\
+             show: {columns: [s.response.mean, web.cpu_percent]}\n";
+        let scenario = Scenario::parse(text, "s.yaml").expect("a scenario");
         let set = vec![("where".to_owned(), at.to_owned())];
         plan(&scenario, &Choices { set, ..Choices::default() })
     };
