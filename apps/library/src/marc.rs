@@ -94,7 +94,7 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     let data = number(&leader[12..17]).filter(|data| (LEADER + 1..bytes.len()).contains(data));
     let data = data.ok_or("its leader says no place where fields begin")?;
     let directory = &bytes[LEADER..data - 1];
-    if bytes[data - 1] != FIELD_TERMINATOR || directory.is_empty() || directory.len() % ENTRY != 0 {
+    if bytes[data - 1] != FIELD_TERMINATOR || directory.is_empty() || !directory.len().is_multiple_of(ENTRY) {
         return Err("its directory is malformed".to_owned());
     }
     directory.chunks_exact(ENTRY).try_for_each(|entry| check_field(entry, &bytes[data..bytes.len() - 1]))
