@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Place, Said, is_matrix, ran};
+use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,6 +41,17 @@ fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
     place.start(command).wait(DEADLINE)
 }
 
+/// A figure of the only case.
+fn figure(document: &Value, subject: &str, metric: &str) -> f64 {
+    let findings = document["findings"].as_array().expect("findings");
+    let is_it = |finding: &&Value| {
+        let is_of_case = finding["scope"]["kind"] == "case" && finding["quantity"] == "value";
+        is_of_case && finding["subject"] == subject && finding["metric"] == metric
+    };
+    let found = findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64());
+    found.unwrap_or_else(|| panic!("no {subject}.{metric} among {} findings", findings.len()))
+}
+
 #[test]
 fn it_keeps_its_counts_whatever_is_killed_and_its_scenario_runs() {
     if !is_matrix() {
@@ -50,12 +62,19 @@ fn it_keeps_its_counts_whatever_is_killed_and_its_scenario_runs() {
     ran(&run(&place, "apps/library/tests/faults.yaml", &[]));
     place.expect_no_processes();
     let document = place.show();
-    let text = document.to_string();
-    assert!(!text.contains("command-failed"), "{text}");
+    assert!(!document.to_string().contains("command-failed"), "{document}");
+    assert_eq!(figure(&document, "faults", "succeeded"), 1.0);
 
     let place = Place::new();
     ran(&run(&place, "apps/library/library.yaml", &["--profile", "smoke"]));
     place.expect_no_processes();
-    let text = place.show().to_string();
-    assert!(!text.contains("command-failed"), "{text}");
+    let document = place.show();
+    assert!(!document.to_string().contains("command-failed"), "{document}");
+    for item in ["patrons", "create", "update"] {
+        assert_eq!(figure(&document, item, "errors"), 0.0, "of {item}");
+    }
+    assert!(figure(&document, "check-out", "requests_per_s") > 0.0);
+    for import in ["create", "update"] {
+        assert!(figure(&document, import, "duration") > 0.0, "{import}");
+    }
 }

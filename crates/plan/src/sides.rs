@@ -4,7 +4,7 @@ use crate::cases::{self, Chosen};
 use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError};
+use crate::{Choices, PlanError, component_address};
 use kdyno_model::plan::{CasePlan, JavaClient, KafkaSource, LoadPlan, OnClusters, SystemPlan};
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;
@@ -52,6 +52,7 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     let (chosen, planned) = a.plan()?;
     let (chosen_b, other) = b.plan()?;
     comparable(&planned.cases, &other.cases)?;
+    component_address::can_differ(&planned.cases, &other.cases)?;
     let [first_a, first_b] = [&planned, &other].map(|planned| planned.cases.first());
     let changes = changes([a, b], [&chosen, &chosen_b], [first_a, first_b])?;
     let same = planned.cases.iter().zip(&other.cases).all(|(a, b)| do_the_same(a, b));
