@@ -150,12 +150,12 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::BrokerProcessors,
         RuleText {
-            figure: "processors that the brokers run on, busy with whatever runs there",
+            figure: "processors that the brokers run on, busy",
             threshold: Above(0.8),
             unit: Unit::Ratio,
             consequence: "requests wait for a processor, and latency grows steeply with every further record",
-            next_step: "look what runs there beside the brokers; add processors or brokers, or lower the work per record \
-                        (larger batches, other compression)",
+            next_step: "add processors or brokers, or lower the work per record (larger batches, other compression); \
+                        what else runs on them counts too",
             source: TUNING_GUIDE,
         },
     ),

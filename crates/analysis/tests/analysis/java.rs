@@ -226,11 +226,12 @@ fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
     assert_eq!((little.named, more.named), (LimitKind::Generator, LimitKind::Generator));
     assert_eq!(limit::of(&little, LimitKind::BrokerProcessors).used, None);
     limit::close(limit::of(&more, LimitKind::BrokerProcessors).used, 0.93);
-    // The same brokers where nobody fills the host, and where others do: whose it is then is not the question.
-    for (processors, busy) in [(0.5, 0.45), (0.1, 0.93)] {
+    // The same brokers where nobody fills the host, and where others do.
+    for (processors, busy, used) in [(0.5, 0.45, Some(0.45)), (0.1, 0.93, None)] {
         let mut trial = filling(processors, busy);
         limit::used_times(&mut trial, 0.1, |subject| matches!(subject, Subject::Broker(_)));
-        limit::close(limit::of(&limit::limit(&trial), LimitKind::BrokerProcessors).used, busy);
+        let found = limit::of(&limit::limit(&trial), LimitKind::BrokerProcessors).used;
+        assert_eq!(found.map(|share| (share * 1e3).round() / 1e3), used, "{processors}");
     }
 }
 

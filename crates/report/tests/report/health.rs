@@ -14,7 +14,7 @@ use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const SAID: &str =
-    "Processors of the brokers, busy: 92.0 % (brokers), above 80.0 %: requests wait for a processor";
+    "Processors that the brokers run on, busy: 92.0 % (brokers), above 80.0 %: requests wait for a processor";
 
 fn health(trial: TrialId, brokers: f64) -> Conclusion {
     let check = |rule: HealthRule, of: &str, value: f64| {
@@ -51,7 +51,10 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
         assert!(html.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
     }
     let json = json::run(&run.input()).to_string();
-    assert!(json.contains("brokers, processors of the brokers, busy: 92.0 %, above 80.0 %"), "{json}");
+    assert!(
+        json.contains("brokers, processors that the brokers run on, busy: 92.0 %, above 80.0 %"),
+        "{json}"
+    );
 }
 
 /// Who reads that all checks hold also reads which were not asked.
