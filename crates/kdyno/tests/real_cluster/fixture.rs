@@ -4,7 +4,7 @@
 //! scenarios): they are there in half the time, and starting them is most of what these tests wait for.
 
 pub use crate::common::ran;
-use crate::common::{Place, QUICKLY, Running, Said};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::evidence::TrialEvidence;
@@ -218,7 +218,7 @@ pub fn kafka_home(place: &Place) -> String {
 
 /// One of Kafka's own tools, from the jars of a broker that runs here, to its end.
 pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
-    start_kafka_tool(place, class, args).wait(QUICKLY)
+    start_kafka_tool(place, class, args).wait(RUN_DEADLINE)
 }
 
 /// The same, which goes on.
