@@ -222,7 +222,23 @@ fn drawable(line: &Line, points_max: usize) -> Line {
         .filter(|point| has_place(point.x))
         .map(|point| Point { y: point.y.filter(|y| has_place(*y)), ..*point })
         .collect();
-    Line { points: thinned(&points, points_max), ..line.clone() }
+    // Points that are left of a long line lie further apart than those that it was made of.
+    let points = match line.gap {
+        Some(gap) => broken(&points, gap),
+        None => points,
+    };
+    Line { points: thinned(&points, points_max), gap: None, ..line.clone() }
+}
+
+/// The points with one that breaks the line between any two that lie further apart than this.
+fn broken(points: &[Point], gap: f64) -> Vec<Point> {
+    let mut out: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        let before = out.last().map(|last| last.x).filter(|before| point.x - before > gap);
+        out.extend(before.map(|x| Point { x: f64::midpoint(x, point.x), y: None, at_least: false }));
+        out.push(*point);
+    }
+    out
 }
 
 /// Keeps of each bucket its lowest, highest and broken points, in order.
@@ -263,6 +279,25 @@ mod tests {
         assert!(thin.len() <= 450, "{}", thin.len());
         assert!(thin.iter().any(|point| point.y == Some(99.0)));
         assert!(thin.windows(2).all(|pair| pair[0].x <= pair[1].x));
+    }
+
+    #[test]
+    fn a_line_that_is_thinned_has_the_gaps_of_its_data_and_no_others() {
+        let points = |from: i32, to: i32| {
+            (from..to).map(|i| Point { x: f64::from(i), y: Some(f64::from(i % 7)), at_least: false })
+        };
+        let line = Line {
+            name: String::new(),
+            look: 0,
+            drawn: Drawn::Joined,
+            points: points(0, 600).chain(points(700, 1_300)).collect(),
+            gap: Some(1.5),
+        };
+        let thin = drawable(&line, 90);
+        let breaks: Vec<f64> =
+            thin.points.iter().filter(|point| point.y.is_none()).map(|point| point.x).collect();
+        assert!(thin.points.len() <= 90 && thin.gap.is_none(), "{}", thin.points.len());
+        assert_eq!(breaks, [649.5]);
     }
 
     #[test]

@@ -216,17 +216,16 @@ fn signs(line: &Line, across: &Scale, up: &Scale) -> Markup {
 /// The path of a line; each step is told from the point before, which takes half of the letters.
 fn path(line: &Line, across: &Scale, up: &Scale) -> String {
     let mut out = String::new();
-    // Where the line stands, as it is written, and where on the axis.
-    let mut before: Option<(f64, f64, f64)> = None;
+    // Where the line stands, as it is written.
+    let mut before: Option<(f64, f64)> = None;
     for point in &line.points {
         let Some(value) = point.y else {
             before = None;
             continue;
         };
         let (left, top) = (across.place(point.x).round(), halves(up.place(value)));
-        let joined = before.filter(|(x, ..)| line.gap.is_none_or(|gap| point.x - x <= gap));
-        match joined {
-            Some((_, from_left, from_top)) => {
+        match before {
+            Some((from_left, from_top)) => {
                 let down = step(top - from_top);
                 // The sign of a negative number parts it from the one before.
                 let comma = if down.starts_with('-') { "" } else { "," };
@@ -235,7 +234,7 @@ fn path(line: &Line, across: &Scale, up: &Scale) -> String {
             // A point alone is seen as a dot: the line's round cap.
             None => out.push_str(&format!("M{left:.0},{}h0", px(top))),
         }
-        before = Some((point.x, left, top));
+        before = Some((left, top));
     }
     out
 }
