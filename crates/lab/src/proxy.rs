@@ -94,10 +94,10 @@ fn past<'t>(own: &[BrokerInfo], told: &'t [BrokerInfo]) -> Option<&'t BrokerInfo
     told.iter().find(is_own)
 }
 
-/// Host and port; the loopback address by one name.
+/// Host and port; the loopback address that brokers listen on by one name. Linux connects to it where none is given.
 fn address(broker: &BrokerInfo) -> (&str, i32) {
-    let host = if broker.host == "localhost" { "127.0.0.1" } else { &broker.host };
-    (host, broker.port)
+    let is_it = ["localhost", "0.0.0.0"].contains(&broker.host.as_str());
+    (if is_it { "127.0.0.1" } else { &broker.host }, broker.port)
 }
 
 #[cfg(test)]
@@ -124,7 +124,9 @@ mod tests {
         let past = |told: &[(i32, &str, i32)]| past(&own, &brokers(told)).map(|broker| broker.id);
         assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 9)]), None);
         assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 2)]), Some(1));
-        assert_eq!(past(&[(0, "localhost", 1)]), Some(0), "another name of the same");
+        for another in ["localhost", "0.0.0.0"] {
+            assert_eq!(past(&[(0, another, 1)]), Some(0), "another name of the same: {another}");
+        }
         assert_eq!(past(&[(0, "127.0.0.2", 1)]), None, "another address of this host");
         assert_eq!(past(&[]), None);
     }
