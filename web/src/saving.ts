@@ -44,7 +44,7 @@ function slug(title: string): string {
 }
 
 /** A number as it is printed here, bare. */
-const NUMBER = /^−?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/u;
+const NUMBER = /^[-−]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/u;
 
 /**
  * The table as RFC 4180 has it: as it stands, but bare numbers as programs read them, and nothing where there is no figure. What a

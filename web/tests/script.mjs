@@ -243,7 +243,7 @@ const TRIES = {
       assert.deepEqual([csv.name, svg.name], [`${id}.csv`, `${id}.svg`]);
       const shown = await figure.locator("details.data tr").evaluateAll((rows) =>
         rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => (cell.textContent ?? "").replace("–", ""))));
-      const isNumber = (/** @type {string} */ cell) => /^−?[\d,]+(\.\d+)?$/u.test(cell);
+      const isNumber = (/** @type {string} */ cell) => /^[-−]?[\d,]+(\.\d+)?$/u.test(cell);
       const wanted = shown.map((row) => row.map((cell) => isNumber(cell) ? cell.replaceAll(",", "").replace("−", "-") : cell));
       assert.ok(shown.length > 4, `${id}: ${shown.length} rows`);
       assert.deepEqual(fields(csv.text), wanted);
