@@ -144,7 +144,7 @@ mod tests {
             ("controller.quorum.fetch.timeout.ms", "2000"),
             ("zookeeper.connect", "127.0.0.1:2181"),
             ("delegation.token.secret.key", "hunter2"),
-            ("my.plugin.file", "/home/me/x"),
+            ("my.plugin.file", "/opt/x"),
         ] {
             carried.take(name, value, name == "num.io.threads");
         }

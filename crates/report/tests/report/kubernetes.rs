@@ -66,7 +66,7 @@ fn security_zones_drives_and_options_of_java_have_their_places_or_are_told() {
     (cluster.mode, cluster.brokers) = (Mode::KraftCombined, 5);
     cluster.storage = Storage::Dirs(vec!["/mnt/a".into(), "/mnt/b".into()]);
     cluster.jvm_options =
-        ["-XX:+UseZGC", "-XX:MaxDirectMemorySize=1g", "-XX:HeapDumpPath=/home/me/x", "-Dtoken=hunter2"]
+        ["-XX:+UseZGC", "-XX:MaxDirectMemorySize=1g", "-XX:HeapDumpPath=/opt/x", "-Dtoken=hunter2"]
             .map(str::to_owned)
             .to_vec();
     cluster.zones = Some(ZonesPlan {
