@@ -51,6 +51,9 @@ const SECTIONS: &[&Section] = &[
     &keys::END_TO_END,
     &keys::COMMAND,
     &keys::COLUMNS,
+    &keys::USERS,
+    &keys::JOB,
+    &keys::HTTP_STEP,
     &keys::COMPONENT,
     &keys::READY,
     &keys::STOP,
@@ -91,8 +94,10 @@ fn def_name(section: &Section) -> String {
 fn section_schema(section: &Section) -> Map<String, Value> {
     let mut schema = Map::new();
     if section.name == keys::LOAD.name {
-        let roles = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END, &keys::COMMAND].map(reference_to);
-        schema.insert("oneOf".to_owned(), json!(roles));
+        let of_clients = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END];
+        let of_others = [&keys::COMMAND, &keys::USERS, &keys::JOB];
+        let roles = of_clients.into_iter().chain(of_others).map(reference_to);
+        schema.insert("oneOf".to_owned(), roles.collect());
         return schema;
     }
     schema.insert("type".to_owned(), json!("object"));
@@ -139,7 +144,7 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
-        Kind::Settings("facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => {
+        Kind::Settings("facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE) => {
             json!({"type": "object"})
         }
         Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
