@@ -12,6 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Most bytes of a message that is sent, in librdkafka's count; brokers take batches of 1 MiB by default.
+const MESSAGE_BYTES_MAX: usize = 1_000_000;
+/// Of these for what is counted beside key and value: lengths, offset and timestamp, some fifty bytes at most.
+const MESSAGE_BYTES_ROOM: usize = 512;
+
 /// How long to wait for room in the producer's queue before looking again.
 const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -34,6 +39,11 @@ impl Message {
         let value = serde_json::to_vec(value).expect("our own types are JSON");
         Self { topic: topic.to_owned(), key: key.into(), value, headers: Vec::new() }
     }
+
+    /// Whether it is small enough to be sent; of messages without headers.
+    pub fn fits(&self) -> bool {
+        self.key.len() + self.value.len() <= MESSAGE_BYTES_MAX - MESSAGE_BYTES_ROOM
+    }
 }
 
 /// The way to a cluster.
@@ -55,6 +65,7 @@ impl Kafka {
             .set("enable.idempotence", "true")
             .set("linger.ms", "5")
             .set("compression.type", "lz4")
+            .set("message.max.bytes", MESSAGE_BYTES_MAX.to_string())
             .create()?;
         Ok(Self { bootstrap_servers: bootstrap_servers.to_owned(), producer })
     }
@@ -139,5 +150,36 @@ impl ConsumerContext for Assigned {
         if matches!(rebalance, Rebalance::Assign(_)) {
             self.0.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The producer looks at sizes before it looks for a broker, of which there is none here.
+    #[tokio::test]
+    async fn what_fits_is_taken_by_the_producer_and_what_is_larger_than_the_room_is_not() {
+        let kafka = Kafka::new("127.0.0.1:1").expect("a producer");
+        let message = |key: usize, value: usize| Message {
+            topic: "parsed".to_owned(),
+            key: "k".repeat(key),
+            value: vec![b'v'; value],
+            headers: Vec::new(),
+        };
+        let is_taken = |message: &Message| match kafka.producer.send_result(record(message)) {
+            Ok(_) => true,
+            Err((error, _)) => {
+                assert_eq!(error.rdkafka_error_code(), Some(RDKafkaErrorCode::MessageSizeTooLarge));
+                false
+            }
+        };
+        let most = MESSAGE_BYTES_MAX - MESSAGE_BYTES_ROOM;
+        for key in [0, 10, 9_999] {
+            let largest = message(key, most - key);
+            assert!(largest.fits() && is_taken(&largest), "a key of {key} bytes");
+            assert!(!message(key, most - key + 1).fits(), "a key of {key} bytes");
+        }
+        assert!(!is_taken(&message(9_999, MESSAGE_BYTES_MAX - 9_999)), "without any room");
     }
 }

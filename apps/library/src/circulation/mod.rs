@@ -44,6 +44,10 @@ CREATE TABLE IF NOT EXISTS loans (
     loaned_at timestamptz NOT NULL DEFAULT now(),
     due_at timestamptz NOT NULL,
     returned_at timestamptz);
+-- How often each item was lent or brought back: the version of its newest event.
+CREATE TABLE IF NOT EXISTS item_versions (
+    item_id bigint PRIMARY KEY,
+    version bigint NOT NULL);
 -- An item is lent once at a time, whoever asks at the same moment.
 CREATE UNIQUE INDEX IF NOT EXISTS open_loans ON loans (item_id) WHERE returned_at IS NULL;
 -- What is for reading in the house, reference works, has no rule.

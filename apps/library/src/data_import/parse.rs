@@ -6,10 +6,6 @@ use crate::kafka::{Kafka, Message};
 use crate::marc;
 use crate::messages::{ChunkKey, Outcome, Parsed, RecordId};
 
-/// Brokers take records of 1 MiB by default. As JSON a record may have become that large, where it is full of control characters;
-/// found out by the broker, it would take its chunk with it.
-const PARSED_BYTES_MAX: usize = 1_000_000;
-
 /// Chunks to parsed records.
 pub struct Parse {
     /// The cluster.
@@ -54,11 +50,9 @@ impl Parse {
             let message = marc::read(bytes).and_then(|(instance, source)| {
                 let key = instance.control_number.clone();
                 let message = Message::json(&self.parsed, key, &Parsed { id, profile, instance, source });
-                if message.value.len() > PARSED_BYTES_MAX {
-                    Err("it is too large as JSON".to_owned())
-                } else {
-                    Ok(message)
-                }
+                // As JSON a record that is full of control characters is six times as long. Found out while it is sent, it would
+                // take its chunk with it.
+                if message.fits() { Ok(message) } else { Err("it is too large as JSON".to_owned()) }
             });
             message.unwrap_or_else(|why| Outcome::failed(id, why).message(&self.outcomes))
         };

@@ -27,13 +27,13 @@ impl Stage for Statuses {
         let mut newest: BTreeMap<i64, LoanEvent> = BTreeMap::new();
         for record in batch {
             let event: LoanEvent = record.json()?;
-            if newest.get(&event.item).is_none_or(|known| known.version() < event.version()) {
+            if newest.get(&event.item).is_none_or(|known| known.version < event.version) {
                 newest.insert(event.item, event);
             }
         }
         let items: Vec<i64> = newest.keys().copied().collect();
         let statuses: Vec<&str> = newest.values().map(LoanEvent::status).collect();
-        let versions: Vec<i64> = newest.values().map(LoanEvent::version).collect();
+        let versions: Vec<i64> = newest.values().map(|event| event.version).collect();
         let client = self.pool.get().await?;
         let update = "UPDATE items SET status = told.status, status_version = told.version
             FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS told (item, status, version)

@@ -18,6 +18,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// All services.
 pub const SERVICES: [&str; 3] = ["inventory", "circulation", "data-import"];
+/// One more, which is not started with the others.
+pub const SECOND_INVENTORY: &str = "inventory-2";
 const TOPICS: [&str; 6] = ["loans", "chunks", "parsed", "stored", "outcomes", "dead-letters"];
 
 /// Numbers databases and topics of one process of tests.
@@ -71,7 +73,7 @@ impl Lab {
             database: connect(&database_url).await,
             database_url,
             suffix,
-            ports: SERVICES.iter().map(|name| (*name, free_port())).collect(),
+            ports: SERVICES.into_iter().chain([SECOND_INVENTORY]).map(|name| (name, free_port())).collect(),
             running: BTreeMap::new(),
             http: reqwest::Client::builder().no_proxy().build().expect("a client"),
         };
@@ -90,7 +92,8 @@ impl Lab {
     /// Starts a service where it was before.
     pub fn start_service(&mut self, service: &'static str) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_library"));
-        command.arg(service).args([
+        let kind = service.trim_end_matches("-2");
+        command.arg(kind).args([
             "--port",
             &self.ports[service].to_string(),
             "--kafka",
@@ -100,7 +103,7 @@ impl Lab {
         for topic in TOPICS {
             command.arg(format!("--topic-{topic}")).arg(self.topic(topic));
         }
-        match service {
+        match kind {
             "inventory" => command.args(["--items", "200"]),
             "circulation" => {
                 let inventory = format!("127.0.0.1:{}", self.ports["inventory"]);
