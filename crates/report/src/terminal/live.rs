@@ -125,11 +125,19 @@ pub(super) fn left_parts(state: &LiveState) -> Vec<Part> {
     left.map(|text| (2, text)).into_iter().collect()
 }
 
+/// Whether no load item produces or fetches: commands, users and jobs have no rate of records.
+fn has_no_records(state: &LiveState) -> bool {
+    let of = &state.figures;
+    let nothing =
+        of.offered_per_s == 0 && of.acknowledged_per_s == 0 && of.open_records == 0 && of.failed == 0;
+    nothing && of.fetched_per_s.is_none() && of.response_ns_p99.is_none()
+}
+
 /// Rates, beside what was to be; nothing while it starts.
 pub(super) fn rates(state: &LiveState) -> Vec<Part> {
     let LiveFigures { offered_per_s, achieved_per_s, acknowledged_per_s, .. } = state.figures;
     let LiveFigures { fetched_per_s, lag_records, .. } = state.figures;
-    if state.phase == Phase::Startup {
+    if state.phase == Phase::Startup || has_no_records(state) {
         return Vec::new();
     }
     // What is nearly all of the offered rate is not said beside it.
@@ -157,7 +165,7 @@ pub(super) fn rates(state: &LiveState) -> Vec<Part> {
 /// Latencies, and records without a good outcome; nothing while it starts.
 pub(super) fn times(state: &LiveState) -> Vec<Part> {
     let LiveFigures { response_ns_p50, response_ns_p99, open_records, failed, .. } = state.figures;
-    if state.phase == Phase::Startup {
+    if state.phase == Phase::Startup || has_no_records(state) {
         return Vec::new();
     }
     let mut out = vec![
@@ -174,12 +182,14 @@ pub(super) fn times(state: &LiveState) -> Vec<Part> {
 /// Processor time of brokers and clients; nothing where they are not probed.
 pub(super) fn used(state: &LiveState) -> Vec<Part> {
     let LiveFigures { brokers_cpu_percent, workers_cpu_percent, java_cpu_percent, .. } = state.figures;
-    let (Some(brokers), Some(workers)) = (brokers_cpu_percent, workers_cpu_percent) else {
+    let Some(brokers) = brokers_cpu_percent.filter(|_| state.phase != Phase::Startup) else {
         return Vec::new();
     };
-    if state.phase == Phase::Startup {
-        return Vec::new();
-    }
+    let Some(workers) = workers_cpu_percent else {
+        // Nobody sends records.
+        let alone = format!("brokers {:.0} % of one core", brokers.max(0.0));
+        return if has_no_records(state) { vec![(3, alone)] } else { Vec::new() };
+    };
     let java = java_cpu_percent.map_or_else(String::new, |java| format!(" java {:.0}", java.max(0.0)));
     let (brokers, workers) = (brokers.max(0.0), workers.max(0.0));
     vec![(3, format!("brokers {brokers:.0} workers {workers:.0}{java} % of one core"))]

@@ -55,6 +55,14 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
 }
 
 #[test]
+fn the_live_line_of_users_and_jobs_alone_tells_no_rate_of_records() {
+    let figures = LiveFigures { brokers_cpu_percent: Some(57.2), ..LiveFigures::default() };
+    let state = LiveState { figures, ..live() };
+    let line = live_line(&state, &TextOptions { width: 120, colour: false });
+    assert_eq!(line, "2/4 · brokers=6 · measure 23 s · brokers 57 % of one core · 1 min 35 s left");
+}
+
+#[test]
 fn the_live_line_of_consumers_alone_tells_what_they_were_handed() {
     let figures = LiveFigures {
         offered_per_s: 0,
