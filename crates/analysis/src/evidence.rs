@@ -5,6 +5,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Grain, Phase, StreamId};
+use std::collections::BTreeSet;
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
@@ -65,6 +66,12 @@ pub(crate) fn streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> 
 pub(crate) fn fetching_streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> {
     let streams = evidence.start.streams.iter().filter(|stream| stream.name == item);
     streams.filter(|stream| stream.role == RoleKind::Consume).map(|stream| stream.id).collect()
+}
+
+/// The processes that ended in the trial: one that is told twice ended once.
+pub(crate) fn ended_processes(evidence: &TrialEvidence) -> BTreeSet<&Subject> {
+    let died = evidence.events.iter().filter(|event| event.kind == EventKind::ProcessDied);
+    died.map(|event| &event.subject).collect()
 }
 
 /// Why the trial ended before its plan did, if it did.

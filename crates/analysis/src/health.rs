@@ -3,15 +3,14 @@
 
 use crate::collections;
 use crate::cpu;
-use crate::evidence::{NS_PER_S, Window};
+use crate::evidence::{NS_PER_S, Window, ended_processes};
 use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::conclusion::{Limit, LimitKind};
-use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::event::Subject;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, Threshold};
 use kdyno_model::inside::{NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE};
 use kdyno_model::sample::series;
-use std::collections::BTreeSet;
 
 /// Mean share of the host's processors up to which one of them that is full stands out.
 const MEAN_SHARE_MAX: f64 = 0.8;
@@ -95,10 +94,8 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
 /// How many of the brokers that were probed ended. Their other figures are of the time before that.
 fn ended(trial: &Trial<'_>) -> Option<HealthCheck> {
     let brokers = trial.brokers();
-    let died = trial.evidence.events.iter().filter(|event| event.kind == EventKind::ProcessDied);
-    let ended: BTreeSet<&Subject> =
-        died.map(|event| &event.subject).filter(|one| brokers.contains(one)).collect();
-    check(HealthRule::BrokersEnded, "brokers", ended.len() as f64).filter(|_| !brokers.is_empty())
+    let ended = ended_processes(trial.evidence).into_iter().filter(|one| brokers.contains(one)).count();
+    check(HealthRule::BrokersEnded, "brokers", ended as f64).filter(|_| !brokers.is_empty())
 }
 
 /// How garbage collection and safepoints held up the brokers, by that broker which they held up most.

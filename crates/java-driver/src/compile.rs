@@ -4,17 +4,12 @@
 use crate::error::JavaDriverError;
 use crate::jar::{ClientJar, sha256_of};
 use crate::sources::Source;
-use kdyno_testbed::{Environment, bounded, cached, java};
-use std::fs::File;
+use kdyno_testbed::{Environment, cached, java, javac};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// The oldest Java that runs the classes, and whose compiler can make them.
 pub(crate) const JAVA_OLDEST: u32 = 11;
 
-/// A dozen classes take two seconds; this is for a busy host.
-const JAVAC_TIME_MAX: Duration = Duration::from_secs(120);
 /// What is quoted of what the compiler says.
 const CHARACTERS_MAX: usize = 2000;
 /// Digits of a digest that name a folder.
@@ -56,7 +51,8 @@ pub(crate) fn classes(
         progress(&format!("compiling the Java driver for {} (once)", client.name()));
         let compiler = java::find_compiler(environment, JAVA_OLDEST)?;
         compile(&compiler, client, others, sources, folder)?;
-        LOGGING.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
+        let written = LOGGING.iter().try_for_each(|(name, text)| javac::write(&folder.join(name), text));
+        Ok(written?)
     })
 }
 
@@ -67,56 +63,15 @@ fn compile(
     sources: &[Source],
     folder: &Path,
 ) -> Result<(), JavaDriverError> {
-    let root = folder.join("java");
-    let mut files = Vec::new();
-    for (name, text) in sources {
-        let file = root.join(name);
-        write(&file, text)?;
-        files.push(file);
-    }
-    let log = folder.join("javac.log");
-    let output = File::create(&log).map_err(|error| JavaDriverError::io("cannot create", &log, error))?;
     let jars: Vec<String> =
         std::iter::once(&client.path).chain(others).map(|jar| jar.display().to_string()).collect();
-    let mut command = Command::new(compiler);
-    command
-        .args(["--release", &JAVA_OLDEST.to_string(), "-encoding", "UTF-8", "-proc:none", "-nowarn", "-cp"])
-        .arg(jars.join(":"))
-        .arg("-d")
-        .arg(folder)
-        .args(&files)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(output);
-    let ended = bounded::run(command, JAVAC_TIME_MAX)
-        .map_err(|error| JavaDriverError::io("cannot run", compiler, error))?;
-    match ended {
-        Some(status) if status.success() => Ok(()),
-        Some(_) => {
-            let said = std::fs::read(&log).unwrap_or_default();
-            let said: String = String::from_utf8_lossy(&said).chars().take(CHARACTERS_MAX).collect();
-            // Its folder is of this run alone.
-            let said = said.replace(&format!("{}/", root.display()), "");
-            Err(JavaDriverError::Compile {
-                message: format!(
-                    "the Java driver does not compile against {}: {}",
-                    client.name(),
-                    said.trim()
-                ),
-                hint: "a release of kafka-clients from 2.7 on is known to work, e.g. `version: newest`"
-                    .to_owned(),
-            })
-        }
-        None => Err(JavaDriverError::Compile {
-            message: format!("the Java compiler did not finish in {} s", JAVAC_TIME_MAX.as_secs()),
-            hint: format!("check that `{} -version` works", compiler.display()),
-        }),
-    }
-}
-
-/// A file with the folders above it.
-fn write(path: &Path, text: &str) -> Result<(), JavaDriverError> {
-    let folder = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(folder).map_err(|error| JavaDriverError::io("cannot create", folder, error))?;
-    std::fs::write(path, text).map_err(|error| JavaDriverError::io("cannot write", path, error))
+    let said = javac::compile((compiler, JAVA_OLDEST), sources, jars.join(":").as_ref(), (folder, folder))?;
+    let Some(said) = said else { return Ok(()) };
+    let said: String = said.chars().take(CHARACTERS_MAX).collect();
+    // Its folder is of this run alone.
+    let said = said.replace(&format!("{}/", folder.join(javac::SOURCES).display()), "");
+    Err(JavaDriverError::Compile {
+        message: format!("the Java driver does not compile against {}: {}", client.name(), said.trim()),
+        hint: "a release of kafka-clients from 2.7 on is known to work, e.g. `version: newest`".to_owned(),
+    })
 }

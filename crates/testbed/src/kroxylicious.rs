@@ -1,24 +1,19 @@
 //! Kroxylicious, a proxy that understands Kafka: fetched by Maven once, with a hundred lines of Java that start it, since the artifact
 //! that has its `main` is not published with the others; configured for the brokers of a run; told how to be started.
 
-use crate::bounded;
 use crate::cluster::ListenerTls;
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::java::{self, Java};
+use crate::javac;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// The oldest Java that it runs on.
 const JAVA_OLDEST: u32 = 17;
-/// Two classes take a second; this is for a busy host.
-const JAVAC_TIME_MAX: Duration = Duration::from_secs(120);
 /// What is quoted of what the compiler says.
 const CHARACTERS_MAX: usize = 1_000;
 
@@ -94,45 +89,14 @@ fn folder_name(version: &str) -> String {
 }
 
 fn compile(compiler: &Path, libs: &Path, folder: &Path) -> Result<(), TestbedError> {
-    let (sources, classes) = (folder.join("java"), folder.join(CLASSES));
-    let files = SOURCES.iter().map(|(name, text)| written(&sources.join(name), text));
-    let files = files.collect::<Result<Vec<_>, _>>()?;
-    written(&classes.join(SERVICE.0), SERVICE.1)?;
-    let log = folder.join("javac.log");
-    let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
-    let mut command = Command::new(compiler);
-    command.args([
-        "--release",
-        &JAVA_OLDEST.to_string(),
-        "-encoding",
-        "UTF-8",
-        "-proc:none",
-        "-nowarn",
-        "-cp",
-    ]);
-    command.arg(libs.join("*")).arg("-d").arg(&classes).args(&files);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
-    let ended = bounded::run(command, JAVAC_TIME_MAX);
-    let ended = ended.map_err(|e| TestbedError::io("cannot run", compiler, e))?;
-    if ended.is_some_and(|status| status.success()) {
-        return Ok(());
-    }
-    let said = std::fs::read(&log).unwrap_or_default();
-    let said: String = String::from_utf8_lossy(&said).chars().take(CHARACTERS_MAX).collect();
-    let message = match ended {
-        Some(_) => format!("what starts Kroxylicious does not compile: {}", said.trim()),
-        None => format!("the Java compiler did not finish in {} s", JAVAC_TIME_MAX.as_secs()),
-    };
-    let hint = format!("check that `{} -version` works", compiler.display());
-    Err(TestbedError::Java { message, hint })
-}
-
-/// A file with the folders above it.
-fn written(path: &Path, text: &str) -> Result<PathBuf, TestbedError> {
-    let folder = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(folder).map_err(|e| TestbedError::io("cannot create", folder, e))?;
-    std::fs::write(path, text).map_err(|e| TestbedError::io("cannot write", path, e))?;
-    Ok(path.to_owned())
+    let classes = folder.join(CLASSES);
+    javac::write(&classes.join(SERVICE.0), SERVICE.1)?;
+    let jars = libs.join("*");
+    let said = javac::compile((compiler, JAVA_OLDEST), &SOURCES, jars.as_os_str(), (folder, &classes))?;
+    let Some(said) = said else { return Ok(()) };
+    let said: String = said.chars().take(CHARACTERS_MAX).collect();
+    let message = format!("what starts Kroxylicious does not compile: {}", said.trim());
+    Err(TestbedError::Java { message, hint: javac::works_hint(compiler) })
 }
 
 /// Writes its files into its folder and returns its command line.
@@ -140,13 +104,14 @@ fn written(path: &Path, text: &str) -> Result<PathBuf, TestbedError> {
 /// # Errors
 /// A file cannot be written.
 pub fn lay_out(installed: &Installed, place: &Place<'_>) -> Result<Vec<String>, TestbedError> {
-    let configuration = written(&place.folder.join(CONFIGURATION), &configuration(place)?.to_string())?;
+    let file = place.folder.join(CONFIGURATION);
+    javac::write(&file, &configuration(place)?.to_string())?;
     let shown = |path: PathBuf| path.display().to_string();
     let jars = shown(installed.folder.join(download::LIBS).join("*"));
     let class_path = format!("{}:{jars}", shown(installed.folder.join(CLASSES)));
     let mut line = vec![installed.java.program.display().to_string()];
     line.extend(OPTIONS.map(str::to_owned));
-    line.extend(["-cp".to_owned(), class_path, MAIN.to_owned(), shown(configuration)]);
+    line.extend(["-cp".to_owned(), class_path, MAIN.to_owned(), shown(file)]);
     Ok(line)
 }
 

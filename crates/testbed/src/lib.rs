@@ -26,6 +26,7 @@ pub mod host;
 pub mod host_settings;
 pub mod inspect;
 pub mod java;
+pub mod javac;
 pub mod jmx_exporters;
 pub mod kroxylicious;
 pub mod leftovers;

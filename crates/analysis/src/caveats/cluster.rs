@@ -2,13 +2,13 @@
 
 use super::found::{Found, events};
 use crate::commands;
-use crate::evidence::{NS_PER_S, cut_short};
+use crate::evidence::{NS_PER_S, cut_short, ended_processes};
 use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
-use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::event::{Event, EventKind};
 use kdyno_model::plan::{PHASE_NS_MAX, SystemPlan};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What clients and the lab saw of the cluster that changes what is measured.
 const CHANGES: [EventKind; 6] = [
@@ -20,10 +20,9 @@ const CHANGES: [EventKind; 6] = [
     EventKind::TransactionAborted,
 ];
 
-/// A process that is told twice ended once.
+/// One for each process.
 pub(super) fn process_died(trial: &Trial<'_>) -> Vec<Found> {
-    let died: BTreeSet<&Subject> =
-        events(trial, EventKind::ProcessDied).map(|event| &event.subject).collect();
+    let died = ended_processes(trial.evidence);
     died.into_iter().map(|subject| Caveat::ProcessDied { subject: subject.clone() }.into()).collect()
 }
 

@@ -170,6 +170,11 @@ impl Asked<'_> {
         Some(HostUse { generator_s, brokers_s, others_s })
     }
 
+    /// As how many processors of the window a processor time is told.
+    fn processors(&self, used_s: f64) -> String {
+        units::significant(used_s.max(0.0) / self.window.seconds())
+    }
+
     /// Why a host of which so much is busy is not full because of the brokers; `None`: it may be, or it is idle, which says
     /// how busy its brokers are.
     fn not_by_brokers(&self, busy_share: f64) -> Option<String> {
@@ -190,8 +195,7 @@ impl Asked<'_> {
                 ("the brokers", of.brokers_s, of.brokers_s < little_s)
             }
         };
-        let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
-        let (used, all) = (processors(brokers_s), processors(of.all_s()));
+        let [used, all] = [brokers_s, of.all_s()].map(|used_s| self.processors(used_s));
         is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
     }
 
@@ -200,8 +204,8 @@ impl Asked<'_> {
     fn taken_by_others(&self, busy_share: f64) -> Option<String> {
         let is_theirs = |of: &HostUse| of.others_s > (of.all_s() / 2.0).max(2.0 * of.brokers_s);
         let of = self.host_use().filter(|of| busy_share >= IDLE_SHARE && is_theirs(of))?;
-        let processors = |used_s: f64| units::significant(used_s.max(0.0) / self.window.seconds());
-        let [others, all, brokers] = [of.others_s, of.all_s(), of.brokers_s].map(processors);
+        let [others, all, brokers] =
+            [of.others_s, of.all_s(), of.brokers_s].map(|used_s| self.processors(used_s));
         Some(format!(
             "other programs used {others} of the {all} processors that were in use, the brokers {brokers}"
         ))

@@ -36,16 +36,16 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
     let file = RunFile::open(&path)?;
     let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
     for start in file.trials()? {
-        let is_conditioning = start.trial.is_conditioning();
-        if is_conditioning {
-            conditioning.insert(start.trial.id);
-        }
         let mut evidence = file.evidence(start.trial.id)?;
         let readings = imported::readings(&evidence, &subject, &columns);
         // What was imported before under this name is replaced; under other names it stays as it is.
         evidence.probes.clone_from(&readings);
-        // What only conditions a cluster stands in no table.
-        findings.extend(imported::findings(&evidence).into_iter().filter(|_| !is_conditioning));
+        if start.trial.is_conditioning() {
+            // What only conditions a cluster stands in no table.
+            conditioning.insert(start.trial.id);
+        } else {
+            findings.extend(imported::findings(&evidence));
+        }
         if !readings.is_empty() {
             trials.push(ImportedTrial { trial: start.trial.id, readings });
         }

@@ -129,8 +129,7 @@ impl Execution<'_> {
         let context = self.context;
         let (name, arguments) = words.split_first().ok_or_else(|| "nothing to run was named".to_owned())?;
         let program = find(name, context.environment)?.to_string_lossy().into_owned();
-        let made = std::fs::create_dir_all(folder);
-        made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
+        make_folder(folder)?;
         let bootstrap = match plan.is_proxy() {
             true => context.system.access().bootstrap,
             false => self.components.bootstrap(context.system),
@@ -155,8 +154,7 @@ impl Execution<'_> {
         let context = self.context;
         let told = |error: TestbedError| error.to_string();
         let installed = kroxylicious::provide(context.environment, version, &|_| {}).map_err(told)?;
-        let made = std::fs::create_dir_all(folder);
-        made.map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))?;
+        make_folder(folder)?;
         let bootstrap = context.system.access().bootstrap;
         let place = kroxylicious::Place {
             folder,
@@ -248,6 +246,11 @@ impl Execution<'_> {
 /// How many brokers the trial's system has, as its addresses tell.
 fn brokers(context: &TrialContext<'_>) -> usize {
     context.system.access().bootstrap.len()
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("its folder {} cannot be made: {error}", folder.display()))
 }
 
 /// The trial's folder of a component.

@@ -132,6 +132,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Brokers of a combined cluster that are controllers as well: a majority of three survives one loss, and more
+    /// voters make each metadata write wait for more acknowledgements.
+    pub const COMBINED_VOTERS_MAX: u32 = 3;
+
+    /// Whether the broker with this id is a controller as well.
+    pub fn is_combined(self, id: u32) -> bool {
+        self == Self::KraftCombined && id < Self::COMBINED_VOTERS_MAX
+    }
+
     /// Processes that a cluster has beside its brokers: controllers of their own, or ZooKeeper's nodes.
     pub fn beside_brokers(self) -> u32 {
         match self {

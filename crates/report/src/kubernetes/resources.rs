@@ -10,8 +10,6 @@ use std::collections::BTreeSet;
 pub(super) const API: &str = "kafka.strimzi.io/v1";
 /// Stands for the size of a volume, which nobody can know here.
 pub(super) const SIZE: &str = "100Gi";
-/// Of a cluster whose brokers are controllers too so many are at most.
-const VOTERS_MAX: u32 = 3;
 /// By which label resources find their cluster.
 const LABEL: &str = "strimzi.io/cluster";
 
@@ -30,8 +28,12 @@ impl Pool {
     fn all(cluster: &ClusterPlan) -> Vec<Self> {
         let pools = match cluster.mode {
             Mode::KraftCombined => vec![
-                Self::of("dual-role", cluster.brokers.min(VOTERS_MAX), &["controller", "broker"]),
-                Self::of("broker", cluster.brokers.saturating_sub(VOTERS_MAX), &["broker"]),
+                Self::of(
+                    "dual-role",
+                    cluster.brokers.min(Mode::COMBINED_VOTERS_MAX),
+                    &["controller", "broker"],
+                ),
+                Self::of("broker", cluster.brokers.saturating_sub(Mode::COMBINED_VOTERS_MAX), &["broker"]),
             ],
             Mode::KraftControllers { controllers: nodes } | Mode::Zookeeper { nodes } => {
                 vec![

@@ -11,8 +11,6 @@ use kdyno_model::run::TrialStart;
 const NODES_MAX: usize = 24;
 /// Declared facts of a target that are told; the page lists them all elsewhere.
 const FACTS_MAX: usize = 5;
-/// A cluster of one mode has so many voters at most (`Mode::KraftCombined`).
-const VOTERS_MAX: u32 = 3;
 
 /// Those who carry the load: workers with their clients, and commands.
 pub(super) fn load(case: &CasePlan) -> Vec<Frame> {
@@ -86,7 +84,7 @@ fn local(start: &TrialStart, cluster: &ClusterPlan, mut link: String) -> Tier {
 fn broker(cluster: &ClusterPlan, id: u32) -> Node {
     let nth = |len: usize| (len > 0).then(|| id as usize % len);
     let mut lines = vec![format!("heap {}", units::size(cluster.heap_bytes))];
-    if cluster.mode == Mode::KraftCombined && id < VOTERS_MAX {
+    if cluster.mode.is_combined(id) {
         lines.push("controller too".to_owned());
     }
     if let Some(cpus) = nth(cluster.pinned_to.len()).and_then(|nth| cluster.pinned_to.get(nth)) {

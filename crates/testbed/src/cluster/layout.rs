@@ -8,9 +8,6 @@ use kdyno_model::event::Subject;
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan, Mode, Storage};
 use std::path::{Path, PathBuf};
 
-/// Brokers of a combined cluster that are controllers as well: a majority of three survives one loss, and more
-/// voters make each metadata write wait for more acknowledgements.
-const VOTERS_MAX: u32 = 3;
 /// Number of the first dedicated controller, clear of the brokers' numbers.
 const CONTROLLER_ID_FIRST: u32 = 3000;
 
@@ -79,8 +76,11 @@ impl Layout {
             Mode::KraftCombined => {}
         }
         for id in 0..plan.brokers {
-            let combined = plan.mode == Mode::KraftCombined && id < VOTERS_MAX;
-            add(if combined { NodeKind::Combined } else { NodeKind::Broker }, id, Subject::Broker(id));
+            add(
+                if plan.mode.is_combined(id) { NodeKind::Combined } else { NodeKind::Broker },
+                id,
+                Subject::Broker(id),
+            );
         }
         let relays = zones::lay_out(plan, &mut nodes, places.work_dir, ports);
         Self { nodes, relays, cluster_id }
