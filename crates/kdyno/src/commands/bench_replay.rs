@@ -8,6 +8,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::admin::{Admin, BrokerInfo};
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{self, m00_produce};
 use kdyno_kafka::records::{
     BatchHeader, BodySum, Compression, HEADER_BYTES, encode_record, record_bytes, write_batch_header,
@@ -27,6 +28,8 @@ const POOL_BYTES: usize = 16 << 20;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Version of the produce requests: the newest that names its topic, since nobody asks for the topic's id here.
 const VERSION: i16 = m00_produce::BY_NAME_MAX;
+/// Time before a partition whose broker does not serve it yet is sent its first batch again.
+const LEADER_PAUSE: Duration = Duration::from_millis(20);
 const CLIENT_ID: &str = "kdyno-bench-replay";
 
 /// Builds the requests, sends them, prints how many records were acknowledged in which time.
@@ -38,6 +41,7 @@ pub(crate) fn bench_replay(args: &BenchReplayArgs) -> Outcome {
         .iter()
         .map(|(broker, partitions)| Replay::open(args, broker, partitions, &batch))
         .collect::<Result<Vec<_>, Failure>>()?;
+    connections.iter().try_for_each(Replay::wait_until_led)?;
     let start = Instant::now();
     let sent = std::thread::scope(|scope| {
         let each: Vec<_> = connections.iter().map(|one| scope.spawn(|| one.run(&left))).collect();
@@ -111,6 +115,8 @@ impl Batch {
 struct Replay {
     stream: TcpStream,
     requests: Vec<Vec<u8>>,
+    /// How many of them, from the first on, have a batch for each partition.
+    once_round: usize,
     batches_per_request: usize,
     in_flight: usize,
 }
@@ -148,9 +154,31 @@ impl Replay {
         Ok(Self {
             stream,
             requests: requests.collect(),
+            once_round: partitions.len().div_ceil(batches_per_request),
             batches_per_request,
             in_flight: args.in_flight as usize,
         })
+    }
+
+    /// Sends each partition a batch, again until it is acknowledged: metadata names the leader of a new topic before
+    /// that broker serves it. These batches are not counted.
+    fn wait_until_led(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        let (mut stream, mut frame) = (&self.stream, Vec::new());
+        for request in &self.requests[..self.once_round] {
+            loop {
+                stream.write_all(request).map_err(unwritten)?;
+                let reply = read_reply(stream, &mut frame)?;
+                let error =
+                    reply.refused.as_ref().map_or(ErrorCode::NONE, |refused| ErrorCode(refused.error));
+                if !error.is_retriable() || Instant::now() > deadline {
+                    reply.acknowledged()?;
+                    break;
+                }
+                std::thread::sleep(LEADER_PAUSE);
+            }
+        }
+        Ok(())
     }
 
     /// Sends until all batches are taken, waits for the last answer; returns how many batches were acknowledged.
@@ -178,25 +206,23 @@ impl Replay {
             if sent.send(()).is_err() {
                 return Err(Failure::tool("the broker's answers could not be read"));
             }
-            stream.write_all(request).map_err(|e| Failure::tool(format!("could not write: {e}")))?;
+            stream.write_all(request).map_err(unwritten)?;
         }
         Ok(())
     }
 
     fn read(&self, answered: Receiver<()>) -> Result<u64, Failure> {
-        let mut stream = &self.stream;
         let mut batches = 0;
         let mut frame = Vec::new();
-        let broken = |e: std::io::Error| Failure::tool(format!("could not read an answer: {e}"));
         while answered.recv().is_ok() {
-            let mut prefix = [0; 4];
-            stream.read_exact(&mut prefix).map_err(broken)?;
-            frame.resize(messages::frame_length(prefix, FRAME_BYTES_MAX).map_err(Failure::tool)?, 0);
-            stream.read_exact(&mut frame).map_err(broken)?;
-            batches += acknowledged(&frame)?;
+            batches += read_reply(&self.stream, &mut frame)?.acknowledged()?;
         }
         Ok(batches)
     }
+}
+
+fn unwritten(e: std::io::Error) -> Failure {
+    Failure::tool(format!("could not write: {e}"))
 }
 
 /// One request as bytes.
@@ -216,26 +242,45 @@ fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::
     segments.concat()
 }
 
-/// Batches that an answer acknowledges; an error of any partition ends the replay.
-fn acknowledged(frame: &[u8]) -> Result<u64, Failure> {
+/// What a broker answers to a request.
+struct Reply {
+    batches: u64,
+    /// The last partition of it that was refused.
+    refused: Option<m00_produce::PartitionReply>,
+}
+
+impl Reply {
+    /// Batches that it acknowledges; an error of any partition ends the replay.
+    fn acknowledged(self) -> Result<u64, Failure> {
+        match self.refused {
+            Some(reply) => Err(Failure::tool(format!(
+                "partition {} was refused: {}",
+                reply.partition,
+                ErrorCode(reply.error)
+            ))),
+            None => Ok(self.batches),
+        }
+    }
+}
+
+/// Reads the next answer, through `frame`.
+fn read_reply(mut stream: &TcpStream, frame: &mut Vec<u8>) -> Result<Reply, Failure> {
+    let broken = |e: std::io::Error| Failure::tool(format!("could not read an answer: {e}"));
+    let mut prefix = [0; 4];
+    stream.read_exact(&mut prefix).map_err(broken)?;
+    frame.resize(messages::frame_length(prefix, FRAME_BYTES_MAX).map_err(Failure::tool)?, 0);
+    stream.read_exact(frame).map_err(broken)?;
     let mut reader = Reader::new(frame);
     let flexible = m00_produce::API.is_flexible(VERSION);
     messages::response_header(&mut reader, m00_produce::API.key, flexible).map_err(Failure::tool)?;
     let body = &frame[frame.len() - reader.remaining()..];
-    let (mut batches, mut refused) = (0, None);
-    m00_produce::decode(body, VERSION, |reply| {
-        batches += 1;
-        if reply.error != 0 {
-            refused = Some(reply);
+    let mut reply = Reply { batches: 0, refused: None };
+    m00_produce::decode(body, VERSION, |partition| {
+        reply.batches += 1;
+        if partition.error != 0 {
+            reply.refused = Some(partition);
         }
     })
     .map_err(Failure::tool)?;
-    match refused {
-        Some(reply) => Err(Failure::tool(format!(
-            "partition {} was refused: {}",
-            reply.partition,
-            kdyno_kafka::errors::ErrorCode(reply.error)
-        ))),
-        None => Ok(batches),
-    }
+    Ok(reply)
 }
