@@ -26,7 +26,7 @@ demo: ## measure a real three-broker Kafka on this machine (minutes, most of the
 test: ## all tests, those against real clusters and in a browser too; the last line is the summary
 	@scripts/setup.sh kafka database browser
 	@scripts/web.sh
-	$(XTASK) test
+	$(XTASK) test --lib --bins --tests
 
 check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files
 	@scripts/setup.sh web

@@ -93,9 +93,14 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
     let mut read: Vec<Vec<Point>> = vec![Vec::new(); columns.len()];
     let mut record = StringRecord::new();
     let mut rows = 0;
+    // Of the last cell that goes over several lines: the line that it begins in.
+    let mut long_cell = None;
     while reader.read_record(&mut record).map_err(|error| of_csv(&error))? {
         rows += 1;
         let line = record.position().map_or(0, csv::Position::line);
+        if record.iter().any(|cell| cell.contains('\n')) {
+            long_cell = Some(line);
+        }
         if rows > ROWS_MAX {
             return Err(wrong(format!("it has more than {ROWS_MAX} rows")));
         }
@@ -112,6 +117,10 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
             }
             points.push((at_ns, value, line));
         }
+    }
+    // The reader takes what follows an open quotation mark as one cell, to the end of the file.
+    if let Some(line) = long_cell.filter(|_| bytes.iter().filter(|byte| **byte == b'"').count() % 2 == 1) {
+        return Err(wrong(format!("line {line}: a quotation mark is not closed")));
     }
     if rows == 0 {
         return Err(wrong("it has no row behind its head"));
@@ -168,6 +177,9 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
                 "its first line has one column",
                 "values are separated by commas; write the file anew",
             )),
+            _ if names.iter().all(|name| name.chars().all(char::is_control)) => {
+                Err(wrong("its first line names no column"))
+            }
             _ => Err(hinted(format!("it has no column {}", shown(name)), format!("it has {}", listed()))),
         }
     };
@@ -331,8 +343,14 @@ mod tests {
         assert!(told("time,time,CPU\n0,0,1\n").contains("two columns are called `time`"));
         assert!(told("time\n0\n").contains("no column beside the times"));
         assert!(told("time,CPU\n").contains("no row"));
-        assert!(told("").contains("no column `time`"));
+        assert!(told("").starts_with("its first line names no column"));
+        assert!(told("\u{1}\n0\n").starts_with("its first line names no column"));
         let mut how = how();
+        how.columns = vec!["CPU".to_owned()];
+        let open = "time,CPU,note\n0,1,\"as \"\"said\"\"\nhere\"\n60,2,\"open\n120,3,x\n";
+        let error = read(open.as_bytes(), &how).expect_err("refused");
+        assert_eq!(error.message, "line 4: a quotation mark is not closed");
+        how.columns.clear();
         how.unit = "parsecs".to_owned();
         let error = read(b"time,CPU\n0,1\n", &how).expect_err("refused");
         assert!(error.message.contains("`parsecs` is not a unit"), "{error}");

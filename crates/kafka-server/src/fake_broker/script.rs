@@ -13,9 +13,7 @@ impl FakeCluster {
 
 /// Adds to what a cluster is scripted to do: first say when, then what.
 ///
-/// ```
-/// # use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored};
-/// let mut cluster = FakeCluster::new(FakeConfig::new(2).topic("t", 4));
+/// ```text
 /// cluster
 ///     .script()
 ///     .at(2_000_000_000).stall(0, 500_000_000)

@@ -43,7 +43,9 @@ pub(crate) fn until(listener: TcpListener, served: Served, stop: &AtomicBool) ->
     let failed = |why: std::io::Error| Failure::tool(format!("cannot serve: {why}"));
     listener.set_nonblocking(true).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let router = router(served);
+    let site = Arc::new(Site::new(Library::new(served.folder)));
+    let router = router(Arc::clone(&site), served.hosts);
+    runtime.spawn_blocking(move || site.read_ahead());
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
         tokio::select! {
@@ -63,9 +65,8 @@ async fn is_set(stop: &AtomicBool) {
     }
 }
 
-fn router(served: Served) -> Router {
-    let site = Arc::new(Site::new(Library::new(served.folder)));
-    let hosts = Arc::new(AllowedHosts::new(served.hosts));
+fn router(site: Arc<Site>, hosts: Vec<String>) -> Router {
+    let hosts = Arc::new(AllowedHosts::new(hosts));
     Router::new()
         .route("/", get(pages::list))
         .route("/run/{file}", get(pages::run))

@@ -46,7 +46,13 @@ system:
         "$$KDYNO_BOOTSTRAP_SERVERS" "$$KDYNO_PORT" > "$$KDYNO_FOLDER/own.yaml"
       exec "$$KDYNO_JAVA" -cp "$$folder/classes:$$folder/libs/*" kdyno.proxy.Main "$$KDYNO_FOLDER/own.yaml"
 topics: {perf: {partitions: 1}}
-load: {writers: {produce: perf, rate: 200/s, value: 100B, client: {request.timeout.ms: 1000ms, delivery.timeout.ms: 2000ms, linger.ms: 0}}}
+load:
+  writers: {produce: perf, rate: 200/s, value: 100B, client: {request.timeout.ms: 1000ms, delivery.timeout.ms: 2000ms, linger.ms: 0}}
+  java:
+    produce: perf
+    rate: 100/s
+    value: 100B
+    client: {driver: java, version: 4.1.1, request.timeout.ms: 1000ms, delivery.timeout.ms: 2000ms, linger.ms: 0}
 phases: {warmup: 1s, condition: none, measure: 6s, drain: 3s}
 show: {columns: [writers.acked_per_s, proxy.memory_rss_bytes_max]}
 "#;
@@ -98,8 +104,11 @@ fn records_go_through_a_proxy_and_one_that_is_killed_is_told() {
     };
     assert!(trial.events.iter().any(is_its), "{:?}", trial.events);
     assert!(caveats(&document, "warning").contains(&"process-died"), "{}", document["caveats"]);
-    let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
-    assert!(lost > 0.0, "no client knows the brokers' own addresses");
+    for item in ["writers", "java"] {
+        let lost =
+            figure(&document, &format!("{item}.failed")) + figure(&document, &format!("{item}.unresolved"));
+        assert!(lost > 0.0, "{item}: no client knows the brokers' own addresses");
+    }
 }
 
 /// A relay of kdyno's own understands nothing of Kafka.

@@ -4,8 +4,10 @@ use super::tiers::{Frame, Node, Tier};
 use crate::units;
 use kdyno_model::event::Subject;
 use kdyno_model::link_words::link_words;
+use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Driver, Mode, SystemPlan, WorkerPlan};
 use kdyno_model::run::TrialStart;
+use std::collections::BTreeMap;
 
 /// Processes of a frame that are told one by one.
 const NODES_MAX: usize = 24;
@@ -141,12 +143,23 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
     })
 }
 
-/// What stood beside the cluster, in the order in which it was started.
+/// What stood beside the cluster, in the order in which it was started, and what else load over HTTP went to.
 pub(super) fn components(case: &CasePlan) -> Option<Tier> {
     let others = case.components.iter().filter(|component| !component.is_proxy());
     let nodes = others.map(|component| Node { name: component.name.clone(), lines: vec![component.line()] });
-    let frame = frame("Components, on this host".to_owned(), shown(nodes))?;
-    Some(Tier { link: None, frames: vec![frame] })
+    let here = frame("Components, on this host".to_owned(), shown(nodes));
+    let mut loaded: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (item, command) in &case.commands {
+        let target = command.http.as_ref().map(HttpLoad::target).filter(|target| !target.is_component);
+        target.into_iter().for_each(|target| loaded.entry(&target.address).or_default().push(item));
+    }
+    // Their addresses may be private.
+    let nodes = loaded
+        .into_values()
+        .map(|items| Node { name: format!("target of {}", items.join(", ")), lines: Vec::new() });
+    let there = frame("Under load over HTTP, not started by kdyno".to_owned(), shown(nodes));
+    let frames: Vec<Frame> = here.into_iter().chain(there).collect();
+    (!frames.is_empty()).then_some(Tier { link: None, frames })
 }
 
 /// How clients reach a system.

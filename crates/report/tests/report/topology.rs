@@ -2,6 +2,7 @@
 
 use crate::fixture::{Run, run};
 use kdyno_model::event::Subject;
+use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
 use kdyno_model::plan::*;
 use kdyno_report::html::{SCRIPT, page};
 use std::collections::BTreeMap;
@@ -122,6 +123,51 @@ fn a_target_is_told_without_its_addresses() {
     let told = rows(&figure);
     let expected = "3 brokers | Target staging, elsewhere | clients connect: PLAINTEXT | Kafka 4.1, racks a,b,c, instance = m7g.large (declared)";
     assert!(told.lines().any(|line| line == expected), "{told}");
+    assert!(!figure.contains("secret.example"), "{figure}");
+}
+
+#[test]
+fn an_application_that_is_not_started_is_drawn_without_its_address() {
+    let target = |is_component| HttpTarget {
+        address: if is_component { "inventory" } else { "http://library.secret.example" }.to_owned(),
+        is_component,
+        timeout_ns: 1,
+        headers: BTreeMap::new(),
+        trust: None,
+    };
+    let users = |is_component| UsersPlan {
+        target: target(is_component),
+        users: 8,
+        per_s: None,
+        think_ns: (0, 0),
+        ramp_ns: 0,
+        warmup_ns: 0,
+        chain: "turn".to_owned(),
+        steps: Vec::new(),
+        data: None,
+        seed: 0,
+    };
+    let load = |is_component| CommandPlan {
+        run: Vec::new(),
+        http: Some(HttpLoad::Users(Box::new(users(is_component)))),
+        begins: CommandBegins::At(0),
+        timeout_ns: 1,
+        ends_measure: false,
+        environment: BTreeMap::new(),
+        parse: None,
+    };
+    let figure = figure(&run_of(|case| {
+        case.commands = [("guests", false), ("patrons", false), ("staff", true)]
+            .map(|(name, is_component)| (name.to_owned(), load(is_component)))
+            .into();
+    }));
+    let told = rows(&figure);
+    let expected = "target of guests, patrons | Under load over HTTP, not started by kdyno | – | –";
+    assert_eq!(
+        told.lines().filter(|line| line.contains("target of")).collect::<Vec<_>>(),
+        [expected],
+        "{told}"
+    );
     assert!(!figure.contains("secret.example"), "{figure}");
 }
 

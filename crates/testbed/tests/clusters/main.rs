@@ -43,8 +43,10 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Each test has JVMs of its own; side by side they would only starve each other.
-    arguments.test_threads = Some(1);
+    if matrix::is_on() {
+        // How long each cluster takes to start is printed.
+        arguments.test_threads = Some(1);
+    }
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(starts::trials());
     trials.extend(secured::trials());

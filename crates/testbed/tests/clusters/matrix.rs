@@ -33,13 +33,16 @@ const ALWAYS: [(&str, Mode, u32, &str); 2] = [
 /// Cells of the table: (row, column) to what was seen.
 static CELLS: Mutex<BTreeMap<(usize, usize), String>> = Mutex::new(BTreeMap::new());
 
+pub fn is_on() -> bool {
+    std::env::var(SWITCH.0).is_ok_and(|value| value == SWITCH.1)
+}
+
 pub fn trials() -> Vec<Trial> {
-    let on = std::env::var(SWITCH.0).is_ok_and(|value| value == SWITCH.1);
     let always = ALWAYS.into_iter().map(|(version, mode, brokers, name)| {
         Trial::test(name, move || starts(version, mode, brokers).map(drop))
     });
     let mut trials: Vec<Trial> = always.collect();
-    if !on {
+    if !is_on() {
         return trials;
     }
     for (row, version) in TESTED.iter().enumerate() {

@@ -65,12 +65,33 @@ fn values() -> String {
     text
 }
 
+/// How records come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pace {
+    /// As fast as each client takes them: every batch is full, so its records are what the client's size of a batch lets in.
+    Max,
+    /// At [`RATE`]: with what lingers beside a full batch it is a matter of small times how full batches are.
+    Rate,
+}
+
+impl Pace {
+    const ALL: [Self; 2] = [Self::Max, Self::Rate];
+
+    fn told(self) -> String {
+        match self {
+            Self::Max => "as fast as it goes".to_owned(),
+            Self::Rate => format!("{RATE}/s"),
+        }
+    }
+}
+
 /// One kind of load, by all.
 struct Terms<'a> {
     bench: &'a Setup,
     broker: &'a Broker,
     folder: &'a Path,
     codec: &'static str,
+    pace: Pace,
 }
 
 impl Terms<'_> {
@@ -99,7 +120,12 @@ impl Terms<'_> {
     fn java(&self, topic: &str) -> Command {
         let program = self.folder.join("PacedProducer.java").to_string_lossy().into_owned();
         let mut command = self.broker.kafka_tool(&program);
-        command.args([topic, &RATE.to_string(), &self.seconds().to_string()]);
+        let (rate, seconds) = match self.pace {
+            // All are due within the first tick.
+            Pace::Max => (1e9, f64::from(RATE * self.seconds()) / 1e9),
+            Pace::Rate => (f64::from(RATE), f64::from(self.seconds())),
+        };
+        command.args([topic, &rate.to_string(), &seconds.to_string()]);
         command.arg(self.folder.join("values.txt"));
         command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
         command
@@ -108,7 +134,11 @@ impl Terms<'_> {
     fn tool(&self, topic: &str) -> Command {
         let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
         let records = (RATE * self.seconds()).to_string();
-        command.args(["--topic", topic, "--throughput", &RATE.to_string(), "--num-records", &records]);
+        let throughput = match self.pace {
+            Pace::Max => "-1".to_owned(),
+            Pace::Rate => RATE.to_string(),
+        };
+        command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
         command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
         command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
         command
@@ -121,10 +151,14 @@ impl Terms<'_> {
             Ok(format!("{target}topics: {{perf: {topic}}}\n"))
         })?;
         let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
+        let rate = match self.pace {
+            Pace::Max => "max".to_owned(),
+            Pace::Rate => format!("{RATE}/s, arrivals: constant"),
+        };
         let scenario = format!(
             "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
              topics: {{perf: {{partitions: {PARTITIONS}, replicas: 1}}}}\nload:\n  \
-             writers: {{produce: perf, rate: {RATE}/s, arrivals: constant, value: {{file: values.txt}}, \
+             writers: {{produce: perf, rate: {rate}, value: {{file: values.txt}}, \
              client: {{{client}}}}}\n\
              phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
             self.seconds() - 1
@@ -167,23 +201,42 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     std::fs::write(folder.path().join("values.txt"), values())?;
     std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
     let broker = Broker::start(bench, "codecs")?;
-    let all = CODECS.map(|codec| Terms { bench, broker: &broker, folder: folder.path(), codec });
+    let terms = |codec, pace| Terms { bench, broker: &broker, folder: folder.path(), codec, pace };
     for client in Client::ALL {
-        println!("  {client:?}: {}", broker.as_typed(&all[0].command(client, "TOPIC")?));
+        println!("  {client:?}: {}", broker.as_typed(&terms("none", Pace::Rate).command(client, "TOPIC")?));
     }
-    let mut figures = CODECS.map(|_| Figures::default());
-    for _ in 0..bench.options.rounds {
-        for (terms, figures) in all.iter().zip(&mut figures) {
-            let [kdyno, java, tool] = Client::ALL.map(|client| terms.records_per_batch(client));
-            let counts = [kdyno?, java?, tool?];
-            figures.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
-            figures.beside_java.push(counts[0] / counts[1]);
-            figures.beside_tool.push(counts[0] / counts[2]);
+    for pace in Pace::ALL {
+        let mut figures = CODECS.map(|_| Figures::default());
+        for _ in 0..bench.options.rounds {
+            for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
+                figures.add(&terms(codec, pace))?;
+            }
         }
+        print!("{}", table(pace, &figures));
     }
-    let mut table =
-        Table::new(&["records per batch", "kdyno", "Java, same instants", "÷", "ProducerPerformance", "÷"]);
-    for (codec, figures) in CODECS.iter().zip(&figures) {
+    println!(
+        "  {VALUE_BYTES} B, the same file for all; counted in the log. ProducerPerformance has no header in its records; at a \
+         rate it sleeps 2 ms at least, and then sends what is due at once"
+    );
+    Ok(())
+}
+
+impl Figures {
+    /// One run of each client.
+    fn add(&mut self, terms: &Terms<'_>) -> anyhow::Result<()> {
+        let [kdyno, java, tool] = Client::ALL.map(|client| terms.records_per_batch(client));
+        let counts = [kdyno?, java?, tool?];
+        self.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
+        self.beside_java.push(counts[0] / counts[1]);
+        self.beside_tool.push(counts[0] / counts[2]);
+        Ok(())
+    }
+}
+
+fn table(pace: Pace, figures: &[Figures]) -> Table {
+    let heading = format!("records per batch, {}", pace.told());
+    let mut table = Table::new(&[&heading, "kdyno", "Java, same instants", "÷", "ProducerPerformance", "÷"]);
+    for (codec, figures) in CODECS.iter().zip(figures) {
         let ratio = figures.beside_java.median();
         let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };
         let [kdyno, java, tool] = &figures.clients;
@@ -196,10 +249,5 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             figures.beside_tool.show(3),
         ]);
     }
-    print!("{table}");
-    println!(
-        "  {RATE}/s of {VALUE_BYTES} B, the same file for all; counted in the log. ProducerPerformance has no header in its \
-         records, sleeps 2 ms at least, and then sends what is due at once"
-    );
-    Ok(())
+    table
 }
