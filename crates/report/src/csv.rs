@@ -196,54 +196,72 @@ pub fn series(input: &ReportInput<'_>) -> String {
         let whose = Whose::of(Scope::Trial(series.trial), input);
         let before = std::iter::once(run_id(input)).chain(whose.place());
         let before: Vec<String> = before.chain(whose.labelled(&params)).collect();
-        points(series, &mut |subject, name, phase, at_s, value| {
+        points(series, &mut |point| {
+            let Point { subject, series, phase, at_s, value } = point;
             let (value, at_least) = number(value);
-            let after = [subject, name, phase, at_s, &value, &at_least].map(str::to_owned);
+            let after = [subject, series, phase, &at_s.to_string(), &value, &at_least].map(str::to_owned);
             out.push_str(&row(before.iter().cloned().chain(after)));
         });
     }
     out
 }
 
-/// Hands every point of a trial to `push`: subject, series, phase, seconds from T0, value.
-fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Value)) {
+/// One value of one series.
+pub(crate) struct Point<'a> {
+    /// Whose figure.
+    pub(crate) subject: &'a str,
+    /// Which figure, with its unit.
+    pub(crate) series: &'a str,
+    /// Empty where the value belongs to no record.
+    pub(crate) phase: &'a str,
+    /// Seconds from T0.
+    pub(crate) at_s: f64,
+    /// What it was.
+    pub(crate) value: Value,
+}
+
+/// Hands every point of a trial to `each`, streams first.
+pub(crate) fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
+    let mut push = |subject: &str, series: &str, phase: &str, at_s: f64, value: Value| {
+        each(Point { subject, series, phase, at_s, value });
+    };
     for stream in &series.streams {
         for point in &stream.seconds {
-            let at_s = point.second.to_string();
+            let at_s = f64::from(point.second);
             for (name, _, count) in COUNTS {
-                push(&stream.name, name, point.phase.into(), &at_s, Value::Is(count(point) as f64));
+                push(&stream.name, name, point.phase.into(), at_s, Value::Is(count(point) as f64));
             }
             for (name, _, figure) in FIGURES {
-                push(&stream.name, name, point.phase.into(), &at_s, figure(point));
+                push(&stream.name, name, point.phase.into(), at_s, figure(point));
             }
         }
     }
     for cpu in &series.cpu {
         for point in &cpu.points {
-            push(&cpu.subject.to_string(), CPU.0, "", &point.at_s.to_string(), Value::Is(point.percent));
+            push(&cpu.subject.to_string(), CPU.0, "", point.at_s, Value::Is(point.percent));
         }
     }
     for of in &series.resources {
         let name = name_of_resource(of.resource);
         for point in &of.points {
-            push(&of.subject.to_string(), &name, "", &point.at_s.to_string(), Value::Is(point.value));
+            push(&of.subject.to_string(), &name, "", point.at_s, Value::Is(point.value));
         }
     }
     for series in &series.imported {
         let name = format!("{} ({})", series.name, name_of(&series.unit));
         for point in &series.points {
-            push(&series.subject.to_string(), &name, "", &point.at_s.to_string(), Value::Is(point.value));
+            push(&series.subject.to_string(), &name, "", point.at_s, Value::Is(point.value));
         }
     }
 }
 
 /// The trial, case or published row that a row of the file speaks of.
 #[derive(Default)]
-struct Whose<'a> {
-    trial: Option<TrialId>,
-    case: Option<u32>,
-    side: Option<String>,
-    repeat: Option<u32>,
+pub(crate) struct Whose<'a> {
+    pub(crate) trial: Option<TrialId>,
+    pub(crate) case: Option<u32>,
+    pub(crate) side: Option<String>,
+    pub(crate) repeat: Option<u32>,
     label: String,
     params: Option<&'a BTreeMap<String, ParamValue>>,
     /// The cases whose load items a subject may be; of a comparison those of both sides.
@@ -251,7 +269,7 @@ struct Whose<'a> {
 }
 
 impl<'a> Whose<'a> {
-    fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
+    pub(crate) fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
         let ScopeParts { trial, case, side, published_row, .. } = ScopeParts::of(scope, input);
         let plan: &'a Plan = input.plan();
         if let Some(Trial { id, case, repeat, label, effective, .. }) = trial.and_then(|id| input.trial(id)) {
@@ -298,7 +316,7 @@ impl<'a> Whose<'a> {
     }
 
     /// Its label and the value of each parameter.
-    fn labelled(&self, names: &[String]) -> Vec<String> {
+    pub(crate) fn labelled(&self, names: &[String]) -> Vec<String> {
         let value = |name| self.params.and_then(|params| params.get(name)).map(ToString::to_string);
         let values = names.iter().map(|name| value(name).unwrap_or_default());
         std::iter::once(self.label.clone()).chain(values).collect()
@@ -339,7 +357,7 @@ fn figures(finding: &Finding) -> [String; 17] {
     ]
 }
 
-fn run_id(input: &ReportInput<'_>) -> String {
+pub(crate) fn run_id(input: &ReportInput<'_>) -> String {
     format!("{:016x}", input.header.run_id)
 }
 
@@ -348,7 +366,7 @@ fn text<T: ToString>(value: Option<T>) -> String {
 }
 
 /// The names of all parameters of the plan.
-fn params(input: &ReportInput<'_>) -> Vec<String> {
+pub(crate) fn params(input: &ReportInput<'_>) -> Vec<String> {
     let names: BTreeSet<&String> = input.plan().cases.iter().flat_map(|case| case.params.keys()).collect();
     names.into_iter().cloned().collect()
 }
@@ -385,6 +403,9 @@ pub fn reference() -> String {
          unit in brackets too.\n\n",
         &table("column", [&SERIES_BEFORE[..], &[PARAMS], &SERIES_AFTER].concat()),
         &table("series", series),
+        "## series-parquet\n\n`kdyno export RUN --format series-parquet --out FILE`: the same rows and columns as Parquet, compressed by \
+         Snappy, a\nrow group for each trial (of long ones several). `trial`, `case` and `repeat` are 32-bit integers, `at_s` and `value` \
+         doubles,\n`at_least` a boolean, all others strings; what is empty in CSV is null.\n",
     ]
     .concat()
     .trim_end()

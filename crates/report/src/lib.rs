@@ -31,6 +31,7 @@ pub mod markdown;
 mod marks;
 mod names;
 pub mod open_metrics;
+pub mod parquet;
 pub mod stored;
 pub mod terminal;
 mod topology;

@@ -64,6 +64,8 @@ pub(crate) enum ExportFormat {
     Csv,
     /// The course of each trial, one line per stream and second
     SeriesCsv,
+    /// The same as Parquet, with types
+    SeriesParquet,
     /// A block to paste into a pull request
     Markdown,
     /// Claims, verdicts and SLAs as JUnit XML
@@ -81,7 +83,7 @@ pub(crate) enum ExportFormat {
 }
 
 const EXPORT_FORMATS: &str = "\
-The columns of csv and series-csv, their units and series: docs/reference/csv.md
+The columns of csv, series-csv and series-parquet, their units and series: docs/reference/csv.md
 The fields of json: docs/reference/run.schema.json, or `kdyno schema run`
 flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)
 kubernetes: only of trials on clusters that kdyno started (docs/guide/kubernetes.md)";

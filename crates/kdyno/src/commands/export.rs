@@ -20,6 +20,9 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
             export_stacks::export(&path, args)?
         }
+        ExportFormat::SeriesParquet => {
+            kdyno_report::parquet::series(&Evidence::read(&path)?.input()).map_err(Failure::tool)?
+        }
         ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, args.trial)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
             of_evidence(&Evidence::read_judged(&path)?, format).into_bytes()
@@ -42,6 +45,7 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
         ExportFormat::Markdown => kdyno_report::markdown::block(&input),
         ExportFormat::Junit => kdyno_report::junit::document(&input),
         ExportFormat::Json
+        | ExportFormat::SeriesParquet
         | ExportFormat::Hlog
         | ExportFormat::Flame
         | ExportFormat::Collapsed

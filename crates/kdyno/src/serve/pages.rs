@@ -238,7 +238,8 @@ pub(super) async fn export(
             ExportFormat::SeriesCsv => ("series.csv", "text/csv; charset=utf-8"),
             ExportFormat::Markdown => ("md", "text/markdown; charset=utf-8"),
             ExportFormat::Junit => ("xml", "application/xml"),
-            ExportFormat::Hlog
+            ExportFormat::SeriesParquet
+            | ExportFormat::Hlog
             | ExportFormat::Flame
             | ExportFormat::Collapsed
             | ExportFormat::Jfr
