@@ -38,7 +38,7 @@ pub(crate) fn of(trial: &Trial<'_>) -> Option<Processes> {
     let window = trial.window?;
     let is_one = |subject: &Subject| {
         let is_told = cpu::is_own_process(subject) || cpu::is_named(subject);
-        is_told && !cpu::is_other_side(subject) && !cpu::is_java_client(subject)
+        is_told && !cpu::is_other_side(subject)
     };
     let subjects = cpu::subjects(trial.probes(), is_one).into_iter();
     let processes: Vec<ProcessUse> =

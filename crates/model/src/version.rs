@@ -124,14 +124,21 @@ impl Version {
     pub fn parse(text: &str) -> Result<Self, VersionError> {
         let text = if text == "newest" { NEWEST } else { text };
         let wrong = |message, hint| VersionError { message, hint, cause: Cause::Release };
+        let too_old = || {
+            let (major, minor) = OLDEST;
+            let message = format!("Kafka {text} is too old: {major}.{minor} is the oldest that is started");
+            wrong(message, format!("nearest known: `{}`", nearest(text)))
+        };
+        // Before 1.0 a release had four numbers.
+        if text.starts_with("0.") && text.split('.').all(|part| part.parse::<u16>().is_ok()) {
+            return Err(too_old());
+        }
         let version = Self::numbers(text).ok_or_else(|| {
             let hint = format!("a release has three numbers, e.g. `{}`, or is `newest`", nearest(text));
             wrong(format!("{} is not a Kafka version", quoted(text)), hint)
         })?;
         if (version.major, version.minor) < OLDEST {
-            let (major, minor) = OLDEST;
-            let message = format!("Kafka {text} is too old: {major}.{minor} is the oldest that is started");
-            return Err(wrong(message, format!("nearest known: `{}`", nearest(text))));
+            return Err(too_old());
         }
         Ok(version)
     }
@@ -406,7 +413,9 @@ mod tests {
         }
         let error = Version::parse("3.72").expect_err("no such form");
         assert!(error.hint.contains("`3.7.2`"), "{error:?}");
-        assert!(Version::parse("2.4.1").expect_err("too old").message.contains("too old"));
+        for text in ["2.4.1", "0.10.2.1"] {
+            assert!(Version::parse(text).expect_err("too old").message.contains("too old"), "{text}");
+        }
         assert_eq!((nearest("3.7.9"), nearest("9.0.0")), ("3.7.2", NEWEST));
     }
 

@@ -45,7 +45,7 @@ fn lines_and_evidence_are_kept_apart() {
     for words in [
         "driver  native",
         "warning: `linger.mss` is no setting of Kafka's clients",
-        "response from the intended instant: p50 ",
+        "response from the intended instant, all records: p50 ",
         "0 records failed, 0 unresolved",
         "no metrics",
         "run     ",

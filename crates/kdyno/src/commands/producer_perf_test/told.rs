@@ -30,6 +30,8 @@ pub(super) struct Told<'a> {
     print_metrics: bool,
     /// How many records were asked for.
     records: u64,
+    /// Whether the steady state has a total of its own.
+    has_warmup: bool,
     /// What the client counted of itself, where it is Kafka's.
     metrics: Option<String>,
     outcome: Option<Box<TrialOutcome>>,
@@ -47,6 +49,12 @@ pub(super) fn remarks(options: &Options, planned: &Planned, carrier: &Carrier) {
     }
     if options.transactional_id.is_some() {
         out::note("the transactional id is made of the run, the item and the client's number");
+    }
+    if options.throughput.is_none() {
+        out::note(
+            "without a throttle latencies tell how full the client's buffer was: records are handed over ready made here, \
+             while Kafka's tool makes each before it sends it and so has fewer of them waiting",
+        );
     }
     if has_header(&planned.plan) {
         out::note(&format!(
@@ -75,6 +83,7 @@ impl<'a> Told<'a> {
             next_second: 0,
             print_metrics: options.print_metrics,
             records: options.records,
+            has_warmup: options.warmup_records > 0,
             metrics: None,
             outcome: None,
             failure: None,
@@ -159,8 +168,9 @@ impl<'a> Told<'a> {
         let of_all = |records: fn(&kdyno_model::sample::Counts) -> u64| {
             count(evidence.totals.iter().map(|totals| records(&totals.counts)).sum::<u64>() as f64)
         };
+        let which = if self.has_warmup { ", all records" } else { "" };
         out::note(&format!(
-            "response from the intended instant: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
+            "response from the intended instant{which}: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
             of_all(|counts| counts.failed.values().sum()),
             of_all(|counts| counts.unresolved)
         ));
