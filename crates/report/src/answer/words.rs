@@ -9,7 +9,7 @@ use kdyno_model::plan::EvidenceUnit;
 
 /// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
 pub(crate) fn capital(text: &str) -> String {
-    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',', ';']);
     if !first.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'') {
         return text.to_owned();
     }
