@@ -29,7 +29,10 @@ pub(super) fn metric(of: &Address) -> String {
     match (metric.as_str(), metric.split_once('.')) {
         ("cpu_us_per_record", _) => format!("processor time of {whose} per record"),
         ("records_per_s_per_core", _) => format!("records per second and core of {whose}"),
+        ("cpu_percent", _) => format!("processor time of {whose}"),
+        ("duration", _) => format!("duration of {whose}"),
         ("acked_per_s", _) => format!("acknowledged rate of {whose}"),
+        ("acked_per_s_sum_of_clients", _) => format!("acknowledged rate of {whose}, summed over its clients"),
         ("fetched_per_s", _) => format!("fetched rate of {whose}"),
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
