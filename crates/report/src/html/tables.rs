@@ -38,21 +38,31 @@ pub fn coded(text: &str) -> Markup {
     }
 }
 
-/// The caveats, the most severe first.
+/// The caveats, the most severe first; those of figures that nobody judged after the others.
 pub fn caveats(worded: &[Worded]) -> Markup {
+    let (elsewhere, here): (Vec<&Worded>, Vec<&Worded>) = worded.iter().partition(|one| one.is_elsewhere);
+    let list = |all: &[&Worded]| {
+        html! {
+            ul class="caveats" {
+                @for caveat in all {
+                    li class=(caveat.severity) {
+                        b { (caveat.severity) }
+                        (coded(&caveat.sentence)) "."
+                        @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
+                        @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (coded(caveat.remedy)) "." } }
+                    }
+                }
+            }
+        }
+    };
     html! {
         @if !worded.is_empty() {
             section aria-labelledby="read-first" {
                 h2 id="read-first" { "Read first" }
-                ul class="caveats" {
-                    @for caveat in worded {
-                        li class=(caveat.severity) {
-                            b { (caveat.severity) }
-                            (coded(&caveat.sentence)) "."
-                            @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
-                            @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (coded(caveat.remedy)) "." } }
-                        }
-                    }
+                @if !here.is_empty() { (list(&here)) }
+                @if !elsewhere.is_empty() {
+                    p class="note" { "Of figures that nobody judged and no table of the answer shows:" }
+                    (list(&elsewhere))
                 }
             }
         }
