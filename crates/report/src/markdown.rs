@@ -151,6 +151,11 @@ fn host(session: &Session) -> String {
     format!("{}{cpu}{memory}", units::processors(f64::from(session.processors)))
 }
 
+/// The command that does all of it again; `None`: nothing was begun.
+pub(crate) fn repeat(input: &ReportInput<'_>) -> Option<String> {
+    input.sessions.first().map(|(session, _)| command(session, input.plan().seed))
+}
+
 /// Commands that draw a seed when none is given; what others repeat has its own.
 const DRAW_A_SEED: [&str; 3] = ["run", "compare", "find"];
 

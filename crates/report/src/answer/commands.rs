@@ -1,4 +1,5 @@
-//! What other people's load did: each command's duration, how it ended, and what it told.
+//! What load did that is no records: commands of other people, users and jobs of kdyno's own over HTTP. How long each took, how it
+//! ended, and what it told.
 
 use super::form::Answer;
 use super::logs::table;
@@ -23,8 +24,9 @@ const COLUMNS: [(&str, &str); 13] = [
     ("not parsed", UNPARSED_LINES),
 ];
 
-const NOTE: &str = "Duration: from the start of the command to its exit. Requests and what they took are what the command itself \
-    told of them.";
+const NOTE: &str = "Of a command the duration is from its start to its exit; requests and what they took are what it told of them itself.";
+
+const HTTP_NOTE: &str = "Of users and jobs the duration is from their start to their end; kdyno itself measured what requests took.";
 
 /// The table: a row for each command, each of its labels, and case; `None`: there is no command.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
@@ -32,6 +34,13 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         let mut commands = input.plan().every_case().flat_map(|case| &case.commands);
         commands.any(|(item, command)| item == subject || command.labels().any(|label| label == subject))
     };
-    let table = table(input, ("command or label", &is_command), &COLUMNS)?;
-    Some(Answer::of_table("Commands".to_owned(), table, vec![NOTE.to_owned()]))
+    let table = table(input, ("load or label", &is_command), &COLUMNS)?;
+    let commands = input.plan().every_case().flat_map(|case| &case.commands);
+    let own: Vec<bool> = commands.map(|(_, command)| command.http.is_some()).collect();
+    let (title, note) = match (own.contains(&true), own.contains(&false)) {
+        (true, false) => ("Load over HTTP", HTTP_NOTE.to_owned()),
+        (true, true) => ("Load over HTTP, and commands", format!("{HTTP_NOTE} {NOTE}")),
+        (false, _) => ("Commands", NOTE.to_owned()),
+    };
+    Some(Answer::of_table(title.to_owned(), table, vec![note]))
 }

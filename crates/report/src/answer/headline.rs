@@ -9,7 +9,7 @@ use crate::input::ReportInput;
 use crate::marks::{self, Signs};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
-use kdyno_model::finding::{Finding, Interval, Value};
+use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::Unit;
 use std::collections::BTreeSet;
 
@@ -33,18 +33,35 @@ pub struct Headline {
 
 /// Verdicts, the result of a search, claims, else what the first figures of the table are.
 pub fn headline(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
-    let mut sentences = judged(input);
-    sentences.truncate(SENTENCES_MAX);
-    if !sentences.is_empty() {
-        return Headline { sentences, legend: None };
+    let mut all = whole(input, table);
+    all.sentences.truncate(SENTENCES_MAX);
+    all
+}
+
+/// The same, however many sentences it takes: for the summary of a document.
+pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
+    let sentences = judged(input);
+    if sentences.is_empty() { of_table(table) } else { Headline { sentences, legend: None } }
+}
+
+/// A sentence about a compared case, which it names where cases have names.
+pub fn of_case(sentence: Sentence, scope: Scope, input: &ReportInput<'_>) -> Sentence {
+    let label = match scope {
+        Scope::Comparison { case } => input.case_label(case),
+        _ => "",
+    };
+    if label.is_empty() {
+        return sentence;
     }
-    of_table(table)
+    Sentence::new(sentence.tone, format!("With {label}: {}", sentence.text))
 }
 
 fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
     let labels = verdict::labels(input);
     let sentence = |one: &Conclusion| match one {
-        Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(verdict::sentence(of, &labels)),
+        Conclusion::Verdict(of) if of.role == MetricRole::Judged => {
+            Some(of_case(verdict::sentence(of, &labels), of.scope, input))
+        }
         Conclusion::Search(of) => Some(search::sentence(of, input)),
         Conclusion::Claim(of) => Some(claims::sentence(of, input)),
         _ => None,

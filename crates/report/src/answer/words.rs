@@ -9,7 +9,7 @@ use kdyno_model::plan::EvidenceUnit;
 
 /// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
 pub(crate) fn capital(text: &str) -> String {
-    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',', ';']);
     if !first.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'') {
         return text.to_owned();
     }
@@ -29,7 +29,10 @@ pub(super) fn metric(of: &Address) -> String {
     match (metric.as_str(), metric.split_once('.')) {
         ("cpu_us_per_record", _) => format!("processor time of {whose} per record"),
         ("records_per_s_per_core", _) => format!("records per second and core of {whose}"),
+        ("cpu_percent", _) => format!("processor time of {whose}"),
+        ("duration", _) => format!("duration of {whose}"),
         ("acked_per_s", _) => format!("acknowledged rate of {whose}"),
+        ("acked_per_s_sum_of_clients", _) => format!("acknowledged rate of {whose}, summed over its clients"),
         ("fetched_per_s", _) => format!("fetched rate of {whose}"),
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),

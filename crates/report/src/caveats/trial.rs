@@ -168,9 +168,10 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             "",
             &[f64::from(*pairs)],
             format!(
-                "{} pairs met brokers that had just been started and had carried no load (`condition: none`): the ratio \
+                "{} {} met brokers that had just been started and had carried no load (`condition: none`): the ratio \
                  speaks of such brokers",
-                numbers.count(0)
+                numbers.count(0),
+                if numbers.count(0) == "1" { "pair" } else { "pairs" }
             ),
             "leave `phases.condition` at its default to compare brokers that have carried load",
         ),
@@ -178,8 +179,9 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             "",
             &[f64::from(*pairs)],
             format!(
-                "{} pairs were left out of the comparison, both trials of each; the first: {first}{}",
+                "{} {} left out of the comparison, both trials of each; the first: {first}{}",
                 numbers.count(0),
+                if numbers.count(0) == "1" { "pair was" } else { "pairs were" },
                 words::likewise(*likewise)
             ),
             "look at the trials that were left out: a side that fails more often is an answer too",

@@ -1,9 +1,9 @@
 //! The document as one HTML file.
 
 use super::parts::{Document, DocumentRun};
-use super::{appendix, register};
+use super::register;
 use crate::grid::clean;
-use crate::html::{run_sections, tables};
+use crate::html::{run_sections, tables, what_ran};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -27,10 +27,7 @@ pub(super) fn page(of: &Document<'_>) -> String {
                         h2 { "Appendix: what really ran" }
                         @for (number, run) in (1..).zip(of.runs) {
                             h3 { "Run " (number) ": " (run.file) }
-                            @for part in appendix::parts(&run.input) {
-                                h4 { (part.title) }
-                                pre class="wrap" { (part.text) }
-                            }
+                            (PreEscaped(as_part(&what_ran(&run.input).into_string(), &format!("run-{number}-"))))
                         }
                     }
                 }
@@ -46,7 +43,7 @@ fn head(of: &Document<'_>) -> Markup {
             h1 { (of.front.title) }
             dl {
                 @for (name, value) in &of.front.facts { dt { (name) } dd { (value) } }
-                dt { "made by" } dd { "kdyno " (of.kdyno) " from " (of.runs.len()) " runs" }
+                dt { "made by" } dd { "kdyno " (of.kdyno) " from " (of.runs_told()) }
             }
         }
     }
@@ -104,6 +101,9 @@ fn as_part(sections: &str, prefix: &str) -> String {
     out
 }
 
+/// A table of the author's scrolls by itself when the page is narrow.
+const SCROLL: &str = "<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\">";
+
 /// The author's Markdown. HTML in it is text: the document loads and runs nothing.
 fn author_text(text: &str) -> Markup {
     let text: String = text.lines().map(|line| clean(line) + "\n").collect();
@@ -117,7 +117,8 @@ fn author_text(text: &str) -> Markup {
     });
     let mut out = String::new();
     pulldown_cmark::html::push_html(&mut out, balanced(events).into_iter());
-    PreEscaped(out)
+    // What the author writes is escaped, so each of these is the beginning or the end of a table.
+    PreEscaped(out.replace("<table>", &format!("{SCROLL}<table>")).replace("</table>", "</table></div>"))
 }
 
 /// Links that lead to a page, and nothing that a browser would run.

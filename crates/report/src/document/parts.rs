@@ -1,11 +1,12 @@
 //! What a document is made of.
 
 use super::front::Front;
-use crate::answer::headline::headline;
 use crate::answer::words::capital;
+use crate::answer::{headline, verdict};
 use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
+use crate::units;
 
 /// A run of a document.
 #[derive(Debug)]
@@ -27,14 +28,26 @@ pub struct Document<'a> {
     pub kdyno: &'a str,
 }
 
+impl Document<'_> {
+    /// How many runs it is of: `1 run`, `3 runs`.
+    pub(super) fn runs_told(&self) -> String {
+        units::plural(u32::try_from(self.runs.len()).unwrap_or(u32::MAX), "run")
+    }
+}
+
 impl DocumentRun<'_> {
-    /// What the run says, a sentence each: how far it came where not to its end, then its answer as on its page.
+    /// What the run says, a sentence each: how far it came where not to its end, then its answer, and what the verdicts of
+    /// each comparison come to together.
     pub(super) fn summary(&self) -> Vec<String> {
-        let figures = Figures::new(self.input.findings, self.input.caveats);
-        let outcome = self.input.outcome(&figures).map(|outcome| format!("{}.", capital(&outcome)));
-        let answer = headline(&self.input, &case_table(&self.input, &figures)).sentences;
+        let input = &self.input;
+        let figures = Figures::new(input.findings, input.caveats);
+        let outcome = input.outcome(&figures).map(|outcome| format!("{}.", capital(&outcome)));
+        let answer = headline::whole(input, &case_table(input, &figures)).sentences;
+        let in_short = verdict::compared_scopes(input.conclusions).into_iter().filter_map(|scope| {
+            Some(headline::of_case(verdict::in_short(input.conclusions, scope)?, scope, input))
+        });
         let mut all: Vec<String> =
-            outcome.into_iter().chain(answer.into_iter().map(|one| one.text)).collect();
+            outcome.into_iter().chain(answer.into_iter().chain(in_short).map(|one| one.text)).collect();
         if all.is_empty() {
             all.push("It has no figures.".to_owned());
         }

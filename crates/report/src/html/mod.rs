@@ -38,6 +38,7 @@ use crate::declared;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words, trial_name};
+use crate::markdown::repeat;
 use crate::marks;
 use crate::terminal::settings_text;
 use crate::units;
@@ -56,6 +57,9 @@ const DRAWN_MAX: usize = 24;
 
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
+
+/// Id of the part that tells what ran.
+const ENVIRONMENT: &str = "environment";
 
 /// A part of the page: the id and the text of its heading, and all of it.
 struct Part {
@@ -107,9 +111,9 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
 pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    // The summary of a document has the answers by themselves, so that all of them stand here.
+    // The summary of a document has the answers by themselves, so that all of them stand here, and its appendix has what ran.
     let parts = parts(input, &figures, &table, &Headline::default());
-    html! { @for part in &parts { (part.markup) } }
+    html! { @for part in parts.iter().filter(|part| part.id != ENVIRONMENT) { (part.markup) } }
 }
 
 /// The parts of the page that have something in them, in their order.
@@ -135,7 +139,7 @@ fn parts(
     parts.push(Part::new("over-time", "Each trial over time", over_time(input)));
     parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
     parts.push(Part::new("events", "Events", tables::events(input)));
-    parts.push(Part::new("environment", "Environment", environment(input)));
+    parts.push(Part::new(ENVIRONMENT, "Environment", environment(input)));
     parts.push(Part::new("reading", "How to read it", reading()));
     parts.retain(|part| !part.markup.0.is_empty());
     parts
@@ -249,52 +253,59 @@ fn over_time(input: &ReportInput<'_>) -> Markup {
     }
 }
 
-/// Host, systems under test, command lines, the scenario as typed.
 fn environment(input: &ReportInput<'_>) -> Markup {
+    html! {
+        section aria-labelledby=(ENVIRONMENT) {
+            h2 id=(ENVIRONMENT) { "Environment" }
+            (what_ran(input))
+        }
+    }
+}
+
+/// Host, systems under test, command lines, the scenario as typed, and what repeats it.
+pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
     let header = input.header;
     let several = input.sessions.len() > 1;
     html! {
-        section aria-labelledby="environment" {
-            h2 id="environment" { "Environment" }
-            @for (session, end) in input.sessions {
-                h3 { @if several { "Session " (session.number) ": host and kdyno" } @else { "Host and kdyno" } }
-                (tables::facts(&session.host_facts))
-                pre class="wrap" { (session.command_line.join(" ")) }
-                p class="meta" {
-                    "Began " (units::instant(session.started_unix_ns)) " with kdyno " (session.kdyno_version)
-                    @if let Some(git_head) = &session.git_head { " in a folder at commit " (git_head) }
-                    @if let Some(end) = end { "; " (status_words(end.status)) " " (units::instant(end.ended_unix_ns)) }
-                    "."
-                }
+        @for (session, end) in input.sessions {
+            h3 { @if several { "Session " (session.number) ": host and kdyno" } @else { "Host and kdyno" } }
+            (tables::facts(&session.host_facts))
+            pre class="wrap" { (session.command_line.join(" ")) }
+            p class="meta" {
+                "Began " (units::instant(session.started_unix_ns)) " with kdyno " (session.kdyno_version)
+                @if let Some(git_head) = &session.git_head { " in a folder at commit " (git_head) }
+                @if let Some(end) = end { "; " (status_words(end.status)) " " (units::instant(end.ended_unix_ns)) }
+                "."
             }
-            @for (of, facts) in declared::all(input.plan()) {
-                h3 { "Declared, not measured: " (of) }
-                (tables::facts(&facts))
-            }
-            (tables::noise(input))
-            (topology::figures(input))
-            @for (concerns, start) in systems(input) {
-                h3 { "System under test: " (concerns) }
-                (tables::facts(&start.cluster))
-                @if !start.command_lines.is_empty() {
-                    details {
-                        summary { "Command lines of its processes" }
-                        @for (subject, line) in &start.command_lines {
-                            p { (subject) }
-                            pre class="wrap" { (line.join(" ")) }
-                        }
+        }
+        @if let Some(command) = repeat(input) { p { "Repeat it: " code { (command) } } }
+        @for (of, facts) in declared::all(input.plan()) {
+            h3 { "Declared, not measured: " (of) }
+            (tables::facts(&facts))
+        }
+        (tables::noise(input))
+        (topology::figures(input))
+        @for (concerns, start) in systems(input) {
+            h3 { "System under test: " (concerns) }
+            (tables::facts(&start.cluster))
+            @if !start.command_lines.is_empty() {
+                details {
+                    summary { "Command lines of its processes" }
+                    @for (subject, line) in &start.command_lines {
+                        p { (subject) }
+                        pre class="wrap" { (line.join(" ")) }
                     }
                 }
             }
-            (tables::config(input))
-            details {
-                summary { "What was asked for: systems, security, topics, load, settings of clients" }
-                pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
-            }
-            details {
-                summary { "Scenario as typed (" (header.scenario_path) ")" }
-                pre { (header.scenario_text) }
-            }
+        }
+        (tables::config(input))
+        details {
+            summary { "What was asked for: systems, security, topics, load, settings of clients" }
+            pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
+        }
+        details {
+            summary { "Scenario as typed (" (header.scenario_path) ")" }
+            pre { (header.scenario_text) }
         }
     }
 }

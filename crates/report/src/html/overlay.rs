@@ -15,7 +15,7 @@ const TRIALS_MAX: usize = 48;
 /// Load items that have a chart of their own at most.
 const STREAMS_MAX: usize = 8;
 
-/// The overlays; nothing of fewer than two trials, and of a search, whose curve shows more.
+/// The overlays; nothing of fewer than two trials, without records, and of a search, whose curve shows more.
 pub fn overlays(input: &ReportInput<'_>) -> Markup {
     let groups = groups::groups(input);
     let all: Vec<(usize, &TrialSeries)> =
@@ -30,6 +30,9 @@ pub fn overlays(input: &ReportInput<'_>) -> Markup {
         if !names.contains(&stream.name.as_str()) {
             names.push(&stream.name);
         }
+    }
+    if names.is_empty() {
+        return html! {};
     }
     names.truncate(STREAMS_MAX);
     html! {

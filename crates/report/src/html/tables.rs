@@ -38,21 +38,31 @@ pub fn coded(text: &str) -> Markup {
     }
 }
 
-/// The caveats, the most severe first.
+/// The caveats, the most severe first; those of figures that nobody judged after the others.
 pub fn caveats(worded: &[Worded]) -> Markup {
+    let (elsewhere, here): (Vec<&Worded>, Vec<&Worded>) = worded.iter().partition(|one| one.is_elsewhere);
+    let list = |all: &[&Worded]| {
+        html! {
+            ul class="caveats" {
+                @for caveat in all {
+                    li class=(caveat.severity) {
+                        b { (caveat.severity) }
+                        (coded(&caveat.sentence)) "."
+                        @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
+                        @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (coded(caveat.remedy)) "." } }
+                    }
+                }
+            }
+        }
+    };
     html! {
         @if !worded.is_empty() {
             section aria-labelledby="read-first" {
                 h2 id="read-first" { "Read first" }
-                ul class="caveats" {
-                    @for caveat in worded {
-                        li class=(caveat.severity) {
-                            b { (caveat.severity) }
-                            (coded(&caveat.sentence)) "."
-                            @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
-                            @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (coded(caveat.remedy)) "." } }
-                        }
-                    }
+                @if !here.is_empty() { (list(&here)) }
+                @if !elsewhere.is_empty() {
+                    p class="note" { "Of figures that nobody judged and no table of the answer shows:" }
+                    (list(&elsewhere))
                 }
             }
         }
@@ -75,10 +85,12 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
 /// One answer: its sentences but those that are `told` already, pictures of it, the figures under them, the curve.
 pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup) -> Markup {
     let id = answer_id(name);
+    // What is told may have the name of its case before it.
+    let is_told = |one: &Sentence| told.iter().any(|other| other.text.ends_with(&one.text));
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (answer.title) }
-            @for sentence in answer.sentences.iter().filter(|one| !told.contains(one)) { (self::sentence(sentence)) }
+            @for sentence in answer.sentences.iter().filter(|one| !is_told(one)) { (self::sentence(sentence)) }
             (pictures)
             @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
                 (answer_table(&answer.title, table))
@@ -345,6 +357,9 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     }
     let members = members::table(input, figures);
     members.iter().for_each(|members| signs.add_all(&members.table.signs()));
+    if members.is_none() && tables.iter().all(|table| table.0.is_empty()) {
+        return html! {};
+    }
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial in figures" }

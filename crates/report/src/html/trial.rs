@@ -34,7 +34,7 @@ pub fn charts(input: &ReportInput<'_>, series: &TrialSeries, detail: Detail) -> 
         }
         (resources::of_trial(series, detail, &id("resources")))
         @for (index, one) in series.imported.iter().enumerate() {
-            (figure(&imported(series, one, id(&format!("imported-{index}")), detail)))
+            (figure(&imported(input, series, one, id(&format!("imported-{index}")), detail)))
         }
     }
 }
@@ -206,15 +206,22 @@ fn outcomes(shown: &[StreamSeries]) -> Markup {
     }
 }
 
-/// What somebody else measured. A line is broken where readings are missing.
-fn imported(series: &TrialSeries, one: &ImportedSeries, id: String, detail: Detail) -> Chart {
+/// What somebody else measured, or kdyno's own users and jobs over HTTP. A line is broken where readings are missing.
+fn imported(
+    input: &ReportInput<'_>,
+    series: &TrialSeries,
+    one: &ImportedSeries,
+    id: String,
+    detail: Detail,
+) -> Chart {
+    let by = if is_own(input, &one.subject) { "" } else { ", not measured by kdyno" };
     let point = |at_s, value| super::chart::Point { x: at_s, y: Some(value), at_least: false };
     let points = one.points.iter().map(|read| point(read.at_s, read.value)).collect();
     let gap = courses::usual_step(one.points.iter().map(|read| read.at_s)).map(|step| step * 1.5);
     let line = courses::joined(&one.name, 0, points, gap);
     Chart {
         id,
-        title: format!("{} of {}, not measured by kdyno", one.name, one.subject),
+        title: format!("{} of {}{by}", one.name, one.subject),
         x: Horizontal::Seconds,
         x_label: TIME_LABEL,
         panels: vec![courses::panel(
@@ -228,4 +235,13 @@ fn imported(series: &TrialSeries, one: &ImportedSeries, id: String, detail: Deta
         flags: Vec::new(),
         detail,
     }
+}
+
+/// Whether it is a load item of kdyno's own over HTTP, or a step of one.
+fn is_own(input: &ReportInput<'_>, subject: &Subject) -> bool {
+    let Subject::Item(name) = subject else { return false };
+    let mut commands = input.plan().every_case().flat_map(|case| &case.commands);
+    commands.any(|(item, command)| {
+        command.http.is_some() && (item == name || command.labels().any(|label| label == name))
+    })
 }

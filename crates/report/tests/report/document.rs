@@ -41,7 +41,7 @@ fn the_page_has_every_part_and_leads_to_it() {
         "authors",
         "Test register",
         "Appendix",
-        "interrupted; 1 of",
+        "Interrupted; 1 of",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
