@@ -130,7 +130,8 @@ impl Version {
             wrong(message, format!("nearest known: `{}`", nearest(text)))
         };
         // Before 1.0 a release had four numbers.
-        if text.starts_with("0.") && text.split('.').all(|part| part.parse::<u16>().is_ok()) {
+        let parts: Vec<_> = text.split('.').map(str::parse::<u16>).collect();
+        if matches!(parts.as_slice(), [Ok(0), Ok(_), Ok(_), Ok(_)]) {
             return Err(too_old());
         }
         let version = Self::numbers(text).ok_or_else(|| {
