@@ -58,6 +58,9 @@ const DRAWN_MAX: usize = 24;
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 
+/// Systems that are told at most: a comparison starts both sides again and again, each with ports and folders of its own.
+const SYSTEMS_MAX: usize = 4;
+
 /// Id of the part that tells what ran.
 const ENVIRONMENT: &str = "environment";
 
@@ -285,7 +288,8 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
         }
         (tables::noise(input))
         (topology::figures(input))
-        @for (concerns, start) in systems(input) {
+        @let started = systems(input);
+        @for (concerns, start) in started.iter().take(SYSTEMS_MAX) {
             h3 { "System under test: " (concerns) }
             (tables::facts(&start.cluster))
             @if !start.command_lines.is_empty() {
@@ -297,6 +301,9 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
                     }
                 }
             }
+        }
+        @if started.len() > SYSTEMS_MAX {
+            p class="note" { "The first " (SYSTEMS_MAX) " of " (started.len()) " systems that were started; the run file has them all." }
         }
         (tables::config(input))
         details {
