@@ -197,9 +197,9 @@ pub fn series(input: &ReportInput<'_>) -> String {
         let before = std::iter::once(run_id(input)).chain(whose.place());
         let before: Vec<String> = before.chain(whose.labelled(&params)).collect();
         points(series, &mut |point| {
-            let Point { subject, series, phase, at_s, value } = point;
-            let (value, at_least) = number(value);
-            let after = [subject, series, phase, &at_s.to_string(), &value, &at_least].map(str::to_owned);
+            let Point { subject, series, phase, at_s, value, at_least } = point;
+            let [at_s, value, at_least] = [at_s.to_string(), text(value), at_least.to_string()];
+            let after = [subject, series, phase, &at_s, &value, &at_least].map(str::to_owned);
             out.push_str(&row(before.iter().cloned().chain(after)));
         });
     }
@@ -207,23 +207,54 @@ pub fn series(input: &ReportInput<'_>) -> String {
 }
 
 /// One value of one series.
-pub(crate) struct Point<'a> {
+#[derive(Debug)]
+pub struct Point<'a> {
     /// Whose figure.
-    pub(crate) subject: &'a str,
+    pub subject: &'a str,
     /// Which figure, with its unit.
-    pub(crate) series: &'a str,
+    pub series: &'a str,
     /// Empty where the value belongs to no record.
-    pub(crate) phase: &'a str,
+    pub phase: &'a str,
     /// Seconds from T0.
-    pub(crate) at_s: f64,
-    /// What it was.
-    pub(crate) value: Value,
+    pub at_s: f64,
+    /// What it was; `None`: there is no figure.
+    pub value: Option<f64>,
+    /// Whether it is that or more.
+    pub at_least: bool,
+}
+
+/// What the rows of all points of a trial begin with.
+#[derive(Debug)]
+pub struct OfTrial {
+    /// The run, 16 hexadecimal digits.
+    pub run_id: String,
+    /// Its number.
+    pub trial: Option<u32>,
+    /// Its case.
+    pub case: Option<u32>,
+    /// Its side in a comparison.
+    pub side: Option<String>,
+    /// Which repeat it is.
+    pub repeat: Option<u32>,
+    /// Its label and the value of each of [`params`]; what there is not is empty.
+    pub labelled: Vec<String>,
+}
+
+impl OfTrial {
+    /// Those of a trial.
+    pub fn new(id: TrialId, input: &ReportInput<'_>) -> Self {
+        let whose = Whose::of(Scope::Trial(id), input);
+        let labelled = whose.labelled(&params(input));
+        let Whose { trial, case, side, repeat, .. } = whose;
+        Self { run_id: run_id(input), trial: trial.map(|id| id.0), case, side, repeat, labelled }
+    }
 }
 
 /// Hands every point of a trial to `each`, streams first.
-pub(crate) fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
+pub fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
     let mut push = |subject: &str, series: &str, phase: &str, at_s: f64, value: Value| {
-        each(Point { subject, series, phase, at_s, value });
+        let (value, at_least) = bounded(value);
+        each(Point { subject, series, phase, at_s, value, at_least });
     };
     for stream in &series.streams {
         for point in &stream.seconds {
@@ -257,11 +288,11 @@ pub(crate) fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
 
 /// The trial, case or published row that a row of the file speaks of.
 #[derive(Default)]
-pub(crate) struct Whose<'a> {
-    pub(crate) trial: Option<TrialId>,
-    pub(crate) case: Option<u32>,
-    pub(crate) side: Option<String>,
-    pub(crate) repeat: Option<u32>,
+struct Whose<'a> {
+    trial: Option<TrialId>,
+    case: Option<u32>,
+    side: Option<String>,
+    repeat: Option<u32>,
     label: String,
     params: Option<&'a BTreeMap<String, ParamValue>>,
     /// The cases whose load items a subject may be; of a comparison those of both sides.
@@ -269,7 +300,7 @@ pub(crate) struct Whose<'a> {
 }
 
 impl<'a> Whose<'a> {
-    pub(crate) fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
+    fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
         let ScopeParts { trial, case, side, published_row, .. } = ScopeParts::of(scope, input);
         let plan: &'a Plan = input.plan();
         if let Some(Trial { id, case, repeat, label, effective, .. }) = trial.and_then(|id| input.trial(id)) {
@@ -316,7 +347,7 @@ impl<'a> Whose<'a> {
     }
 
     /// Its label and the value of each parameter.
-    pub(crate) fn labelled(&self, names: &[String]) -> Vec<String> {
+    fn labelled(&self, names: &[String]) -> Vec<String> {
         let value = |name| self.params.and_then(|params| params.get(name)).map(ToString::to_string);
         let values = names.iter().map(|name| value(name).unwrap_or_default());
         std::iter::once(self.label.clone()).chain(values).collect()
@@ -357,7 +388,7 @@ fn figures(finding: &Finding) -> [String; 17] {
     ]
 }
 
-pub(crate) fn run_id(input: &ReportInput<'_>) -> String {
+fn run_id(input: &ReportInput<'_>) -> String {
     format!("{:016x}", input.header.run_id)
 }
 
@@ -366,7 +397,7 @@ fn text<T: ToString>(value: Option<T>) -> String {
 }
 
 /// The names of all parameters of the plan.
-pub(crate) fn params(input: &ReportInput<'_>) -> Vec<String> {
+pub fn params(input: &ReportInput<'_>) -> Vec<String> {
     let names: BTreeSet<&String> = input.plan().cases.iter().flat_map(|case| case.params.keys()).collect();
     names.into_iter().cloned().collect()
 }

@@ -31,7 +31,6 @@ pub mod markdown;
 mod marks;
 mod names;
 pub mod open_metrics;
-pub mod parquet;
 pub mod stored;
 pub mod terminal;
 mod topology;

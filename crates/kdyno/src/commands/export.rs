@@ -1,7 +1,7 @@
 //! `kdyno export`: a stored run for other tools.
 
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::commands::export_stacks;
+use crate::commands::{export_parquet, export_stacks};
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
@@ -21,7 +21,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
             export_stacks::export(&path, args)?
         }
         ExportFormat::SeriesParquet => {
-            kdyno_report::parquet::series(&Evidence::read(&path)?.input()).map_err(Failure::tool)?
+            export_parquet::series(&Evidence::read(&path)?.input()).map_err(Failure::tool)?
         }
         ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, args.trial)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {

@@ -19,6 +19,7 @@ mod doctor_network;
 mod doctor_observed;
 mod drop_in_driver;
 pub(crate) mod export;
+mod export_parquet;
 mod export_stacks;
 mod fake_broker;
 mod find;

@@ -2,6 +2,8 @@
 
 use crate::SCENARIO;
 use crate::common::{Place, RUN_DEADLINE, ran};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -73,6 +75,7 @@ fn a_process_that_is_named_stands_in_every_output() {
     }
     let course = place.kdyno(&["export", "latest", "--format", "series-csv"]);
     assert!(course.stdout.contains(&format!(",{subject},cpu_percent_of_core,")), "{course:?}");
+    parquet_has_the_rows_of(&course.stdout, &place);
     let figures = place.kdyno(&["export", "latest", "--format", "csv"]);
     assert!(figures.stdout.contains(&format!("{subject},cpu_percent,")), "{figures:?}");
     let shown = place.kdyno(&["show", "latest"]);
@@ -80,6 +83,36 @@ fn a_process_that_is_named_stands_in_every_output() {
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains(&format!(">{subject}</th>")), "the page");
     place.expect_no_processes();
+}
+
+/// The same rows with types. No cell of this run needs quotes in CSV.
+fn parquet_has_the_rows_of(csv: &str, place: &Place) {
+    let out = place.file("series.parquet", "");
+    let words =
+        ["export", "latest", "--format", "series-parquet", "--out", out.to_str().expect("plain path")];
+    assert_eq!(place.kdyno(&words).code, Some(0));
+    let file = SerializedFileReader::new(std::fs::File::open(&out).expect("written")).expect("Parquet");
+    let rows: Vec<Row> = file.get_row_iter(None).expect("rows").collect::<Result<_, _>>().expect("read");
+    let mut lines = csv.split("\r\n").filter(|line| !line.is_empty());
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    for (row, line) in rows.iter().zip(lines.clone()) {
+        let (names, cells): (Vec<&str>, Vec<String>) =
+            row.get_column_iter().map(|(name, field)| (name.as_str(), as_in_csv(field))).unzip();
+        assert_eq!((names, cells.join(",")), (head.clone(), line.to_owned()));
+    }
+    assert_eq!(rows.len(), lines.count());
+    assert!(rows.len() > 100);
+}
+
+fn as_in_csv(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        Field::Int(number) => number.to_string(),
+        Field::Double(number) => number.to_string(),
+        Field::Bool(is_so) => is_so.to_string(),
+        other => panic!("no column has {other:?}"),
+    }
 }
 
 #[test]

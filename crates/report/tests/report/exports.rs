@@ -5,8 +5,6 @@ use kdyno_model::finding::{Scope, Value};
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::{csv, json};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
 use serde_json::Value as Json;
 
 /// The committed schema.
@@ -152,37 +150,6 @@ fn every_row_of_the_series_has_the_columns_of_the_head() {
     assert!(text.contains(
         "0123456789abcdef,1,0,,1,brokers=3 #1,3,none,writers,response_ns_p99,measure,20,1400000000,true"
     ));
-}
-
-#[test]
-fn parquet_has_the_rows_of_the_csv_with_types() {
-    let run = run();
-    let text = csv::series(&run.input());
-    let bytes = kdyno_report::parquet::series(&run.input()).expect("written");
-    assert!(bytes.len() < text.len() / 10, "{} bytes beside {} of CSV", bytes.len(), text.len());
-    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
-    assert_eq!(file.metadata().num_row_groups(), 2, "one for each trial");
-    let rows: Vec<Row> = file.get_row_iter(None).expect("rows").collect::<Result<_, _>>().expect("read");
-    let mut lines = text.split("\r\n").filter(|line| !line.is_empty());
-    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
-    for (row, line) in rows.iter().zip(lines.clone()) {
-        let (names, cells): (Vec<&str>, Vec<String>) =
-            row.get_column_iter().map(|(name, field)| (name.as_str(), cell(field))).unzip();
-        assert_eq!((names, cells.join(",")), (head.clone(), line.to_owned()));
-    }
-    assert_eq!(rows.len(), lines.count());
-}
-
-/// As in CSV.
-fn cell(field: &Field) -> String {
-    match field {
-        Field::Null => String::new(),
-        Field::Str(text) => text.clone(),
-        Field::Int(number) => number.to_string(),
-        Field::Double(number) => number.to_string(),
-        Field::Bool(is_so) => is_so.to_string(),
-        other => panic!("no column has {other:?}"),
-    }
 }
 
 /// The first place where a document breaks the part of JSON Schema that our schema uses.

@@ -1,9 +1,7 @@
 //! The course of each trial as Parquet, for DuckDB and data frames: the rows of `series-csv`, with types.
 
-use crate::csv::{self, Point, Whose};
-use crate::input::ReportInput;
-use crate::names::bounded;
-use kdyno_model::finding::Scope;
+use kdyno_report::ReportInput;
+use kdyno_report::csv::{self, OfTrial, Point};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::Result;
@@ -20,23 +18,23 @@ const ROWS_MAX: usize = 1 << 18;
 ///
 /// # Errors
 /// What the writer says of rows that it cannot write; there is none known.
-pub fn series(input: &ReportInput<'_>) -> Result<Vec<u8>> {
+pub(crate) fn series(input: &ReportInput<'_>) -> Result<Vec<u8>> {
     let params = csv::params(input);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema(&params)?, Arc::new(properties))?;
     for series in input.series {
-        let whose = Whose::of(Scope::Trial(series.trial), input);
+        let of = OfTrial::new(series.trial, input);
         let mut texts = Texts::default();
         let mut rows = Vec::new();
         csv::points(series, &mut |point| rows.push(Row::of(point, &mut texts)));
         for rows in rows.chunks(ROWS_MAX) {
             let mut group = Columns { group: writer.next_row_group()?, rows: rows.len() };
-            group.same(Some(&csv::run_id(input)))?;
-            group.same_number(whose.trial.map(|id| id.0))?;
-            group.same_number(whose.case)?;
-            group.same(whose.side.as_deref())?;
-            group.same_number(whose.repeat)?;
-            for text in whose.labelled(&params) {
+            group.same(Some(&of.run_id))?;
+            group.same_number(of.trial)?;
+            group.same_number(of.case)?;
+            group.same(of.side.as_deref())?;
+            group.same_number(of.repeat)?;
+            for text in &of.labelled {
                 group.same(Some(text.as_str()).filter(|text| !text.is_empty()))?;
             }
             group.each::<ByteArrayType>(rows.iter().map(|row| Some(row.subject.clone())))?;
@@ -102,10 +100,9 @@ struct Row {
 
 impl Row {
     fn of(point: Point<'_>, texts: &mut Texts) -> Self {
-        let (value, at_least) = bounded(point.value);
         let phase = (!point.phase.is_empty()).then(|| texts.of(point.phase));
         let (subject, series) = (texts.of(point.subject), texts.of(point.series));
-        Self { subject, series, phase, at_s: point.at_s, value, at_least }
+        Self { subject, series, phase, at_s: point.at_s, value: point.value, at_least: point.at_least }
     }
 }
 
