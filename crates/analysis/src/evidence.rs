@@ -80,6 +80,19 @@ pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
     event
         .map(|event| event.detail.clone())
         .or_else(|| cut_off(evidence).next().map(|_| "not every stream gave its totals".to_owned()))
+        .or_else(|| {
+            let running = evidence.events.iter().find(|event| is_still_running(event, evidence))?;
+            Some(format!("nobody saw the end of {}", running.subject))
+        })
+}
+
+/// Whether a command was started of which it is not known how it ended.
+fn is_still_running(event: &Event, evidence: &TrialEvidence) -> bool {
+    let has_end = |other: &Event| {
+        other.subject == event.subject
+            && matches!(other.kind, EventKind::CommandEnded | EventKind::CommandFailed)
+    };
+    event.kind == EventKind::CommandStarted && !evidence.events.iter().any(has_end)
 }
 
 /// The streams that ended without totals: nobody knows what they did after their last row.

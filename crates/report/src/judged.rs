@@ -6,7 +6,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{
     ClaimSays, Conclusion, JudgedClaim, MetricRole, Says, SearchOutcome, SearchResult, Verdict,
 };
-use kdyno_model::finding::{Finding, Quantity, Scope};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{ClaimExpr, Depth, Strategy};
@@ -29,7 +29,7 @@ pub enum Judged {
 
 /// What the run as a whole comes to.
 pub fn judged(input: &ReportInput<'_>) -> Judged {
-    let all = [lost(input), shown(input), comparison(input), found(input), claimed(input)];
+    let all = [lost(input), shown(input), untold(input), comparison(input), found(input), claimed(input)];
     all.into_iter().min().unwrap_or(Judged::Fine)
 }
 
@@ -58,6 +58,24 @@ fn lost(input: &ReportInput<'_>) -> Judged {
 /// The shown columns of a table of cases.
 fn shown(input: &ReportInput<'_>) -> Judged {
     if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
+}
+
+/// A command that failed before it told a figure that is shown: there is none that could be invalid.
+fn untold(input: &ReportInput<'_>) -> Judged {
+    let plan = input.plan();
+    let failed: Vec<&String> = input
+        .caveats
+        .iter()
+        .filter_map(|one| match &one.caveat {
+            Caveat::CommandFailed { item, .. } => Some(item),
+            _ => None,
+        })
+        .collect();
+    let has_figure =
+        |of: &Address| input.findings.iter().any(|one| one.of == *of && one.estimate != Value::None);
+    let is_untold = |of: &Address| failed.contains(&&of.subject) && !has_figure(of);
+    let is_list = matches!(plan.strategy, Strategy::List(_));
+    if is_list && plan.show.columns.iter().any(is_untold) { Judged::Invalid } else { Judged::Fine }
 }
 
 /// Figures in the shown columns of a table of cases that must not be used.

@@ -29,6 +29,7 @@ const SECTIONS: &[&Section] = &[
     &keys::LISTENERS,
     &keys::CLIENT_LISTENER,
     &keys::INTERNAL_LISTENER,
+    &keys::ZONES,
     &keys::TOPIC,
     &keys::LOAD,
     &keys::PRODUCE,

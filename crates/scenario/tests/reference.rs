@@ -25,6 +25,24 @@ fn reference_is_current() {
 }
 
 #[test]
+fn every_section_that_a_key_leads_to_is_there() {
+    let text = kdyno_scenario::reference();
+    let links: Vec<&str> = text.split("](#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(links.len() > 50, "{links:?}");
+    let headings: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("## "))
+        .map(|line| {
+            line.to_lowercase()
+                .replace(' ', "-")
+                .replace(|c: char| !c.is_alphanumeric() && !"-_".contains(c), "")
+        })
+        .collect();
+    let missing: Vec<&&str> = links.iter().filter(|link| !headings.iter().any(|own| own == *link)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn schemas_are_current() {
     compare("scenario.schema.json", &pretty(&kdyno_scenario::json_schema()));
     compare("target.schema.json", &pretty(&kdyno_scenario::target_json_schema()));

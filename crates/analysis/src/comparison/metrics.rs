@@ -1,6 +1,7 @@
 //! Which metrics a comparison speaks of and how important each is, which direction of each is better, and what change of it matters.
 
 use crate::analysed::AnalysedTrial;
+use kdyno_model::command_metrics;
 use kdyno_model::conclusion::MetricRole;
 use kdyno_model::finding::Finding;
 use kdyno_model::imported;
@@ -40,7 +41,8 @@ const MARGIN: f64 = 0.03;
 
 /// Which direction of a metric is better when nobody said so.
 pub fn better(of: &Address) -> Better {
-    let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning));
+    let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning))
+        || of.metric == command_metrics::REQUESTS;
     if more { Better::Higher } else { Better::Lower }
 }
 
@@ -132,5 +134,7 @@ mod tests {
             })
             .collect();
         assert!(less_is.is_empty(), "{less_is:?}");
+        let requests = Address { subject: "users".to_owned(), metric: "requests".to_owned() };
+        assert_eq!(better(&requests), Better::Higher);
     }
 }

@@ -65,6 +65,18 @@ fn a_command_that_ended_by_itself_has_its_duration_and_what_it_told() {
 }
 
 #[test]
+fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
+    let mut trial = Trial::clean();
+    command(&mut trial, &[]);
+    let is_cut_short = |caveat: &Caveat| matches!(caveat, Caveat::CutShort { .. });
+    let subject = || Subject::Item("import".to_owned());
+    trial.events.push(event(EventKind::CommandStarted, subject(), "import started"));
+    assert_eq!(trial.told(is_cut_short).len(), 1);
+    trial.events.push(event(EventKind::CommandEnded, subject(), "import ended after 3 s"));
+    assert!(trial.told(is_cut_short).is_empty());
+}
+
+#[test]
 fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_used() {
     let mut trial = Trial::clean();
     command(&mut trial, &[(9, series::ENDED_AFTER_S, 30.0)]);

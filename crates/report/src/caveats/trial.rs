@@ -125,7 +125,8 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low \
              and latencies too high"
                 .to_owned(),
-            "leave `phases.condition` at its default, and repeat the trial",
+            "leave `phases.condition` at its default, or give the load a warm-up where no records of kdyno's own are it, and repeat \
+             the trial",
         ),
         Caveat::BrokersFresh { records, load_s } => told(
             "",
@@ -151,6 +152,12 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     }
 }
 
+/// The first number with the first words for one, with the others for more.
+fn pairs_told(numbers: &Numbers<'_>, [one, more]: [&str; 2]) -> String {
+    let count = numbers.count(0);
+    format!("{count} {}", if count == "1" { one } else { more })
+}
+
 /// Whether the sides of a comparison differ in what was asked for alone.
 fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
@@ -168,20 +175,18 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             "",
             &[f64::from(*pairs)],
             format!(
-                "{} {} met brokers that had just been started and had carried no load (`condition: none`): the ratio \
-                 speaks of such brokers",
-                numbers.count(0),
-                if numbers.count(0) == "1" { "pair" } else { "pairs" }
+                "{} met brokers that had just been started and had carried no load: the ratio speaks of such brokers",
+                pairs_told(numbers, ["pair", "pairs"])
             ),
-            "leave `phases.condition` at its default to compare brokers that have carried load",
+            "leave `phases.condition` at its default to compare brokers that have carried load; without records of kdyno's own give \
+             the load a warm-up",
         ),
         Caveat::PairsLost { pairs, first, likewise, .. } => told(
             "",
             &[f64::from(*pairs)],
             format!(
-                "{} {} left out of the comparison, both trials of each; the first: {first}{}",
-                numbers.count(0),
-                if numbers.count(0) == "1" { "pair was" } else { "pairs were" },
+                "{} left out of the comparison, both trials of each; the first: {first}{}",
+                pairs_told(numbers, ["pair was", "pairs were"]),
                 words::likewise(*likewise)
             ),
             "look at the trials that were left out: a side that fails more often is an answer too",

@@ -42,7 +42,9 @@ pub fn strips(input: &ReportInput<'_>, figures: &Figures<'_>, table: &CaseTable<
             section aria-labelledby="dots" {
                 h2 id="dots" { "Every trial, in the order they ran" }
                 p class="note" {
-                    "A sign is a trial, the first one on top; those of a case are joined in their order. The band is the interval                      of the case and the stroke in it its figure; without a band the evidence carries no interval. Hollow signs must                      not be used. Axes do not begin at 0."
+                    "A sign is a trial, the first one on top; those of a case are joined in their order. The band is the interval \
+                     of the case and the stroke in it its figure; without a band the evidence carries no interval. Hollow signs must \
+                     not be used. Axes do not begin at 0."
                 }
                 div class="strips" { @for one in drawn { (one) } }
                 @if groups.len() > LANES_MAX { p class="note" { "The first " (LANES_MAX) " of " (groups.len()) " cases." } }
@@ -71,6 +73,9 @@ fn strip(groups: &[Group<'_>], figures: &Figures<'_>, of: &Address, unit: Unit) 
     if low >= high {
         return None;
     }
+    // The table knows none where no case has a figure.
+    let told = found.iter().flat_map(|(.., trials)| trials).map(|(_, one)| one.unit).next();
+    let unit = told.unwrap_or(unit);
     let across = axis(found.iter().filter_map(|(_, case, _)| *case), all());
     let lanes_of = found.iter().enumerate().filter(|(_, (.., trials))| !trials.is_empty());
     let drawn: Vec<Lane> =

@@ -63,11 +63,18 @@ impl Topology {
     pub fn of(start: &TrialStart) -> Self {
         let case = &start.trial.effective;
         let mut tiers = vec![Tier { link: None, frames: parts::load(case) }];
-        tiers.extend(parts::proxy(case));
-        let through_proxy = tiers.len() > 1;
-        tiers.push(parts::cluster(start, through_proxy));
+        let mut components = parts::components(case);
+        let is_http_alone = parts::is_http_alone(case);
+        if is_http_alone {
+            tiers.extend(components.take().map(|tier| Tier { link: Some("HTTP".to_owned()), ..tier }));
+        }
+        let who = if is_http_alone { "services" } else { "clients" };
+        let proxy = parts::proxy(case, who);
+        let reach = if proxy.is_some() { "the proxy connects".to_owned() } else { format!("{who} connect") };
+        tiers.extend(proxy);
+        tiers.push(parts::cluster(start, &reach));
         tiers.extend(parts::beside_brokers(start));
-        tiers.extend(parts::components(case));
+        tiers.extend(components);
         tiers.retain(|tier| !tier.frames.is_empty());
         Self { tiers }
     }

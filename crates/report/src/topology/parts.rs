@@ -5,7 +5,9 @@ use crate::units;
 use kdyno_model::event::Subject;
 use kdyno_model::link_words::link_words;
 use kdyno_model::plan::http_load::HttpLoad;
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Driver, Mode, SystemPlan, WorkerPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, ClusterPlan, CommandPlan, Driver, Mode, SystemPlan, WorkerPlan,
+};
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 
@@ -36,19 +38,25 @@ fn worker(worker: &WorkerPlan, case: &CasePlan) -> Node {
     Node { name: Subject::Worker(worker.worker).to_string(), lines: lines.collect() }
 }
 
-/// What clients connect to in the place of the brokers.
-pub(super) fn proxy(case: &CasePlan) -> Option<Tier> {
+/// Whether all load goes over HTTP to components, so that these are the clients of the brokers.
+pub(super) fn is_http_alone(case: &CasePlan) -> bool {
+    let is_to_component =
+        |command: &CommandPlan| command.http.as_ref().is_some_and(|http| http.target().is_component);
+    case.load.is_empty() && !case.commands.is_empty() && case.commands.values().all(is_to_component)
+}
+
+/// What clients, which are called `who`, connect to in the place of the brokers.
+pub(super) fn proxy(case: &CasePlan, who: &str) -> Option<Tier> {
     let proxy = case.components.iter().find(|component| component.is_proxy())?;
     let node = Node { name: proxy.name.clone(), lines: vec![proxy.line()] };
     let frames = vec![Frame { title: "Proxy".to_owned(), nodes: vec![node] }];
-    Some(Tier { link: Some(format!("clients connect: {}", protocol(&case.system))), frames })
+    Some(Tier { link: Some(format!("{who} connect: {}", protocol(&case.system))), frames })
 }
 
-/// The brokers, by zone where there are some.
-pub(super) fn cluster(start: &TrialStart, through_proxy: bool) -> Tier {
+/// The brokers, by zone where there are some, and who does what to reach them.
+pub(super) fn cluster(start: &TrialStart, reach: &str) -> Tier {
     let system = &start.trial.effective.system;
-    let who = if through_proxy { "the proxy connects" } else { "clients connect" };
-    let link = format!("{who}: {}", protocol(system));
+    let link = format!("{reach}: {}", protocol(system));
     match system {
         SystemPlan::Local(cluster) => local(start, cluster, link),
         SystemPlan::Attached(target) => {

@@ -5,6 +5,7 @@ use crate::fixture::{Ends, caveat, comparison, run, search};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::{Mark, Scope};
+use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Depth;
 use kdyno_report::judged::{Judged, judged, of_stored_runs};
@@ -28,6 +29,20 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
         assert_eq!(judged(&run.input()), Judged::Invalid, "the exit code says the same");
     }
     insta::assert_snapshot!(runs.map(|run| junit::document(&run.input())).join("\n"));
+}
+
+#[test]
+fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
+    let mut run = run();
+    for one in &mut run.findings {
+        one.marks.remove(&Mark::Invalid);
+    }
+    let failed =
+        Caveat::CommandFailed { item: "users".to_owned(), first: "users: it wrote nothing".to_owned() };
+    run.caveats.push(caveat(1, Severity::Invalid, failed));
+    assert_eq!(judged(&run.input()), Judged::Fine, "no column is of it");
+    run.header.plan.show.columns.extend(Address::parse("users.response.p95"));
+    assert_eq!(judged(&run.input()), Judged::Invalid);
 }
 
 #[test]

@@ -9,7 +9,8 @@ const DURATION: Kind = Kind::Scalar("duration, e.g. `0.5ms`");
 pub static ZONES: Section = section(
     "zones",
     "Which broker is in which zone, and the link between any two zones: a relay of kdyno's own, by which clients of \
-     another zone (`zone` of a load item) reach the brokers.",
+     another zone (`zone` of a load item that sends or reads records) reach the brokers. Components, commands, users and jobs \
+     are in no zone.",
     &[
         needed(
             "brokers",
