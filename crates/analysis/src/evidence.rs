@@ -127,14 +127,15 @@ pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
 
 /// The last second before the load stopped or the first stream was cut off, whichever came first.
 ///
-/// The load stopped with the last second in which something was offered; fetched, where nothing was ever offered.
+/// The load stopped with the last second in which something was offered; fetched, where nothing was ever offered; of
+/// commands alone, with the last of their readings.
 /// Consumers go on for a while after the producers have stopped, and so do outcomes. A stream was cut off in the last
 /// second in which it offered; one that consumes, in that of its last row, for an answer without records is work too.
 fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
     let rows = || evidence.samples.iter().filter(|row| row.grain == Grain::Second);
     let offered = rows().filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max();
     let fetched = || rows().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).max();
-    let mut last = offered.or_else(fetched)?;
+    let mut last = offered.or_else(fetched).or_else(|| last_reading_of_commands(evidence))?;
     for stream in cut_off(evidence) {
         let own = rows().filter(|row| row.id == stream.id);
         let has_rows = own.clone().next().is_some();
@@ -149,6 +150,13 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
         last = last.min(own_last?);
     }
     Some(last)
+}
+
+/// The second of the last reading of any command, users or job.
+fn last_reading_of_commands(evidence: &TrialEvidence) -> Option<u32> {
+    let readings = evidence.probes.iter().filter(|reading| matches!(reading.subject, Subject::Item(_)));
+    let last_ns = readings.map(|reading| reading.at_ns).max()?;
+    u32::try_from(u64::try_from(last_ns).unwrap_or(0) / NS_PER_S).ok()
 }
 
 /// The second in which an item with a record limit reached it, all of its workers together.

@@ -72,6 +72,12 @@ fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
     let subject = || Subject::Item("import".to_owned());
     trial.events.push(event(EventKind::CommandStarted, subject(), "import started"));
     assert_eq!(trial.told(is_cut_short).len(), 1);
+    // Without records the last reading of a command says how far it came: from second 2 to 7.
+    let samples = std::mem::take(&mut trial.samples);
+    command(&mut trial, &[(7_200_000_000, series::REQUESTS_TOTAL, 300.0)]);
+    let told = trial.told(is_cut_short);
+    assert!(matches!(told[0].caveat, Caveat::CutShort { measured_s: 5, .. }), "{told:?}");
+    trial.samples = samples;
     trial.events.push(event(EventKind::CommandEnded, subject(), "import ended after 3 s"));
     assert!(trial.told(is_cut_short).is_empty());
 }
