@@ -155,8 +155,12 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
 /// The second of the last reading of any command, users or job.
 fn last_reading_of_commands(evidence: &TrialEvidence) -> Option<u32> {
     let readings = evidence.probes.iter().filter(|reading| matches!(reading.subject, Subject::Item(_)));
-    let last_ns = readings.map(|reading| reading.at_ns).max()?;
-    u32::try_from(u64::try_from(last_ns).unwrap_or(0) / NS_PER_S).ok()
+    readings.map(|reading| reading.at_ns).max().and_then(second_of)
+}
+
+/// The second that an instant lies in, ns from T0; what was before is in the first one.
+fn second_of(at_ns: i64) -> Option<u32> {
+    u32::try_from(u64::try_from(at_ns).unwrap_or(0) / NS_PER_S).ok()
 }
 
 /// The second in which an item with a record limit reached it, all of its workers together.
@@ -183,8 +187,7 @@ fn limit_reached(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Optio
 fn ended_by_itself(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Option<u32> {
     item.role.as_consume().filter(|consume| consume.ends_by_itself())?;
     let of_item = |event: &&Event| event.kind == EventKind::ItemEnded && is_item(&event.subject, name);
-    let at_ns = evidence.events.iter().filter(of_item).filter_map(|event| event.at_ns).min()?;
-    u32::try_from(u64::try_from(at_ns).unwrap_or(0) / NS_PER_S).ok()
+    evidence.events.iter().filter(of_item).filter_map(|event| event.at_ns).min().and_then(second_of)
 }
 
 fn is_item(subject: &Subject, name: &str) -> bool {

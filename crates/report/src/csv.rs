@@ -241,10 +241,10 @@ pub struct OfTrial {
 }
 
 impl OfTrial {
-    /// Those of a trial.
-    pub fn new(id: TrialId, input: &ReportInput<'_>) -> Self {
+    /// Those of a trial, with the [`params`] of the plan.
+    pub fn new(id: TrialId, input: &ReportInput<'_>, params: &[String]) -> Self {
         let whose = Whose::of(Scope::Trial(id), input);
-        let labelled = whose.labelled(&params(input));
+        let labelled = whose.labelled(params);
         let Whose { trial, case, side, repeat, .. } = whose;
         Self { run_id: run_id(input), trial: trial.map(|id| id.0), case, side, repeat, labelled }
     }

@@ -6,7 +6,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind};
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Finding;
-use kdyno_model::plan::{ComparePlan, Plan};
+use kdyno_model::plan::{CommandPlan, ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -44,6 +44,14 @@ impl<'a> ReportInput<'a> {
     /// The plan that was executed.
     pub(crate) fn plan(&self) -> &'a Plan {
         &self.header.plan
+    }
+
+    /// The commands of any case that a figure's subject is, or a label of.
+    pub(crate) fn commands_of(&self, subject: &str) -> impl Iterator<Item = &'a CommandPlan> {
+        let commands = self.plan().every_case().flat_map(|case| &case.commands);
+        commands
+            .filter(move |(item, command)| *item == subject || command.labels().any(|label| label == subject))
+            .map(|(_, command)| command)
     }
 
     /// A trial that was started.

@@ -1,7 +1,6 @@
 //! Which metrics a comparison speaks of and how important each is, which direction of each is better, and what change of it matters.
 
 use crate::analysed::AnalysedTrial;
-use kdyno_model::command_metrics;
 use kdyno_model::conclusion::MetricRole;
 use kdyno_model::finding::Finding;
 use kdyno_model::imported;
@@ -25,7 +24,7 @@ const MORE_IS_BETTER: [&str; 14] = [
     "compression_ratio",
     "committed",
     "target_reached",
-    "requests_per_s",
+    "requests",
     "told_mib_per_s",
     "transactions_per_s",
     "succeeded",
@@ -41,8 +40,7 @@ const MARGIN: f64 = 0.03;
 
 /// Which direction of a metric is better when nobody said so.
 pub fn better(of: &Address) -> Better {
-    let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning))
-        || of.metric == command_metrics::REQUESTS;
+    let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning));
     if more { Better::Higher } else { Better::Lower }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn series(input: &ReportInput<'_>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema(&params)?, Arc::new(properties))?;
     for series in input.series {
-        let of = OfTrial::new(series.trial, input);
+        let of = OfTrial::new(series.trial, input, &params);
         let mut texts = Texts::default();
         let mut rows = Vec::new();
         csv::points(series, &mut |point| rows.push(Row::of(point, &mut texts)));

@@ -30,10 +30,7 @@ const HTTP_NOTE: &str = "Of users and jobs the duration is from their start to t
 
 /// The table: a row for each command, each of its labels, and case; `None`: there is no command.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let is_command = |subject: &str| {
-        let mut commands = input.plan().every_case().flat_map(|case| &case.commands);
-        commands.any(|(item, command)| item == subject || command.labels().any(|label| label == subject))
-    };
+    let is_command = |subject: &str| input.commands_of(subject).next().is_some();
     let table = table(input, ("load or label", &is_command), &COLUMNS)?;
     let commands = input.plan().every_case().flat_map(|case| &case.commands);
     let own: Vec<bool> = commands.map(|(_, command)| command.http.is_some()).collect();

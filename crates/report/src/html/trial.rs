@@ -240,8 +240,5 @@ fn imported(
 /// Whether it is a load item of kdyno's own over HTTP, or a step of one.
 fn is_own(input: &ReportInput<'_>, subject: &Subject) -> bool {
     let Subject::Item(name) = subject else { return false };
-    let mut commands = input.plan().every_case().flat_map(|case| &case.commands);
-    commands.any(|(item, command)| {
-        command.http.is_some() && (item == name || command.labels().any(|label| label == name))
-    })
+    input.commands_of(name).any(|command| command.http.is_some())
 }
