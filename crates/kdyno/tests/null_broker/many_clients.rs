@@ -2,6 +2,8 @@
 
 use crate::common::{Place, RUN_DEADLINE, ran};
 
+/// Arrivals are constant, so that each client has a record each second: of Poisson arrivals one of 10,000 clients has none
+/// in 12 s in one run of 16 (10,000 × e^−12 = 0.06).
 const SCENARIO: &str = "\
 kdyno: 1
 id: ten-thousand
@@ -9,7 +11,7 @@ question: Does it work?
 system: {kafka: null-broker}
 topics: {perf: {partitions: 6}}
 load:
-  writers: {produce: perf, clients: 10000, rate: 10k/s, value: 100B}
+  writers: {produce: perf, clients: 10000, rate: 10k/s, arrivals: constant, value: 100B}
 phases: {warmup: 2s, measure: 10s, drain: 60s}
 show: {columns: [writers.acked_per_s, writers.connect.max, workers.memory_rss_bytes_max]}
 ";
@@ -28,7 +30,7 @@ fn ten_thousand_clients_lose_nothing_in_less_than_a_gigabyte() {
     let totals = file.evidence(trial.trial.id).expect("evidence").totals.remove(0);
     let counts = &totals.counts;
     assert_eq!(totals.clients.len(), 10_000);
-    assert!(totals.clients.iter().all(|client| client.records > 0), "each sent its share");
+    assert!(totals.clients.iter().all(|client| client.records >= 10), "each sent its share");
     assert!(counts.offered > 90_000, "{counts:?}");
     assert_eq!(counts.acknowledged, counts.offered, "{counts:?}");
     let document = place.show();
