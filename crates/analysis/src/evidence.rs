@@ -4,7 +4,7 @@ use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
-use kdyno_model::sample::{Grain, Phase, StreamId};
+use kdyno_model::sample::{Grain, Phase, ProbeReading, StreamId};
 use std::collections::BTreeSet;
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
@@ -128,7 +128,7 @@ pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
 /// The last second before the load stopped or the first stream was cut off, whichever came first.
 ///
 /// The load stopped with the last second in which something was offered; fetched, where nothing was ever offered; of
-/// commands alone, with the last of their readings.
+/// commands alone, with the last of their readings, or of anything's while one of them went on.
 /// Consumers go on for a while after the producers have stopped, and so do outcomes. A stream was cut off in the last
 /// second in which it offered; one that consumes, in that of its last row, for an answer without records is work too.
 fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
@@ -152,9 +152,12 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
     Some(last)
 }
 
-/// The second of the last reading of any command, users or job.
+/// The second of the last reading of any command, users or job. These tell what they did when they end; of one whose end
+/// nobody saw it is known that it went on while something was read.
 fn last_reading_of_commands(evidence: &TrialEvidence) -> Option<u32> {
-    let readings = evidence.probes.iter().filter(|reading| matches!(reading.subject, Subject::Item(_)));
+    let is_running = evidence.events.iter().any(|event| is_still_running(event, evidence));
+    let is_meant = |reading: &&ProbeReading| is_running || matches!(reading.subject, Subject::Item(_));
+    let readings = evidence.probes.iter().filter(is_meant);
     readings.map(|reading| reading.at_ns).max().and_then(second_of)
 }
 

@@ -5,7 +5,7 @@ use crate::paired::{ALPHA, Paired, REPEATS_MIN};
 use crate::statistics::holm;
 use kdyno_model::conclusion::{Conclusion, ToldApart};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
-use kdyno_model::metric::{Address, Unit};
+use kdyno_model::metric::{self, Address, Unit};
 use kdyno_model::plan::Plan;
 use kdyno_model::table::TableRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +88,9 @@ impl<'a> Column<'a> {
 
     /// A yes or a no has no ratio, nor has 0.
     fn ours(&self, case: u32) -> Option<Ours<'a>> {
+        if !metric::is_outcome(&self.of.metric) {
+            return None;
+        }
         let of = self.cases.get(&case)?;
         let finding = of.finding(self.of)?;
         match finding.estimate {

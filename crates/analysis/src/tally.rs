@@ -103,6 +103,19 @@ impl ItemTally {
     }
 }
 
+/// Time in which all of an item's clients that sent anything were between their first record and their last outcome, divided
+/// by that in which any was. `None` where nothing was sent, or it is not told when they began.
+pub(crate) fn overlap_share(clients: &[ClientTotals]) -> Option<f64> {
+    let spans = clients.iter().filter(|client| client.span_ns > 0);
+    let spans: Option<Vec<(u64, u64)>> = spans
+        .map(|client| client.began_ns.map(|began_ns| (began_ns, began_ns.saturating_add(client.span_ns))))
+        .collect();
+    let spans = spans?;
+    let (first, last) = (spans.iter().map(|span| span.0).min()?, spans.iter().map(|span| span.1).max()?);
+    let (all_from, all_to) = (spans.iter().map(|span| span.0).max()?, spans.iter().map(|span| span.1).min()?);
+    ratio(all_to.saturating_sub(all_from), last - first)
+}
+
 /// Records intended before a second, by rows of one item, that had no outcome when it began.
 fn open_at<'a>(rows: impl Iterator<Item = &'a Sample>, second: u32) -> u64 {
     let (mut offered, mut settled) = (0u64, 0u64);

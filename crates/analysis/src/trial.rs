@@ -250,6 +250,9 @@ impl<'a> Trial<'a> {
                 let rate = tally.sum_of_client_rates_per_s();
                 mib(rate.zip(mean_value_bytes(item)).map(|(rate, bytes)| rate * bytes))
             }
+            metric::CLIENTS_OVERLAP_SHARE => {
+                tally.totals.as_ref().and_then(|_| tally::overlap_share(&tally.clients))
+            }
             "achieved_share" => tally.achieved_share(),
             "target_reached" => ratio(windowed.acknowledged, tally.offered)
                 .filter(|_| is_open_loop(item.plan))

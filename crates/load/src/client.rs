@@ -476,7 +476,8 @@ impl ProduceClient {
             }
         }
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
-        ClientTotals { records: self.records, span_ns, member: None }
+        let began_ns = self.first_ns.map(|first_ns| first_ns.saturating_sub(t0_ns));
+        ClientTotals { records: self.records, began_ns, span_ns, member: None }
     }
 }
 

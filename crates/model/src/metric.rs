@@ -54,6 +54,15 @@ const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Componen
 const RELAY: &[SubjectKind] = &[Relay];
 const BROKER: &[SubjectKind] = &[Broker];
 
+/// How much of the time all clients of an item that sent were at work together.
+pub const CLIENTS_OVERLAP_SHARE: &str = "clients_overlap_share";
+
+/// Whether a metric is of what came out: not a number that was asked for, nor how far another figure holds. Of others neither
+/// ratios are told nor which side is better.
+pub fn is_outcome(metric: &str) -> bool {
+    !["clients", CLIENTS_OVERLAP_SHARE].contains(&metric)
+}
+
 /// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     ALL.iter()
@@ -82,6 +91,13 @@ const ALL: &[Metric] = &[
         "sum over clients of each one's whole-run average, the definition of Kafka's own tool",
     ),
     metric("acked_mib_per_s_sum_of_clients", SEND_ALONE, Unit::MibPerS, "the same in MiB of values"),
+    metric(
+        CLIENTS_OVERLAP_SHARE,
+        SEND_ALONE,
+        Unit::Ratio,
+        "time in which all of the item's clients that sent anything were between first record and last outcome, divided by that \
+         in which any was: how far a sum of clients is one rate",
+    ),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
     metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),

@@ -377,6 +377,9 @@ pub struct SteadyTotals {
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
+    /// Produce: from T0 to the first record handed over, ns; not told in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_ns: Option<u64>,
     /// From the first record handed over to the last outcome, ns.
     pub span_ns: u64,
     /// What it did as a member of a consumer group.

@@ -59,6 +59,7 @@ mod tests {
         for (metric, expected) in [
             ("acked_per_s", "acknowledged"),
             ("acked_per_s_sum_of_clients", "acknowledged sum of clients"),
+            ("clients_overlap_share", "clients overlap share"),
             ("response.p99.9", "response p99.9"),
             ("end_to_end.max", "end to end max"),
             ("client_threads_cpu_us_per_record", "client threads CPU per record"),

@@ -60,22 +60,33 @@ fn shown(input: &ReportInput<'_>) -> Judged {
     if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
 }
 
-/// A command that failed before it told a figure that is shown: there is none that could be invalid.
+/// A command that failed before it told, in any trial of a case, a figure that is shown: there is none that could be invalid.
 fn untold(input: &ReportInput<'_>) -> Judged {
     let plan = input.plan();
-    let failed: Vec<&String> = input
-        .caveats
-        .iter()
-        .filter_map(|one| match &one.caveat {
-            Caveat::CommandFailed { item, .. } => Some(item),
-            _ => None,
-        })
-        .collect();
-    let has_figure =
-        |of: &Address| input.findings.iter().any(|one| one.of == *of && one.estimate != Value::None);
-    let is_untold = |of: &Address| failed.contains(&&of.subject) && !has_figure(of);
-    let is_list = matches!(plan.strategy, Strategy::List(_));
-    if is_list && plan.show.columns.iter().any(is_untold) { Judged::Invalid } else { Judged::Fine }
+    if !matches!(plan.strategy, Strategy::List(_)) {
+        return Judged::Fine;
+    }
+    let is_untold = |(case, item): (u32, &String)| {
+        let command = plan.cases.get(case as usize).and_then(|case| case.commands.get(item));
+        let is_of_it = |of: &&Address| {
+            of.subject == *item
+                || command.is_some_and(|command| command.labels().any(|label| label == of.subject))
+        };
+        let has_figure = |of: &Address| {
+            let of_case = |one: &&Finding| one.scope == Scope::Case(case) && one.of == *of;
+            input.findings.iter().filter(of_case).any(|one| one.estimate != Value::None)
+        };
+        plan.show.columns.iter().filter(is_of_it).any(|of| !has_figure(of))
+    };
+    if failed_commands(input).any(is_untold) { Judged::Invalid } else { Judged::Fine }
+}
+
+/// The commands that failed, with their case.
+fn failed_commands<'a>(input: &'a ReportInput<'_>) -> impl Iterator<Item = (u32, &'a String)> {
+    input.caveats.iter().filter_map(|one| match (&one.caveat, one.scope) {
+        (Caveat::CommandFailed { item, .. }, Scope::Trial(id)) => Some((input.trial(id)?.case, item)),
+        _ => None,
+    })
 }
 
 /// Figures in the shown columns of a table of cases that must not be used.

@@ -1,6 +1,6 @@
 //! Single columns: values to and from SQL. What is read is distrusted; what does not fit is a [`Fault`].
 
-use crate::pack::PackError;
+use crate::blob::PackError;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::trial::TrialId;
 use rusqlite::Row;

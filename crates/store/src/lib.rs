@@ -10,6 +10,8 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod behind;
+mod blob;
 mod columns;
 mod error;
 mod evidence;

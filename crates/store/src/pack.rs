@@ -1,83 +1,15 @@
-//! Packed columns: a row's counts, sums and histograms as one small blob.
-//!
-//! A blob is: 1 byte form ([`FORM_PLAIN`] or [`FORM_DEFLATED`]), 4 bytes length of the plain bytes (big
-//! endian), then the plain or deflated bytes. Plain bytes are `postcard` of the private twins below; the
+//! Packed columns: a row's counts, sums and histograms as one small [blob](crate::blob) of the private twins below; the
 //! live types of `kdyno_model` stay free to change, the twins change only with the format version.
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use crate::behind::{Behind, PackedLater};
+use crate::blob::{PackError, decode, open, plain, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
     ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals, Timing,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-
-const FORM_PLAIN: u8 = 0;
-const FORM_DEFLATED: u8 = 1;
-const HEAD_BYTES: usize = 5;
-
-/// Largest plain form of one blob. A phase row of eight full histograms is below 600 KB, the totals of a
-/// hundred thousand clients below 2 MB; what claims more is damaged.
-pub(crate) const PLAIN_BYTES_MAX: usize = 16 << 20;
-
-/// Below this a blob is not worth deflating.
-const DEFLATE_BYTES_MIN: usize = 64;
-
-/// Why a blob cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PackError {
-    #[error("a packed column is cut off")]
-    Short,
-    #[error("a packed column has the unknown form {0}")]
-    Form(u8),
-    #[error("a packed column claims {0} bytes, more than {PLAIN_BYTES_MAX}")]
-    Huge(usize),
-    #[error("a packed column has another length than it claims")]
-    Length,
-    #[error("a packed column does not decode: {0}")]
-    Content(String),
-    #[error("a packed column names the unknown timing {0}")]
-    Timing(u8),
-}
-
-/// Counts that came later. They stand behind what was there before, and are left out where all of them are 0, as in files
-/// that were written before.
-#[derive(Serialize, Deserialize, Default, PartialEq)]
-struct PackedLater {
-    committed: u64,
-    aborted: u64,
-    markers: u64,
-    markers_unsure: u64,
-    record_bytes: u64,
-    sent_bytes: u64,
-    header_trailers: u64,
-    aborted_records: u64,
-    control_records: u64,
-    missing_offsets: u64,
-}
-
-/// What stands behind a value.
-#[derive(Default, PartialEq)]
-struct Behind {
-    later: PackedLater,
-    /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
-    /// that are 0 are left out.
-    latest: Vec<u64>,
-    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
-    members: Vec<Option<(u64, u32, u32)>>,
-    /// Of totals: the records behind the first ones, if they were asked for.
-    steady: Option<PackedSteady>,
-    /// Of totals: how often each client lost partitions as a member, if any did.
-    losses: Vec<u32>,
-}
-
-/// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
-type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 
 /// What a sample row keeps beside its key.
 #[derive(Serialize, Deserialize)]
@@ -177,6 +109,10 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
             behind.losses.clear();
         }
     }
+    if totals.clients.iter().any(|client| client.began_ns.is_some()) {
+        let began = |client: &ClientTotals| client.began_ns.map_or(0, |ns| ns.saturating_add(1));
+        behind.began = totals.clients.iter().map(began).collect();
+    }
     behind.steady = totals.steady.as_ref().map(|steady| {
         let SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns } = steady;
         (*records, *value_bytes, *span_ns, *service_sum_ns, service.clone())
@@ -196,9 +132,11 @@ pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, P
         })
     };
     let members = behind.members.iter().zip(losses).map(member).chain(std::iter::repeat(None));
-    let clients = packed.clients.iter().zip(members);
-    let clients = clients.map(|(&(records, span_ns), member)| ClientTotals { records, span_ns, member });
-    let clients = clients.collect();
+    let began = behind.began.iter().map(|began| began.checked_sub(1)).chain(std::iter::repeat(None));
+    let clients = packed.clients.iter().zip(members).zip(began);
+    let clients = clients
+        .map(|((&(records, span_ns), member), began_ns)| ClientTotals { records, began_ns, span_ns, member })
+        .collect();
     let steady = behind.steady.clone().map(|(records, value_bytes, span_ns, service_sum_ns, service)| {
         SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns }
     });
@@ -241,52 +179,11 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
     seal(&plain(value)?)
 }
 
-/// A value, and behind it what came later, unless that is nothing.
+/// A value, and behind it what came later.
 fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackError> {
     let mut bytes = plain(value)?;
-    if *behind != Behind::default() {
-        bytes.extend(plain(&behind.later)?);
-    }
-    let has_losses = !behind.losses.is_empty();
-    // What stands before something that is written is written too, for it is read in this order.
-    let reaches_steady = behind.steady.is_some() || has_losses;
-    if !(behind.latest.is_empty() && behind.members.is_empty()) || reaches_steady {
-        bytes.extend(plain(&behind.latest)?);
-    }
-    if !behind.members.is_empty() || reaches_steady {
-        bytes.extend(plain(&behind.members)?);
-    }
-    if reaches_steady {
-        bytes.extend(plain(&behind.steady)?);
-    }
-    if has_losses {
-        bytes.extend(plain(&behind.losses)?);
-    }
+    behind.append(&mut bytes)?;
     seal(&bytes)
-}
-
-fn plain<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
-    postcard::to_stdvec(value).map_err(|error| PackError::Content(error.to_string()))
-}
-
-pub(crate) fn seal(plain: &[u8]) -> Result<Vec<u8>, PackError> {
-    let length = u32::try_from(plain.len()).ok().filter(|_| plain.len() <= PLAIN_BYTES_MAX);
-    let length = length.ok_or(PackError::Huge(plain.len()))?;
-    let mut blob = Vec::with_capacity(HEAD_BYTES + plain.len());
-    blob.push(FORM_DEFLATED);
-    blob.extend_from_slice(&length.to_be_bytes());
-    if plain.len() >= DEFLATE_BYTES_MIN {
-        let mut encoder = DeflateEncoder::new(blob, Compression::default());
-        encoder.write_all(plain).map_err(|error| PackError::Content(error.to_string()))?;
-        blob = encoder.finish().map_err(|error| PackError::Content(error.to_string()))?;
-        if blob.len() < HEAD_BYTES + plain.len() {
-            return Ok(blob);
-        }
-        blob.truncate(HEAD_BYTES);
-    }
-    blob[0] = FORM_PLAIN;
-    blob.extend_from_slice(plain);
-    Ok(blob)
 }
 
 fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
@@ -297,56 +194,8 @@ fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
 
 fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackError> {
     let plain = open(blob)?;
-    let (value, mut rest) = decode(&plain)?;
-    let mut behind = Behind::default();
-    if !rest.is_empty() {
-        (behind.later, rest) = decode(rest)?;
-    }
-    if !rest.is_empty() {
-        (behind.latest, rest) = decode(rest)?;
-    }
-    if !rest.is_empty() {
-        (behind.members, rest) = decode(rest)?;
-    }
-    if !rest.is_empty() {
-        (behind.steady, rest) = decode(rest)?;
-    }
-    if !rest.is_empty() {
-        (behind.losses, rest) = decode(rest)?;
-    }
-    if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
-}
-
-/// The plain bytes of a blob.
-pub(crate) fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
-    let Some((&[form, a, b, c, d], body)) = blob.split_first_chunk::<HEAD_BYTES>() else {
-        return Err(PackError::Short);
-    };
-    let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| PackError::Length)?;
-    if length > PLAIN_BYTES_MAX {
-        return Err(PackError::Huge(length));
-    }
-    match form {
-        FORM_PLAIN if body.len() == length => Ok(Cow::Borrowed(body)),
-        FORM_PLAIN => Err(PackError::Length),
-        FORM_DEFLATED => Ok(Cow::Owned(inflate(body, length)?)),
-        other => Err(PackError::Form(other)),
-    }
-}
-
-/// Inflates to exactly `length` bytes; memory grows with what is really there, not with the claim.
-fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>, PackError> {
-    let mut plain = Vec::new();
-    let limit = length as u64 + 1;
-    DeflateDecoder::new(body)
-        .take(limit)
-        .read_to_end(&mut plain)
-        .map_err(|error| PackError::Content(error.to_string()))?;
-    if plain.len() == length { Ok(plain) } else { Err(PackError::Length) }
-}
-
-fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<(T, &[u8]), PackError> {
-    postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))
+    let (value, rest) = decode(&plain)?;
+    Ok((value, Behind::read(rest)?))
 }
 
 fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {

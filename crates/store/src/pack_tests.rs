@@ -36,7 +36,7 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
         SteadyTotals { records: 1, value_bytes: 2, span_ns: 3, service: vec![4, 5], service_sum_ns: 6 };
     for (losses, steady) in [(0, None), (4, None), (4, Some(steady.clone()))] {
         let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3, losses };
-        let client = |member| ClientTotals { records: 5, span_ns: 6, member };
+        let client = |member| ClientTotals { records: 5, began_ns: None, span_ns: 6, member };
         let clients = vec![client(None), client(Some(member))];
         let of_group = StreamTotals { clients, steady, ..totals(counts.clone()) };
         let packed = pack_totals(&of_group).unwrap();
@@ -45,6 +45,12 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
     let of_tool = StreamTotals { steady: Some(steady), ..totals(later.clone()) };
     let packed = pack_totals(&of_tool).unwrap();
     assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_tool);
+    let begun = |began_ns| ClientTotals { records: 5, began_ns, span_ns: 6, member: None };
+    for clients in [vec![begun(Some(0)), begun(Some(7))], vec![begun(None), begun(Some(7))]] {
+        let of_clients = StreamTotals { clients, ..totals(counts.clone()) };
+        let packed = pack_totals(&of_clients).unwrap();
+        assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_clients);
+    }
     // What nobody wrote is no later part.
     let mut longer = open(&blob).unwrap().into_owned();
     longer.push(1);

@@ -1,5 +1,6 @@
 //! One function per kind of row: how a value is written into its table.
 
+use crate::blob::PackError;
 use crate::columns::{self, name_of};
 use crate::pack;
 use kdyno_model::conclusion::Conclusion;
@@ -28,7 +29,7 @@ pub(crate) enum RowError {
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
     #[error(transparent)]
-    Pack(#[from] pack::PackError),
+    Pack(#[from] PackError),
     #[error("could not encode a value as JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error("session {number} does not follow session {last}")]

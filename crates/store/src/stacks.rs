@@ -1,9 +1,9 @@
 //! Stacks that were sampled of a trial's processes. They are no part of its evidence: nothing is concluded from them, and
 //! they are read one process after the other.
 
+use crate::blob::{open, seal};
 use crate::columns::{Fault, blob, name_of, named};
 use crate::error::StoreError;
-use crate::pack;
 use crate::reader::RunFile;
 use crate::rows::RowError;
 use kdyno_model::event::Subject;
@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 const INSERT: &str = "INSERT OR REPLACE INTO stacks VALUES (?1, ?2, ?3, ?4)";
 
 pub(crate) fn write(connection: &Connection, of: &TrialStacks) -> Result<(), RowError> {
-    let packed = pack::seal(of.stacks.text().as_bytes())?;
+    let packed = seal(of.stacks.text().as_bytes())?;
     connection.execute(INSERT, params![of.trial.0, name_of(&of.subject)?, name_of(&of.kind)?, packed])?;
     Ok(())
 }
@@ -26,7 +26,7 @@ pub(crate) fn write_recording(
     subject: &Subject,
     bytes: &[u8],
 ) -> Result<(), RowError> {
-    let packed = pack::seal(bytes)?;
+    let packed = seal(bytes)?;
     connection.execute(INSERT, params![trial.0, name_of(subject)?, name_of(&FlameKind::Jfr)?, packed])?;
     Ok(())
 }
@@ -75,7 +75,7 @@ impl RunFile {
         let sql = "SELECT kind, packed FROM stacks WHERE trial = ?1 AND subject = ?2";
         let subject = String::from(subject.clone());
         let read = |row: &rusqlite::Row<'_>| -> Result<_, Fault> {
-            Ok((named(row, 0)?, pack::open(blob(row, 1)?)?.into_owned()))
+            Ok((named(row, 0)?, open(blob(row, 1)?)?.into_owned()))
         };
         Ok(self.rows("stacks", sql, params![trial.0, subject], read)?.pop())
     }

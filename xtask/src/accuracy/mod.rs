@@ -24,6 +24,7 @@ use anyhow::bail;
 use self::row::{OFF, Row, times};
 
 use crate::bench::constant;
+use crate::bench::interrupted;
 use crate::bench::setup::{Options, Setup, load_average, machine};
 use crate::bench::stats::Table;
 
@@ -51,6 +52,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
         bail!("no accuracy test on real clocks is called {unknown}\nhint: {}", known.join(", "));
     }
     let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
+    interrupted::watch()?;
     let machine = machine();
     println!("{machine}");
     let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
@@ -77,6 +79,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
                 }
             }
             Err(error) => {
+                interrupted::check()?;
                 println!("  {number} could not run: {error:#}");
                 failed.push(number);
             }

@@ -5,12 +5,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
+use super::interrupted;
 use super::measurement::Measurement;
 use super::process::measured;
 use super::setup::{Setup, machine};
@@ -54,13 +52,7 @@ pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("{unknown} is no benchmark that two commits can be compared by\nhint: {}", known.join(", "));
     }
-    // The first signal ends the processes that run, as they are in the same group, and with them the comparison,
-    // which then removes what it made; a second one ends this program at once.
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    interrupted::watch()?;
     let base = build(root, new, commit)?;
     println!("{}\nbase: {commit}; new: {}", machine(), new.kdyno.display());
     let mut figures = Vec::new();
@@ -68,7 +60,7 @@ pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {
             println!("\n{name}: base and new in turn, rounds: {}", new.options.rounds);
             let measurements = measurements(new).with_context(|| format!("{name} could not run"))?;
-            let rounds = rounds(&measurements, &base, new, &interrupted);
+            let rounds = rounds(&measurements, &base, new);
             figures.extend(rounds.with_context(|| format!("{name} could not run"))?);
         }
     }
@@ -82,19 +74,14 @@ pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::
 }
 
 /// All rounds of one benchmark. Who begins alternates from round to round and from load to load.
-fn rounds(
-    measurements: &[Measurement<'_>],
-    base: &Setup,
-    new: &Setup,
-    interrupted: &AtomicBool,
-) -> anyhow::Result<Vec<Compared>> {
+fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow::Result<Vec<Compared>> {
     let mut all: Vec<Vec<Compared>> = measurements.iter().map(|_| Vec::new()).collect();
     for round in 0..new.options.rounds {
         for (index, (measurement, compared)) in measurements.iter().zip(&mut all).enumerate() {
             for turn in 0..2 {
                 let is_new = (round + index + turn) % 2 == 1;
                 let figures = (measurement.run)(if is_new { new } else { base });
-                ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+                interrupted::check()?;
                 let side = if is_new { "new" } else { "base" };
                 let figures = figures.with_context(|| format!("{}, {side}", measurement.name))?;
                 if compared.is_empty() {
@@ -238,23 +225,20 @@ mod tests {
             Ok(vec![Figure::cost("s", cost * drift.get()), Figure::rate("/s", 10.0)])
         };
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
-        let never = AtomicBool::new(false);
-        let figures = rounds(&one, &setup("b", 4), &setup("n", 4), &never).expect("it runs");
+        let figures = rounds(&one, &setup("b", 4), &setup("n", 4)).expect("it runs");
         assert_eq!(order.borrow().as_str(), "bnnbbnnb");
         let (lowest, highest) = figures[0].cost_ratio().range();
         assert!(lowest > 1.99 && highest < 2.01 && figures[0].is_loss(), "{lowest} {highest}");
         assert!(!figures[1].is_loss());
         let text = table(&figures).to_string();
         assert!(text.contains("load: s") && text.matches("loss ✗").count() == 1, "{text}");
-        let stopped = AtomicBool::new(true);
-        assert!(rounds(&one, &setup("b", 4), &setup("n", 4), &stopped).is_err());
     }
 
     #[test]
     fn a_figure_that_was_not_measured_is_an_error() {
         let run = |_: &Setup| Ok(vec![Figure::cost("s", f64::NAN)]);
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
-        assert!(rounds(&one, &setup("b", 1), &setup("n", 1), &AtomicBool::new(false)).is_err());
+        assert!(rounds(&one, &setup("b", 1), &setup("n", 1)).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::process::{cpu_so_far_s, measured, words};
+use super::process::{cpu_so_far_s, measured, tail, words};
 use super::setup::Setup;
 
 /// Kept of each partition, so that a long run cannot fill the disk.
@@ -175,9 +175,10 @@ impl Broker {
         command
     }
 
-    /// Records per batch as they stand in the topic's log: one method for every client.
-    pub fn records_per_batch(&self, topic: &str) -> anyhow::Result<f64> {
-        super::log::records_per_batch(&self.log_folder, topic)
+    /// Records per batch as they stand in the topic's log: one method for every client. Without those that begin in the first
+    /// `share` of each partition's records.
+    pub fn records_per_batch_behind(&self, share: f64, topic: &str) -> anyhow::Result<f64> {
+        super::log::records_per_batch_behind(share, &self.log_folder, topic)
     }
 }
 
@@ -188,7 +189,7 @@ fn standing(kdyno: &Path) -> anyhow::Result<Vec<Value>> {
     list.as_array().or_else(|| list["clusters"].as_array()).cloned().context("no list of clusters")
 }
 
-/// Ends clusters of benchmarks that were interrupted: their names end with the process they served.
+/// Ends clusters of benchmarks that were killed: their names end with the process they served.
 fn remove_left_overs(bench: &Setup) -> anyhow::Result<()> {
     for cluster in standing(&bench.kdyno)? {
         let name = cluster["name"].as_str().unwrap_or_default();
@@ -202,8 +203,14 @@ fn remove_left_overs(bench: &Setup) -> anyhow::Result<()> {
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        if let Err(error) = measured(Command::new(&self.kdyno).args(["cluster", "down", &self.name])) {
-            println!("  could not end the cluster {}: {error:#}", self.name);
+        // Also once a signal has come.
+        match Command::new(&self.kdyno).args(["cluster", "down", &self.name]).output() {
+            Ok(output) if output.status.success() => {}
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr);
+                println!("  could not end the cluster {}: {}", self.name, tail(&why));
+            }
+            Err(error) => println!("  could not end the cluster {}: {error}", self.name),
         }
     }
 }

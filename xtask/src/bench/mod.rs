@@ -15,6 +15,7 @@ mod evidence;
 mod flame;
 mod floor;
 mod inside;
+pub mod interrupted;
 mod java_driver;
 mod librdkafka;
 pub mod load;
@@ -73,6 +74,7 @@ pub fn run(setup: &Setup, names: &[String]) -> anyhow::Result<()> {
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("no benchmark is called {unknown}\nhint: {}", known.join(", "));
     }
+    interrupted::watch()?;
     println!("{}", machine());
     let mut failed = Vec::new();
     for (name, purpose, run) in BENCHES {
@@ -82,6 +84,7 @@ pub fn run(setup: &Setup, names: &[String]) -> anyhow::Result<()> {
         println!("\n{name}: {purpose}");
         let begin = Instant::now();
         if let Err(error) = run(setup) {
+            interrupted::check()?;
             println!("  {name} could not run: {error:#}");
             failed.push(*name);
         }

@@ -8,6 +8,8 @@ use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use procfs::process::Process;
 
+use super::interrupted::{self, Interruptible};
+
 /// One finished process.
 pub struct Finished {
     /// Start to end.
@@ -18,12 +20,21 @@ pub struct Finished {
     pub stdout: String,
 }
 
-/// Runs a process to its end and counts its CPU. No other child may be waited for meanwhile.
+/// Runs a process to its end and counts its CPU. No other child may be waited for meanwhile. A signal ends it.
+///
+/// # Errors
+/// When it cannot be started or fails, and once a signal has come.
 pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
+    interrupted::check()?;
     let name = words(command);
     let cpu_before = children_cpu_s()?;
     let begin = Instant::now();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+    let interruptible = Interruptible::new(&child);
+    let output = child.wait_with_output()?;
+    drop(interruptible);
+    interrupted::check()?;
     let wall_s = begin.elapsed().as_secs_f64();
     let cpu_s = children_cpu_s()? - cpu_before;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

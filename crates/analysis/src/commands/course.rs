@@ -1,4 +1,4 @@
-//! Requests per second over time, as a command told them.
+//! Requests per second and what they took, over time, as a command told them.
 
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -6,6 +6,7 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::OutputFormat;
 use kdyno_model::plan::command::series;
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
+use std::collections::BTreeMap;
 
 /// What every command, and every label of one that is told by itself, did over time.
 pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
@@ -16,20 +17,52 @@ pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
         let is_of_intervals = parse.is_some_and(|parse| parse.format == OutputFormat::PerfTest);
         std::iter::once(item.as_str()).chain(command.labels()).map(move |name| (name, is_of_intervals))
     });
-    named.filter_map(|(name, is_of_intervals)| course(evidence, name, is_of_intervals)).collect()
+    named.flat_map(|(name, is_of_intervals)| courses_of(evidence, name, is_of_intervals)).collect()
 }
 
-fn course(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Option<ImportedSeries> {
+fn courses_of(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Vec<ImportedSeries> {
     let subject = Subject::Item(item.to_owned());
-    let own =
-        evidence.probes.iter().filter(|one| one.subject == subject && one.series == series::REQUESTS_TOTAL);
-    let mut totals: Vec<(f64, f64)> = own.map(|one| (one.at_ns as f64 / 1e9, one.value)).collect();
-    totals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let told = |series: &str| {
+        let own = evidence.probes.iter().filter(|one| one.subject == subject && one.series == series);
+        let mut totals: Vec<(f64, f64)> = own.map(|one| (one.at_ns as f64 / 1e9, one.value)).collect();
+        totals.sort_by(|a, b| a.0.total_cmp(&b.0));
+        totals
+    };
+    let mut totals = told(series::REQUESTS_TOTAL);
     // The last one is of the whole command, seconds or not.
     totals.pop();
-    let points = if is_of_intervals { of_intervals(&totals) } else { of_seconds(&totals) };
-    let name = "requests".to_owned();
-    (!points.is_empty()).then_some(ImportedSeries { subject, name, unit: Unit::RequestsPerS, points })
+    let rates = if is_of_intervals { of_intervals(&totals) } else { of_seconds(&totals) };
+    let times = mean_times_ns(&totals, &told(series::RESPONSE_S_TOTAL));
+    let named =
+        [("requests", Unit::RequestsPerS, rates), ("mean response time of requests", Unit::Ns, times)];
+    let named = named.into_iter().filter(|(_, _, points)| !points.is_empty());
+    named
+        .map(|(name, unit, points)| ImportedSeries {
+            subject: subject.clone(),
+            name: name.to_owned(),
+            unit,
+            points,
+        })
+        .collect()
+}
+
+/// What the requests that began in each second took on average, ns, of how many there were up to its end and what they took
+/// together, s. A second without one has no point.
+fn mean_times_ns(requests: &[(f64, f64)], took_s: &[(f64, f64)]) -> Vec<ImportedPoint> {
+    // Both are told at the same instants; where one of them is missing there is no point.
+    let counted: BTreeMap<u64, f64> =
+        requests.iter().map(|(at_s, requests)| (at_s.to_bits(), *requests)).collect();
+    let mut before = (0.0, 0.0);
+    let mut points = Vec::new();
+    for &(at_s, took_s) in took_s {
+        let Some(&requests) = counted.get(&at_s.to_bits()) else { continue };
+        let (more, took_more_s) = (requests - before.0, took_s - before.1);
+        if more > 0.0 {
+            points.push(ImportedPoint { at_s, value: took_more_s.max(0.0) / more * 1e9 });
+        }
+        before = (requests, took_s);
+    }
+    points
 }
 
 /// Of what was told of each interval since the one before; where the first one began is not told.

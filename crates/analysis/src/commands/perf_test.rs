@@ -67,7 +67,7 @@ impl PerfTestReader {
             self.whole = Some((records, Stated { per_s: Some(per_s), mib_per_s: Some(mib_per_s), times_s }));
         } else {
             self.windows = self.windows.saturating_add(records);
-            told.count(read_unix_ns, records, 0);
+            told.count(read_unix_ns, records);
         }
         true
     }
@@ -92,7 +92,7 @@ impl PerfTestReader {
         };
         let counted = self.windows;
         self.windows = records as u64;
-        told.count(read_unix_ns, self.windows.saturating_sub(counted), 0);
+        told.count(read_unix_ns, self.windows.saturating_sub(counted));
         self.row = Some((self.windows, per_s, mib_per_s));
         true
     }

@@ -32,8 +32,8 @@ pub struct Told {
     sum_us: u128,
     /// The longest one, µs.
     longest_us: u64,
-    /// Requests and errors by the second since 1970 in which they began.
-    seconds: BTreeMap<i64, [u64; 2]>,
+    /// What was counted of requests and errors by the second since 1970 in which they began.
+    seconds: BTreeMap<i64, Second>,
     /// When the first one began and the last one ended, ns since 1970.
     span_ns: Option<(i64, i64)>,
     /// Figures that a tool states itself.
@@ -42,6 +42,23 @@ pub struct Told {
     labels: BTreeMap<String, (String, Told)>,
     /// The label of what holds other requests, and so is none by itself.
     apart: Option<String>,
+}
+
+/// What was counted of one second.
+#[derive(Debug, Default, Clone, Copy)]
+struct Second {
+    requests: u64,
+    errors: u64,
+    /// What the requests took together, µs.
+    took_us: u64,
+}
+
+impl Second {
+    fn add(&mut self, other: Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.took_us = self.took_us.saturating_add(other.took_us);
+    }
 }
 
 /// Figures that a tool states itself.
@@ -104,7 +121,7 @@ impl Told {
             let ended_ns = began_ns.saturating_add((took_us as i64).saturating_mul(1000));
             let (first, last) = self.span_ns.unwrap_or((began_ns, ended_ns));
             self.span_ns = Some((first.min(began_ns), last.max(ended_ns)));
-            self.count(began_ns, 1, 0);
+            self.count_in(began_ns, Second { requests: 1, errors: 0, took_us });
         }
     }
 
@@ -112,19 +129,21 @@ impl Told {
     fn error(&mut self, began_unix_ns: Option<i64>) {
         self.errors += 1;
         if let Some(began_ns) = began_unix_ns {
-            self.count(began_ns, 0, 1);
+            self.count_in(began_ns, Second { errors: 1, ..Second::default() });
         }
     }
 
-    /// Requests and errors of an instant.
-    pub(super) fn count(&mut self, unix_ns: i64, requests: u64, errors: u64) {
+    /// Requests of an instant, of which it is not told what they took.
+    pub(super) fn count(&mut self, unix_ns: i64, requests: u64) {
+        self.count_in(unix_ns, Second { requests, ..Second::default() });
+    }
+
+    fn count_in(&mut self, unix_ns: i64, of: Second) {
         let second = unix_ns.div_euclid(NS_PER_S);
         if self.seconds.len() >= SECONDS_MAX && !self.seconds.contains_key(&second) {
             return;
         }
-        let counted = self.seconds.entry(second).or_default();
-        counted[0] = counted[0].saturating_add(requests);
-        counted[1] = counted[1].saturating_add(errors);
+        self.seconds.entry(second).or_default().add(of);
     }
 
     /// Whether a request may have taken so long, s.
@@ -201,19 +220,21 @@ impl Told {
         reading: &dyn Fn(i64, &str, f64) -> ProbeReading,
     ) -> Vec<ProbeReading> {
         let mut found = Vec::new();
-        let (mut requests, mut errors) = (0_u64, 0_u64);
-        for (second, [in_second, errors_in_second]) in &self.seconds {
+        let mut up_to = Second::default();
+        for (second, of) in &self.seconds {
             let at_ns = second.saturating_add(1).saturating_mul(NS_PER_S).saturating_sub(t0_unix_ns);
             // Clocks are read in ms, and a tool may count a request where it ended.
             if at_ns < from_ns || at_ns.saturating_sub(NS_PER_S) > end_ns {
                 continue;
             }
-            requests = requests.saturating_add(*in_second);
-            errors = errors.saturating_add(*errors_in_second);
+            up_to.add(*of);
             let at_ns = at_ns.min(end_ns);
-            found.push(reading(at_ns, series::REQUESTS_TOTAL, requests as f64));
+            found.push(reading(at_ns, series::REQUESTS_TOTAL, up_to.requests as f64));
             if self.tells_errors {
-                found.push(reading(at_ns, series::ERRORS_TOTAL, errors as f64));
+                found.push(reading(at_ns, series::ERRORS_TOTAL, up_to.errors as f64));
+            }
+            if self.times.is_some() {
+                found.push(reading(at_ns, series::RESPONSE_S_TOTAL, up_to.took_us as f64 / 1e6));
             }
         }
         found
@@ -263,6 +284,8 @@ mod tests {
             [(11, 2.0), (12, 3.0), (14, 4.0), (20, 4.0)],
             "10 s after T0, and the whole at the end"
         );
+        let took = [(11, 0.5), (12, 0.75), (14, 1.0)];
+        assert_eq!(value(&readings, series::RESPONSE_S_TOTAL), took, "of no course is the whole");
         assert_eq!(value(&readings, series::ERRORS_TOTAL), [(11, 0.0), (12, 1.0), (14, 1.0), (20, 1.0)]);
         let per_s = value(&readings, series::REQUESTS_PER_S)[0].1;
         assert!((per_s - 4.0 / 3.25).abs() < 1e-9, "{per_s}");

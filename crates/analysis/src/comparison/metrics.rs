@@ -4,7 +4,7 @@ use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::MetricRole;
 use kdyno_model::finding::Finding;
 use kdyno_model::imported;
-use kdyno_model::metric::{Address, QUANTILES, Unit};
+use kdyno_model::metric::{self, Address, QUANTILES, Unit};
 use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
@@ -59,9 +59,14 @@ pub(super) fn compared_runs<'a>(
     plan: &Plan,
     findings: impl Iterator<Item = &'a Finding>,
 ) -> [(MetricRole, Vec<Address>); 2] {
-    let columns = plan.show.columns.iter().filter(|of| !efficiency().contains(of)).cloned();
+    let columns = outcomes_shown(plan).filter(|of| !efficiency().contains(of)).cloned();
     let own = efficiency().into_iter().chain(columns).collect();
     [(MetricRole::Exploratory, own), (MetricRole::Imported, imported_of(findings).into_iter().collect())]
+}
+
+/// The columns of the table, as far as one side can be better in them.
+fn outcomes_shown(plan: &Plan) -> impl Iterator<Item = &Address> {
+    plan.show.columns.iter().filter(|of| metric::is_outcome(&of.metric))
 }
 
 /// The series that were imported, by name.
@@ -104,7 +109,7 @@ pub(super) fn compared(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTr
     let judged = settings.judge.iter().map(|judge| judge.of.clone());
     let mut found: Vec<Compared> = Vec::new();
     let imported = imported_of(trials.iter().flat_map(|trial| trial.findings));
-    for of in efficiency.into_iter().chain(judged).chain(plan.show.columns.iter().cloned()).chain(imported) {
+    for of in efficiency.into_iter().chain(judged).chain(outcomes_shown(plan).cloned()).chain(imported) {
         if !found.iter().any(|known| known.of == of) {
             let judge = settings.judge.iter().find(|judge| judge.of == of).cloned();
             found.push(Compared { of, judge });

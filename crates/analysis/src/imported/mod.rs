@@ -1,6 +1,7 @@
 //! Series that somebody else measured: from a file of theirs to readings on a trial's time line, and what they came to in
 //! its window.
 
+mod quotes;
 mod table;
 pub(crate) mod time;
 

@@ -4,6 +4,7 @@ use crate::fixture::{Trial, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
+use kdyno_model::metric::Unit;
 use kdyno_model::plan::command::series;
 use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
 use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
@@ -72,12 +73,12 @@ fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
     let subject = || Subject::Item("import".to_owned());
     trial.events.push(event(EventKind::CommandStarted, subject(), "import started"));
     assert_eq!(trial.told(is_cut_short).len(), 1);
-    // Without records the last reading of a command says how far it came: from second 2 to 7.
-    let samples = std::mem::take(&mut trial.samples);
-    command(&mut trial, &[(7_200_000_000, series::REQUESTS_TOTAL, 300.0)]);
+    // Without records, and before it told anything, the last reading of any process says how far it came: from second 2 to 7.
+    let (samples, probes) = (std::mem::take(&mut trial.samples), trial.probes.clone());
+    trial.probes.retain(|reading| reading.at_ns < 8_000_000_000);
     let told = trial.told(is_cut_short);
     assert!(matches!(told[0].caveat, Caveat::CutShort { measured_s: 5, .. }), "{told:?}");
-    trial.samples = samples;
+    (trial.samples, trial.probes) = (samples, probes);
     trial.events.push(event(EventKind::CommandEnded, subject(), "import ended after 3 s"));
     assert!(trial.told(is_cut_short).is_empty());
 }
@@ -183,6 +184,23 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
     };
     assert_eq!(busy(0.0).told(is_other).len(), 1);
     assert!(busy(1e6).told(is_other).is_empty());
+}
+
+/// A second in which nothing began has no mean, and what is told of the whole at the end is of no second.
+#[test]
+fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
+    let mut trial = Trial::clean();
+    let at = |at_s: i64, series, value| (at_s * 1_000_000_000, series, value);
+    let counted =
+        [(3, 100.0), (4, 100.0), (5, 300.0), (9, 300.0)].map(|(s, n)| at(s, series::REQUESTS_TOTAL, n));
+    let took = [(3, 0.5), (4, 0.5), (5, 2.5)].map(|(s, took)| at(s, series::RESPONSE_S_TOTAL, took));
+    command(&mut trial, &[&counted[..], &took].concat());
+    let imported = kdyno_analysis::series::trial(&trial).expect("series").imported;
+    let [rates, times] = imported.as_slice() else { panic!("{imported:?}") };
+    assert_eq!((rates.name.as_str(), rates.points.len()), ("requests", 3));
+    assert_eq!((times.name.as_str(), times.unit), ("mean response time of requests", Unit::Ns));
+    let points: Vec<_> = times.points.iter().map(|point| (point.at_s, point.value)).collect();
+    assert_eq!(points, [(3.0, 5e6), (5.0, 1e7)]);
 }
 
 /// Kafka's producer tool writes a line every five seconds: its rate is not that of the second in which the line came.

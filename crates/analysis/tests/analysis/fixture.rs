@@ -218,7 +218,7 @@ impl Trial {
             counts.add(&row.counts);
         }
         let records = (counts.acknowledged + counts.fetched) / 2;
-        let clients = vec![ClientTotals { records, span_ns: 12 * S, member: None }; 2];
+        let clients = vec![ClientTotals { records, began_ns: Some(0), span_ns: 12 * S, member: None }; 2];
         StreamTotals { id, counts, clients, steady: None }
     }
 

@@ -364,9 +364,9 @@ fn a_record_limit_ends_the_window_before_the_stragglers() {
     trial.writers().records_max = Some(offered);
     let totals = trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap();
     totals.clients = vec![
-        ClientTotals { records: 0, span_ns: 0, member: None },
-        ClientTotals { records: 9000, span_ns: 15 * S + S / 2, member: None },
-        ClientTotals { records: 9000, span_ns: 21 * S, member: None },
+        ClientTotals { records: 0, began_ns: None, span_ns: 0, member: None },
+        ClientTotals { records: 9000, began_ns: None, span_ns: 15 * S + S / 2, member: None },
+        ClientTotals { records: 9000, began_ns: None, span_ns: 21 * S, member: None },
     ];
     // From second 2 until the first client was done, in second 15.
     let rate: u64 = (FIRST..15).map(STEADY.per_s).sum();

@@ -1,13 +1,13 @@
 //! Findings, caveats and series of made-up trials whose truth is known.
 
-use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
+use crate::fixture::{MS, READERS, S, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{SubjectKind, is_cost, may_be_left_out, names};
 use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, Role, SystemPlan, TransactionsPlan, ValuesPlan};
-use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
+use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
 /// The value of a bucket: the largest that is equivalent at so many digits.
@@ -105,6 +105,7 @@ fn the_figures_of_a_clean_trial() {
         ("writers.acked_mib_per_s", 128_000.0 / 1_048_576.0),
         ("writers.acked_per_s_sum_of_clients", 1000.0),
         ("writers.acked_mib_per_s_sum_of_clients", 128_000.0 / 1_048_576.0),
+        ("writers.clients_overlap_share", 1.0),
         ("writers.achieved_share", 1.0),
         ("writers.target_reached", 1.0),
         ("writers.failed", 0.0),
@@ -280,6 +281,25 @@ fn a_load_that_consumes_and_ended_by_itself_ends_the_window() {
     trial.is("readers.fetched_per_s", 1000.0);
     trial.events = vec![ended(Subject::Item("others".into()))];
     trial.is("readers.fetched_per_s", 600.0);
+}
+
+#[test]
+fn clients_overlap_while_all_of_them_are_at_work() {
+    let at = |began_ns, span_ns| ClientTotals { records: 1, began_ns, span_ns, member: None };
+    // From second 1 to 7 both, from 0 to 10 any; one that sent nothing is none of them.
+    let spans = [at(Some(0), 7 * S), at(Some(S), 9 * S), at(None, 0)];
+    let one_by_one = [at(Some(0), 4 * S), at(Some(5 * S), 5 * S)];
+    let untold = [at(Some(0), 7 * S), at(None, 9 * S)];
+    for (clients, share) in [
+        (&spans[..], Value::Is(0.6)),
+        (&one_by_one, Value::Is(0.0)),
+        (&untold, Value::None),
+        (&spans[2..], Value::None),
+    ] {
+        let mut trial = Trial::clean();
+        trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap().clients = clients.to_vec();
+        assert_eq!(trial.value("writers.clients_overlap_share"), share, "{clients:?}");
+    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn rows_of_two_workers_add_up() {
     trial.is("writers.offered_per_s", 2000.0);
     trial.is("writers.acked_per_s", 2000.0);
     trial.is("writers.acked_per_s_sum_of_clients", 2000.0);
+    trial.is("writers.clients_overlap_share", 1.0);
     trial.is("writers.response.mean", 4e6);
     trial.is("workers.cpu_percent", 60.0);
     trial.is("readers.fetched_per_s", 1000.0);

@@ -33,6 +33,18 @@ fn told_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> 
 }
 
 #[test]
+fn numbers_of_clients_and_how_far_they_overlap_have_no_ratio() {
+    let of = |metric: &str| {
+        let mut run = Run::default();
+        run.repeats(metric, &[&[6.0, 6.0, 6.0, 6.0], &[9.0, 9.0, 9.0, 9.0]]);
+        let found = run.judged(&plan(2, &[metric])).findings;
+        found.iter().filter(|finding| finding.quantity == Quantity::RatioToFirstRow).count()
+    };
+    let asked = ["writers.clients", "writers.clients_overlap_share", RATE];
+    assert_eq!(asked.map(of), [0, 0, 2]);
+}
+
+#[test]
 fn rows_are_told_apart_by_pairs_of_repeats() {
     let mut run = Run::default();
     // The machine gets slower from repeat to repeat; the second row is always 20 % above, the third is alike.

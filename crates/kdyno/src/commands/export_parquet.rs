@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// Rows of a group: an hour of seventy series, about 20 MB while they are written.
 const ROWS_MAX: usize = 1 << 18;
 
-/// Every second of every stream, then every reading of processor time and other resources.
+/// Every second of every stream, then every reading of processor time and other resources, then what was imported and what
+/// commands told.
 ///
 /// # Errors
 /// What the writer says of rows that it cannot write; there is none known.

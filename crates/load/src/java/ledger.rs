@@ -239,11 +239,13 @@ impl Ledger {
         }
     }
 
-    /// Ends: what has no outcome is unresolved; of a closed loop only what was handed to the client.
-    pub fn finish(self, recorder: &mut Recorder) -> ClientTotals {
+    /// Ends: what has no outcome is unresolved; of a closed loop only what was handed to the client. `t0_ns`: once the load
+    /// has begun.
+    pub fn finish(self, t0_ns: Option<u64>, recorder: &mut Recorder) -> ClientTotals {
         let is_open = |entry: &&Entry| !(entry.is_done || self.is_closed && entry.handed_ns == 0);
         self.entries.iter().filter(is_open).for_each(|entry| recorder.unresolved(entry.intended_ns, 1));
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
-        ClientTotals { records: self.acknowledged, span_ns, member: None }
+        let began_ns = self.first_ns.zip(t0_ns).map(|(first_ns, t0_ns)| first_ns.saturating_sub(t0_ns));
+        ClientTotals { records: self.acknowledged, began_ns, span_ns, member: None }
     }
 }

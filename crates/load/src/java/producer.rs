@@ -365,7 +365,7 @@ impl Producer {
                 recorder.unresolved(t0, 1);
             }
         }
-        ledger.finish(recorder)
+        ledger.finish(clock.map(|clock| clock.t0_ns), recorder)
     }
 }
 

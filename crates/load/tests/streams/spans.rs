@@ -32,6 +32,10 @@ fn clients_that_come_later_connect_then_and_their_records_wait_for_that() {
     let offered: Vec<(u32, u64)> = outcome.offered_by_second().into_iter().collect();
     assert_eq!(offered, [(5, PER_S), (6, PER_S), (7, PER_S)], "two seconds of warm-up, then three");
     assert_eq!(outcome.counts().acknowledged, 3 * PER_S);
+    let began: Vec<u64> = outcome.totals.clients.iter().filter_map(|client| client.began_ns).collect();
+    assert_eq!(began.len(), 3);
+    let first = 5 * SECOND..5 * SECOND + 6 * CONTROL_NS;
+    assert!(began.iter().all(|began_ns| first.contains(began_ns)), "from T0 on: {began:?}");
     assert_eq!(
         outcome.events,
         ["item-began: 3 clients: connecting begins", "item-ended: the load of 3 clients is over"]

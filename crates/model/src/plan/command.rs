@@ -152,6 +152,8 @@ pub mod series {
     pub const REQUESTS_TOTAL: &str = "command_requests_total";
     /// Those of them that failed.
     pub const ERRORS_TOTAL: &str = "command_errors_total";
+    /// What the requests took together that began up to an instant, s.
+    pub const RESPONSE_S_TOTAL: &str = "command_response_s_total";
     /// Begins the name of a statistic of what requests took, s.
     pub const RESPONSE_S_OF: &str = "command_response_s.";
     /// Requests with a response time, which these are of.

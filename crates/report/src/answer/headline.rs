@@ -10,7 +10,7 @@ use crate::marks::{self, Signs};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
-use kdyno_model::metric::Unit;
+use kdyno_model::metric::{self, Unit};
 use std::collections::BTreeSet;
 
 /// Sentences at most; more stand in the answers below.
@@ -19,8 +19,8 @@ const SENTENCES_MAX: usize = 4;
 const CASES_MAX: usize = 4;
 /// Figures of a run of one case that are named beside a latency.
 const FIGURES_MAX: usize = 2;
-/// Metrics that tell what was asked for.
-const INPUTS: [&str; 2] = ["offered_per_s", "clients"];
+/// Metric that tells what was asked for.
+const INPUT: &str = "offered_per_s";
 
 /// What stands under the question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
 
 /// Whether a column tells what came out, not what was put in.
 fn is_answer(column: &Column) -> bool {
-    !INPUTS.contains(&column.of.metric.as_str())
+    metric::is_outcome(&column.of.metric) && column.of.metric != INPUT
 }
 
 /// The first rates or other figures, and the first latency, the one at p99 before others.

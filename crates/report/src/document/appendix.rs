@@ -1,7 +1,11 @@
 //! What lets others repeat a run, told from what really ran.
 
+use crate::client_properties;
+use crate::declared;
 use crate::grid::{TextOptions, clean};
 use crate::input::ReportInput;
+use crate::markdown;
+use crate::systems;
 use crate::terminal::{config_text, settings_text};
 use crate::topology;
 use crate::units;
@@ -17,8 +21,8 @@ pub(super) struct Part {
     pub(super) text: String,
 }
 
-/// The parts of one run: what was typed, on what host, what stood where, the systems with their command lines, the settings in force, what was
-/// asked for, the scenario.
+/// The parts of one run: what was typed, on what host, the command that repeats it, what was declared, what stood where, the
+/// systems with their command lines, the settings in force, what was asked for, the scenario.
 pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
     let part = |title: &str, text: String| Part { title: title.to_owned(), text: text.trim_end().to_owned() };
     let mut parts = Vec::new();
@@ -30,6 +34,10 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
             format!("{command}\n\nkdyno {}\n{}", session.kdyno_version, facts(&session.host_facts)),
         ));
     }
+    parts.extend(markdown::repeat(input).map(|command| part("Repeat it", command)));
+    for (of, declared) in declared::all(input.plan()) {
+        parts.push(part(&format!("Declared, not measured: {of}"), facts(&declared)));
+    }
     let (topologies, more) = topology::all(input);
     for (concerns, topology) in topologies {
         parts.push(part(&format!("Topology of {concerns}"), topology.text()));
@@ -37,11 +45,19 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
     if more > 0 {
         parts.push(part("Further topologies", topology::left_out(more)));
     }
-    if let Some(start) = input.trials.iter().find(|start| !start.command_lines.is_empty()) {
-        parts.push(part(&format!("Processes of {}", input.name(start.trial.id)), command_lines(start)));
+    let (started, left_out) = systems::all(input);
+    for (concerns, start) in started {
+        let told = format!("{}\n{}", facts(&start.cluster), command_lines(start));
+        parts.push(part(&format!("System under test: {concerns}"), told));
+    }
+    if left_out > 0 {
+        parts.push(part("Further starts", systems::left_out(left_out)));
     }
     parts.push(part("Settings in force that are not the defaults", config_text(input, &PRINTED)));
     parts.push(part("Asked for", settings_text(input.plan(), &PRINTED)));
+    for (of, text) in client_properties::all(input) {
+        parts.push(part(&format!("Properties of clients: {of}"), text));
+    }
     parts.push(part(
         &format!("Scenario ({})", input.header.scenario_path),
         input.header.scenario_text.clone(),

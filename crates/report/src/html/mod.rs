@@ -27,26 +27,27 @@ mod top;
 mod topology;
 mod trial;
 
-use crate::answer::headline::{Headline, headline};
+use crate::answer::headline::{self, Headline, headline};
 use crate::answer::verdict::compared_scopes;
 use crate::answer::{
-    Answer, answers, brokers, commands, components, demand, health, inside, logs, processes,
+    Answer, Sentence, answers, brokers, commands, components, demand, health, inside, logs, processes,
 };
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
+use crate::client_properties;
 use crate::declared;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
-use crate::input::{ReportInput, status_words, trial_name};
+use crate::input::{ReportInput, status_words};
 use crate::markdown::repeat;
 use crate::marks;
+use crate::systems;
 use crate::terminal::settings_text;
 use crate::units;
 use chart::Detail;
 pub(crate) use head::head;
 pub use head::{POLICY, SCRIPT};
 use kdyno_model::finding::Scope;
-use kdyno_model::run::TrialStart;
 use kdyno_model::series::TrialSeries;
 use maud::{DOCTYPE, Markup, html};
 
@@ -57,9 +58,6 @@ const DRAWN_MAX: usize = 24;
 
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
-
-/// Systems that are told at most: a comparison starts both sides again and again, each with ports and folders of its own.
-const SYSTEMS_MAX: usize = 4;
 
 /// Id of the part that tells what ran.
 const ENVIRONMENT: &str = "environment";
@@ -76,8 +74,8 @@ impl Part {
         Self { id: id.to_owned(), title: title.to_owned(), markup }
     }
 
-    fn answer(name: &str, answer: &Answer, told: &Headline, pictures: &Markup) -> Self {
-        let markup = tables::answer(name, answer, &told.sentences, pictures);
+    fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup) -> Self {
+        let markup = tables::answer(name, answer, told, pictures);
         Self { id: tables::answer_id(name), title: answer.title.clone(), markup }
     }
 }
@@ -137,7 +135,7 @@ fn parts(
     ));
     parts.push(Part::new("overlay", "All cases over one another", overlay::overlays(input)));
     parts.push(Part::new("sides", "Resources, A beside B", sides(input)));
-    parts.extend(explained(input, figures, headline));
+    parts.extend(explained(input, figures, &headline.sentences));
     parts.push(Part::new("trials", "Every trial in figures", tables::trials(input, figures)));
     parts.push(Part::new("over-time", "Each trial over time", over_time(input)));
     parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
@@ -159,23 +157,29 @@ fn contents(parts: &[Part]) -> Markup {
 
 /// Verdicts with their pictures, searches, claims, contrasts.
 fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
-    let compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
+    // The answers of compared cases come first, in this order.
+    let mut compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
         Scope::Comparison { case } => Some(case),
         _ => None,
     });
-    // The answers of compared cases come first, in this order.
-    let pictures = compared.map(|case| {
-        html! { (forest::forest(input, case)) (shift::by_quantile(input, case)) (forest::pairs(input, figures, case)) }
-    });
-    let pictures = pictures.map(Some).chain(std::iter::repeat(None));
-    let part = |((number, answer), pictures): ((usize, &Answer), Option<Markup>)| {
-        Part::answer(&number.to_string(), answer, told, &pictures.unwrap_or_default())
+    let part = |(number, answer): (usize, &Answer)| {
+        let name = number.to_string();
+        let Some(case) = compared.next() else {
+            return Part::answer(&name, answer, &told.sentences, &html! {});
+        };
+        let pictures = html! { (forest::forest(input, case)) (shift::by_quantile(input, case)) (forest::pairs(input, figures, case)) };
+        // There the sentence has the name of its case before it.
+        let is_told = |one: &&Sentence| {
+            told.sentences.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
+        };
+        let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
+        Part::answer(&name, answer, &told, &pictures)
     };
-    answers(input).iter().enumerate().zip(pictures).map(part).collect()
+    answers(input).iter().enumerate().map(part).collect()
 }
 
 /// What lies behind the figures: stages, logs, health, demand, processes.
-fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
+fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
     let nothing = html! {};
     let bars = stages::figure(input, figures);
     let of_commands = commands::answer(input);
@@ -288,8 +292,8 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
         }
         (tables::noise(input))
         (topology::figures(input))
-        @let started = systems(input);
-        @for (concerns, start) in started.iter().take(SYSTEMS_MAX) {
+        @let (started, left_out) = systems::all(input);
+        @for (concerns, start) in &started {
             h3 { "System under test: " (concerns) }
             (tables::facts(&start.cluster))
             @if !start.command_lines.is_empty() {
@@ -302,36 +306,26 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
                 }
             }
         }
-        @if started.len() > SYSTEMS_MAX {
-            p class="note" { "The first " (SYSTEMS_MAX) " of " (started.len()) " systems that were started; the run file has them all." }
+        @if left_out > 0 {
+            p class="note" { (systems::left_out(left_out)) }
         }
         (tables::config(input))
         details {
             summary { "What was asked for: systems, security, topics, load, settings of clients" }
             pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
         }
+        @let files = client_properties::all(input);
+        @if !files.is_empty() {
+            details {
+                summary { "Settings of clients as properties files, without addresses and secrets" }
+                @for (of, text) in &files { p { (of) } pre { (text) } }
+            }
+        }
         details {
             summary { "Scenario as typed (" (header.scenario_path) ")" }
             pre { (header.scenario_text) }
         }
     }
-}
-
-/// Trials on alike systems are told once, with the trials they concern.
-fn systems<'a>(input: &ReportInput<'a>) -> Vec<(String, &'a TrialStart)> {
-    let mut groups: Vec<(Vec<String>, &TrialStart)> = Vec::new();
-    for start in input.trials {
-        let name = trial_name(&start.trial);
-        let alike =
-            |other: &TrialStart| other.cluster == start.cluster && other.command_lines == start.command_lines;
-        match groups.iter_mut().find(|(_, other)| alike(other)) {
-            Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], start)),
-        }
-    }
-    let all = groups.len() == 1;
-    let concerns = |names: Vec<String>| if all { "all trials".to_owned() } else { names.join("; ") };
-    groups.into_iter().map(|(names, start)| (concerns(names), start)).collect()
 }
 
 /// What the words of the tables and charts mean.

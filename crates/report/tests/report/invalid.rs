@@ -4,14 +4,15 @@ use crate::answers::with_claims;
 use crate::fixture::{Ends, caveat, comparison, run, search};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
-use kdyno_model::finding::{Mark, Scope};
+use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::Depth;
+use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, Depth, OutputFormat, ParsePlan};
 use kdyno_report::judged::{Judged, judged, of_stored_runs};
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{json, junit};
+use std::collections::BTreeMap;
 
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
 
@@ -31,6 +32,7 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
     insta::assert_snapshot!(runs.map(|run| junit::document(&run.input())).join("\n"));
 }
 
+/// What another case told does not count, nor that the columns are of a label alone.
 #[test]
 fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
     let mut run = run();
@@ -39,9 +41,38 @@ fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
     }
     let failed =
         Caveat::CommandFailed { item: "users".to_owned(), first: "users: it wrote nothing".to_owned() };
-    run.caveats.push(caveat(1, Severity::Invalid, failed));
+    let failed = caveat(1, Severity::Invalid, failed);
+    let Scope::Trial(trial) = failed.scope else { panic!("{failed:?}") };
+    let case = run.trials.iter().find(|start| start.trial.id == trial).expect("it ran").trial.case;
+    run.caveats.push(failed);
     assert_eq!(judged(&run.input()), Judged::Fine, "no column is of it");
     run.header.plan.show.columns.extend(Address::parse("users.response.p95"));
+    let mut other =
+        run.findings.iter().find(|one| one.scope == Scope::Case(1 - case)).expect("a figure").clone();
+    (other.of, other.estimate) = (Address::parse("users.response.p95").expect("a metric"), Value::Is(5e6));
+    run.findings.push(other.clone());
+    assert_eq!(judged(&run.input()), Judged::Invalid);
+    run.findings.push(Finding { scope: Scope::Case(case), ..other });
+    assert_eq!(judged(&run.input()), Judged::Fine, "it told what is shown before it failed");
+    run.header.plan.show.columns.extend(Address::parse("check-out.response.p95"));
+    assert_eq!(judged(&run.input()), Judged::Fine, "nothing tells that it is of these users");
+    let parse = ParsePlan {
+        format: OutputFormat::Jtl,
+        file: None,
+        columns: CsvColumns::default(),
+        labels: BTreeMap::from([("check-out".to_owned(), "Check out".to_owned())]),
+        apart: None,
+    };
+    let command = CommandPlan {
+        run: vec!["./users".to_owned()],
+        http: None,
+        begins: CommandBegins::At(0),
+        timeout_ns: 1,
+        ends_measure: false,
+        environment: BTreeMap::new(),
+        parse: Some(parse),
+    };
+    run.header.plan.cases[case as usize].commands.insert("users".to_owned(), command);
     assert_eq!(judged(&run.input()), Judged::Invalid);
 }
 

@@ -16,7 +16,9 @@ mod starts;
 use kdyno_testbed::{guard, relay};
 use libtest_mimic::{Arguments, Trial};
 use std::io::Write;
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,10 +45,10 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    if matrix::is_on() {
-        // How long each cluster takes to start is printed.
-        arguments.test_threads = Some(1);
-    }
+    // How long each cluster takes to start is printed. Without that as many are started at once as a small host has room for:
+    // each is several JVMs, and some tests are about memory that is left.
+    let at_once = if matrix::is_on() { 1 } else { available_parallelism().map_or(1, NonZero::get).min(3) };
+    arguments.test_threads = arguments.test_threads.or(Some(at_once));
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(starts::trials());
     trials.extend(secured::trials());

@@ -200,7 +200,7 @@ impl<'a> Contest<'a> {
             Client::Replay => self.clients.replay(&topic),
         }?;
         let broker_cpu_s = self.clients.broker.cpu_s()? - before;
-        let batch = self.clients.broker.records_per_batch(&topic)?;
+        let batch = self.clients.broker.records_per_batch_behind(0.0, &topic)?;
         self.clients.broker.delete_topic(&topic)?;
         std::thread::sleep(SETTLE);
         Ok((shot, broker_cpu_s, batch))

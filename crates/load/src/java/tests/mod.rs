@@ -466,6 +466,8 @@ fn clients_that_come_later_connect_then() {
     assert_eq!(outcome.failure, None);
     let counts = &outcome.totals.counts;
     assert_eq!((counts.offered, counts.acknowledged), (200, 200), "a second of a fifth of the item's rate");
+    let began_ns = outcome.totals.clients[0].began_ns.expect("it sent");
+    assert!((SECOND..SECOND + 100 * MS).contains(&began_ns), "from T0 on: {began_ns}");
     let kinds: Vec<EventKind> = outcome.events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::ClientStarted, EventKind::ItemBegan, EventKind::ItemEnded]);
     outcome.assert_accounted();

@@ -1,0 +1,67 @@
+//! Quotation marks of a CSV file. Its reader takes what follows an open one as one cell, over lines and to the end of the file,
+//! and so loses rows without a word.
+
+/// Where in a cell a byte stands.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Begin,
+    Plain,
+    /// Between quotation marks, of which the first stands in this line.
+    Quoted(u64),
+    /// Behind a quotation mark that ends such a cell, unless another one follows: two stand for one.
+    Ended(u64),
+}
+
+/// Whether each cell that begins with a quotation mark ends with one; a mark within a cell that begins otherwise is a
+/// character like others.
+///
+/// # Errors
+/// One lowercase sentence with the line of the first that does not.
+pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
+    let mut at = At::Begin;
+    let mut line = 1;
+    for &byte in bytes {
+        at = match (at, byte) {
+            (At::Quoted(from), b'"') => At::Ended(from),
+            (At::Quoted(from), _) | (At::Ended(from), b'"') => At::Quoted(from),
+            (At::Begin, b'"') => At::Quoted(line),
+            (_, b',' | b'\n' | b'\r') => At::Begin,
+            (At::Ended(_), b' ' | b'\t') => at,
+            (At::Ended(_), _) => {
+                return Err(format!("line {line}: a character follows the quotation mark that ends a value"));
+            }
+            (At::Begin | At::Plain, _) => At::Plain,
+        };
+        line += u64::from(byte == b'\n');
+    }
+    match at {
+        At::Quoted(from) => Err(format!("line {from}: a quotation mark is not closed")),
+        At::Begin | At::Plain | At::Ended(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_quotation_mark_is_found_where_it_stands() {
+        for good in [
+            "",
+            "a,\"b\"\n",
+            "a,\"as \"\"said\"\"\nhere\" ,c\r\n",
+            "0,5\" disk\n60,\"two\nlines\"\n",
+            "\"\",\"\"\"\"",
+        ] {
+            assert_eq!(check(good.as_bytes()), Ok(()), "{good}");
+        }
+        let open = |text: &str| check(text.as_bytes()).expect_err("it is open");
+        assert_eq!(
+            open("time,note\n0,\"as \"\"said\"\"\nhere\"\n60,\"open\n120,x\n"),
+            "line 4: a quotation mark is not closed"
+        );
+        // Two open ones make one cell of what lies between them.
+        let two = open("0,\"open\n60,x\n120,\"again\n180,y\n");
+        assert_eq!(two, "line 3: a character follows the quotation mark that ends a value");
+    }
+}

@@ -1,0 +1,91 @@
+//! What stands behind the first part of a packed value: what came in later versions, each part left out with all that follow
+//! where none of them tells anything, as in files that were written before.
+
+use crate::blob::{PackError, decode, plain};
+use serde::{Deserialize, Serialize};
+
+/// Counts that came later. They stand behind what was there before, and are left out where all of them are 0, as in files
+/// that were written before.
+#[derive(Serialize, Deserialize, Default, PartialEq)]
+pub(crate) struct PackedLater {
+    pub(crate) committed: u64,
+    pub(crate) aborted: u64,
+    pub(crate) markers: u64,
+    pub(crate) markers_unsure: u64,
+    pub(crate) record_bytes: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) header_trailers: u64,
+    pub(crate) aborted_records: u64,
+    pub(crate) control_records: u64,
+    pub(crate) missing_offsets: u64,
+}
+
+/// What stands behind a value.
+#[derive(Default, PartialEq)]
+pub(crate) struct Behind {
+    pub(crate) later: PackedLater,
+    /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
+    /// that are 0 are left out.
+    pub(crate) latest: Vec<u64>,
+    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
+    pub(crate) members: Vec<Option<(u64, u32, u32)>>,
+    /// Of totals: the records behind the first ones, if they were asked for.
+    pub(crate) steady: Option<PackedSteady>,
+    /// Of totals: how often each client lost partitions as a member, if any did.
+    pub(crate) losses: Vec<u32>,
+    /// Of totals: one more than the ns from T0 to each client's first record, 0 where it is not told; empty where none is.
+    pub(crate) began: Vec<u64>,
+}
+
+/// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
+pub(crate) type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
+
+impl Behind {
+    /// Writes it, unless it is nothing. What stands before something that is written is written too, for it is read in this order.
+    pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
+        let Self { later, latest, members, steady, losses, began } = self;
+        let told = [
+            *later != PackedLater::default(),
+            !latest.is_empty(),
+            !members.is_empty(),
+            steady.is_some(),
+            !losses.is_empty(),
+            !began.is_empty(),
+        ];
+        for part in 0..told.iter().rposition(|is_told| *is_told).map_or(0, |last| last + 1) {
+            bytes.extend(match part {
+                0 => plain(later)?,
+                1 => plain(latest)?,
+                2 => plain(members)?,
+                3 => plain(steady)?,
+                4 => plain(losses)?,
+                _ => plain(began)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads what is left of the bytes of a value, to their end.
+    pub(crate) fn read(mut rest: &[u8]) -> Result<Self, PackError> {
+        let mut behind = Self::default();
+        if !rest.is_empty() {
+            (behind.later, rest) = decode(rest)?;
+        }
+        if !rest.is_empty() {
+            (behind.latest, rest) = decode(rest)?;
+        }
+        if !rest.is_empty() {
+            (behind.members, rest) = decode(rest)?;
+        }
+        if !rest.is_empty() {
+            (behind.steady, rest) = decode(rest)?;
+        }
+        if !rest.is_empty() {
+            (behind.losses, rest) = decode(rest)?;
+        }
+        if !rest.is_empty() {
+            (behind.began, rest) = decode(rest)?;
+        }
+        if rest.is_empty() { Ok(behind) } else { Err(PackError::Length) }
+    }
+}
