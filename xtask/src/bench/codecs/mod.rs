@@ -15,8 +15,6 @@ use super::stats::{Series, Table};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
-const PARTITIONS: u32 = 6;
-
 /// Records per second: a rate that every codec and both clients carry beside a broker, fast enough to fill batches.
 const RATE: u32 = 30_000;
 
@@ -75,7 +73,8 @@ fn values() -> String {
 /// How records come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
-    /// As fast as each client takes them: every batch is full, so its records are what the client's size of a batch lets in.
+    /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
+    /// batch lets in.
     Max,
     /// At [`RATE`]: with what lingers beside a full batch it is a matter of small times how full batches are.
     Rate,
@@ -84,10 +83,20 @@ enum Pace {
 impl Pace {
     const ALL: [Self; 2] = [Self::Max, Self::Rate];
 
+    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
+    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
+    /// long with gzip.
+    fn partitions(self) -> u32 {
+        match self {
+            Self::Max => 1,
+            Self::Rate => 6,
+        }
+    }
+
     fn told(self) -> String {
         match self {
-            Self::Max => "as fast as it goes".to_owned(),
-            Self::Rate => format!("{RATE}/s"),
+            Self::Max => "as fast as it goes, one partition".to_owned(),
+            Self::Rate => format!("{RATE}/s, six partitions"),
         }
     }
 }
@@ -172,10 +181,11 @@ impl Terms<'_> {
         };
         let scenario = format!(
             "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
-             topics: {{perf: {{partitions: {PARTITIONS}, replicas: 1}}}}\nload:\n  \
+             topics: {{perf: {{partitions: {}, replicas: 1}}}}\nload:\n  \
              writers: {{produce: perf, rate: {rate}, value: {{file: values.txt}}, \
              client: {{{client}}}}}\n\
              phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
+            self.pace.partitions(),
             self.seconds() - 1
         );
         std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
@@ -187,7 +197,8 @@ impl Terms<'_> {
 
     /// Records per batch in the log once a client has sent what it has to.
     fn records_per_batch(&self, client: Client) -> anyhow::Result<f64> {
-        let topic = self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), PARTITIONS, 1)?;
+        let topic =
+            self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.pace.partitions(), 1)?;
         let mut command = self.command(client, &topic)?;
         let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
         let is_done = output.status.success()
