@@ -27,6 +27,8 @@ pub(crate) struct Evidence {
     header: RunHeader,
     sessions: Vec<(Session, Option<SessionEnd>)>,
     is_live: bool,
+    /// The trial that goes on, of one that is live.
+    goes_on: Option<TrialId>,
     trials: Vec<TrialStart>,
     events: Vec<(Option<TrialId>, Event)>,
     noise: Vec<(TrialId, NoiseReading)>,
@@ -139,6 +141,9 @@ impl Evidence {
         let of_last = Scope::Trial(last.trial.id);
         let is_cut =
             |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::CutShort { .. });
+        if self.judgement.caveats.iter().any(is_cut) {
+            self.goes_on = Some(last.trial.id);
+        }
         self.judgement.caveats.retain(|one| !is_cut(one));
     }
 
@@ -160,6 +165,7 @@ impl Evidence {
             header: file.header()?,
             sessions: file.sessions()?,
             is_live: file.is_live(),
+            goes_on: None,
             trials: file.trials()?,
             events: file.events()?,
             noise: Vec::new(),
@@ -205,6 +211,7 @@ impl Evidence {
             header: &self.header,
             sessions: &self.sessions,
             is_live: self.is_live,
+            goes_on: self.goes_on,
             trials: &self.trials,
             events: &self.events,
             noise: &self.noise,
@@ -380,6 +387,7 @@ mod tests {
                 plan: plan.clone(),
             },
             is_live: false,
+            goes_on: None,
             sessions: Vec::new(),
             events: Vec::new(),
             noise: Vec::new(),

@@ -22,6 +22,8 @@ pub struct ReportInput<'a> {
     pub sessions: &'a [(Session, Option<SessionEnd>)],
     /// Somebody is writing it: the run goes on.
     pub is_live: bool,
+    /// The trial that goes on in it.
+    pub goes_on: Option<TrialId>,
     /// The trials that were started, in the order in which they ran.
     pub trials: &'a [TrialStart],
     /// Events of the run, each with its trial.
@@ -110,7 +112,8 @@ impl<'a> ReportInput<'a> {
 
     /// Trials that have figures of their whole measure phase.
     pub(crate) fn complete(&self, figures: &Figures<'_>) -> usize {
-        let is_whole = |trial: &Trial| figures.has(trial.id) && !is_cut_short(trial, self.caveats);
+        let has_ended = |trial: &Trial| self.goes_on != Some(trial.id) && !is_cut_short(trial, self.caveats);
+        let is_whole = |trial: &Trial| figures.has(trial.id) && has_ended(trial);
         self.reported().filter(|trial| is_whole(trial)).count()
     }
 

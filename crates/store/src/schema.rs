@@ -21,7 +21,7 @@ pub(crate) fn read_by(format: u32) -> &'static str {
 
 /// Every table, with the comments that a reader of the file sees as well (`sqlite3 FILE .schema`).
 ///
-/// Enums stand under their names. `packed` columns are explained in `pack.rs`. Unsigned 64-bit values are stored
+/// Enums stand under their names. `packed` columns are explained in `pack.rs`, their bytes in `blob.rs`. Unsigned 64-bit values are stored
 /// bit by bit as signed ones.
 pub(crate) const TABLES: &str = "
 CREATE TABLE run (

@@ -119,6 +119,7 @@ pub(crate) fn answer(run: &RunSummary) -> Option<Judged> {
         header: &header,
         sessions: &[],
         is_live: false,
+        goes_on: None,
         trials: &[],
         events: &[],
         noise: &[],

@@ -95,6 +95,8 @@ fn a_run_that_was_cut_off_says_so() {
     let mut run = run();
     run.sessions[0].1 = None;
     assert!(page(&run.input()).contains("the run was cut off; 4 of 4 trials complete"));
+    run.goes_on = run.trials.last().map(|start| start.trial.id);
+    assert!(page(&run.input()).contains("its figures so far; 3 of 4 trials complete"));
     (run.findings, run.series, run.trials) = (vec![], vec![], vec![]);
     assert!(page(&run.input()).contains("0 of 4 trials complete"));
 }
