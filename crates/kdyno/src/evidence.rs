@@ -38,8 +38,8 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Reads a run file whole, one trial's rows after the other. A run that was cut off, or could not store everything,
-    /// has rows from which nothing has been drawn yet: it is analysed anew.
+    /// Reads what was drawn from a run when it was made, of trials without courses over time the rows. A run that was cut off,
+    /// or could not store everything, has rows from which nothing has been drawn yet: it is analysed anew.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let file = RunFile::open(path)?;
         let mut run = Self::stored(&file)?;
@@ -47,8 +47,12 @@ impl Evidence {
         let mut outcomes = Vec::new();
         for start in &run.trials {
             let id = start.trial.id;
+            run.noise.extend(file.noise(id)?.into_iter().map(|reading| (id, reading)));
+            if let Some(series) = file.course(id)?.filter(|_| is_analysed) {
+                run.series.push(series);
+                continue;
+            }
             let evidence = file.evidence(id)?;
-            run.noise.extend(evidence.noise.iter().map(|reading| (id, *reading)));
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;

@@ -309,6 +309,7 @@ impl Run<'_> {
         let evidence = self.store.evidence(trial.id)?;
         let judgement = kdyno_analysis::trial::judge(&evidence)?;
         self.store.judgement(&judgement)?;
+        self.store.course(kdyno_analysis::series::trial(&evidence)?)?;
         let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
         self.starts.push(evidence.start);
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));

@@ -120,7 +120,11 @@ impl RunFile {
         self.rows("totals", sql, [trial.0], |row| Ok(pack::unpack_totals(stream_id(row)?, blob(row, 2)?)?))
     }
 
-    fn noise(&self, trial: TrialId) -> Result<Vec<NoiseReading>, StoreError> {
+    /// What the noise probe showed before a trial.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn noise(&self, trial: TrialId) -> Result<Vec<NoiseReading>, StoreError> {
         let sql = "SELECT spin_per_us, spin_worst_ratio, sleep_late_ns_p50, sleep_late_ns_p99, \
                    loopback_ns_p50, loopback_ns_p99, steal_share FROM noise WHERE trial = ?1 ORDER BY rowid";
         self.rows("noise", sql, [trial.0], |row| {

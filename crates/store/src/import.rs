@@ -1,6 +1,7 @@
 //! Adds to a finished run what somebody else measured meanwhile.
 
 use crate::columns;
+use crate::courses;
 use crate::error::StoreError;
 use crate::opening;
 use crate::pack;
@@ -66,6 +67,7 @@ fn write(
         replaced |= forget(&transaction, subject, *trial)?;
     }
     forget_together(&transaction)?;
+    courses::forget(&transaction)?;
     for ImportedTrial { trial, readings } in trials {
         for round in readings.chunks(READINGS_PER_ROW) {
             rows::probe(&transaction, *trial, round)?;

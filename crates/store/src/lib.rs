@@ -13,6 +13,7 @@
 mod behind;
 mod blob;
 mod columns;
+mod courses;
 mod error;
 mod evidence;
 mod fold;

@@ -291,6 +291,12 @@ impl RunFile {
         Err(StoreError::TooMuch { path: self.path.clone(), what, limit_bytes: self.plain_bytes_max })
     }
 
+    /// Whether it has a table that came later: a file from before has not.
+    pub(crate) fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        Ok(!self.rows("schema", sql, [name], |_| Ok(()))?.is_empty())
+    }
+
     pub(crate) fn rows<T>(
         &self,
         table: &str,

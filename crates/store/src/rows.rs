@@ -225,7 +225,9 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
 
 /// Everything of a trial, but for excerpts of logs, which belong to the run.
 pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
-    for table in ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise", "stacks"] {
+    for table in
+        ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise", "stacks", "course"]
+    {
         connection.execute(&format!("DELETE FROM {table} WHERE trial = ?1"), [trial.0])?;
     }
     let (kind, id, _) = columns::scope_columns(Scope::Trial(trial))?;

@@ -176,6 +176,10 @@ CREATE TABLE IF NOT EXISTS stacks (
     packed BLOB NOT NULL, -- collapsed text, or a Flight Recorder file
     PRIMARY KEY (trial, subject)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS course (
+    trial INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL -- its courses over time, drawn from its rows with its findings
+) STRICT;
 ";
 
 /// Names of the tables, as a reader expects them.

@@ -37,7 +37,7 @@ impl RunFile {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn sampled(&self) -> Result<Vec<(TrialId, Subject, FlameKind)>, StoreError> {
-        if !self.has_stacks()? {
+        if !self.has_table("stacks")? {
             return Ok(Vec::new());
         }
         let sql = "SELECT trial, subject, kind FROM stacks ORDER BY trial, subject";
@@ -69,7 +69,7 @@ impl RunFile {
     }
 
     fn packed(&self, trial: TrialId, subject: &Subject) -> Result<Option<(FlameKind, Vec<u8>)>, StoreError> {
-        if !self.has_stacks()? {
+        if !self.has_table("stacks")? {
             return Ok(None);
         }
         let sql = "SELECT kind, packed FROM stacks WHERE trial = ?1 AND subject = ?2";
@@ -78,11 +78,5 @@ impl RunFile {
             Ok((named(row, 0)?, open(blob(row, 1)?)?.into_owned()))
         };
         Ok(self.rows("stacks", sql, params![trial.0, subject], read)?.pop())
-    }
-
-    /// A file from before there were any has no table of them.
-    fn has_stacks(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'stacks'";
-        Ok(!self.rows("schema", sql, [], |_| Ok(()))?.is_empty())
     }
 }

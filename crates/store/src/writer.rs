@@ -10,6 +10,7 @@ use kdyno_model::evidence::{TrialEvidence, TrialStacks};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
+use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Connection, OpenFlags};
@@ -133,6 +134,11 @@ impl RunWriter {
     /// What the numbers mean; replaces what was stored for the scopes that are named here.
     pub fn judgement(&self, judgement: &Judgement) -> Result<(), StoreError> {
         self.write(Row::Judgement(Box::new(judgement.clone())))
+    }
+
+    /// The courses over time of a trial, of which nothing more will come; later ones replace earlier ones.
+    pub fn course(&self, series: TrialSeries) -> Result<(), StoreError> {
+        self.write(Row::Course(Box::new(series)))
     }
 
     /// The stacks of a process in the measured window of a trial; later ones replace earlier ones.

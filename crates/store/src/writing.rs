@@ -11,12 +11,13 @@
 use crate::error::StoreError;
 use crate::reader::RunFile;
 use crate::rows::{self, RowError};
-use crate::{fold, reserve, schema, stacks};
+use crate::{courses, fold, reserve, schema, stacks};
 use kdyno_model::event::{Event, Subject};
 use kdyno_model::evidence::{TrialEvidence, TrialStacks};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
+use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -55,6 +56,7 @@ pub(crate) enum Row {
     Totals(TrialId, Vec<StreamTotals>),
     Log(String, String),
     Judgement(Box<Judgement>),
+    Course(Box<TrialSeries>),
     Stacks(Box<TrialStacks>),
     FlightRecording(TrialId, Subject, Vec<u8>),
     Forget(TrialId),
@@ -207,6 +209,7 @@ impl Writing {
             Row::Totals(trial, totals) => rows::totals(connection, *trial, totals),
             Row::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
             Row::Judgement(judgement) => rows::judgement(connection, judgement),
+            Row::Course(series) => courses::write(connection, series),
             Row::Stacks(stacks) => stacks::write(connection, stacks),
             Row::FlightRecording(trial, subject, bytes) => {
                 stacks::write_recording(connection, *trial, subject, bytes)

@@ -37,8 +37,10 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
     writer.phases(trial.id, &phase_spans(&trial.effective.phases, Some(0)))?;
     write_rows(&writer, trial.id, args)?;
     if !args.anew {
-        let judgement = kdyno_analysis::trial::judge(&writer.evidence(trial.id)?).map_err(Failure::tool)?;
+        let evidence = writer.evidence(trial.id)?;
+        let judgement = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
         writer.judgement(&judgement)?;
+        writer.course(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?)?;
         let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
         let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome)];
         writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[], false))?;

@@ -52,6 +52,10 @@ fn a_run_on_a_null_broker_is_counted_exactly_and_every_output_says_what_it_was()
     assert!(page.contains(MARK), "the page");
     let plan = place.kdyno(&["show", "latest", "--plan"]);
     assert!(plan.stdout.contains("null broker, PLAINTEXT: no Kafka"), "{plan:?}");
+    let file = kdyno_store::RunFile::open(&place.run_file()).expect("the run file");
+    let trial = file.trials().expect("its trials").remove(0).trial.id;
+    let drawn = kdyno_analysis::series::trial(&file.evidence(trial).expect("evidence")).expect("courses");
+    assert_eq!(file.course(trial).expect("stored"), Some(drawn), "what was drawn is what its rows tell");
     place.expect_no_processes();
 }
 

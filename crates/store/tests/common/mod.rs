@@ -248,7 +248,7 @@ pub fn totals() -> Vec<StreamTotals> {
         clients: vec![
             ClientTotals {
                 records: 1485 + u64::from(id.worker),
-                began_ns: Some(1_000),
+                began_ns: None,
                 span_ns: 4_000_000_000,
                 member: None
             };

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod courses;
 mod format;
 mod hostile;
 mod resume;
