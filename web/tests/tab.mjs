@@ -42,10 +42,14 @@ export async function open(browser, url, how = {}) {
 }
 
 /**
- * Unfolds everything, so that nothing is left unlooked at.
+ * Unfolds everything and has it laid out, below the screen too, so that nothing is left unlooked at.
  *
  * @param {import("playwright-core").Page} page
  */
 export async function unfold(page) {
-  await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
+  await page.evaluate(() => {
+    document.querySelectorAll("details").forEach((one) => (one.open = true));
+    const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("main > section"));
+    parts.forEach((part) => (part.style.contentVisibility = "visible"));
+  });
 }
