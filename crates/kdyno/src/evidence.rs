@@ -138,7 +138,7 @@ impl Evidence {
         end.is_some_and(|end| end.status == RunStatus::OutOfTime)
     }
 
-    /// A trial that goes on has no totals yet, as one that was cut off: it is not told as that.
+    /// A trial that goes on has no totals yet, as one that was cut off: it is not told as that, nor that records have no outcome.
     fn goes_on(&mut self) {
         let has_ended = self.sessions.last().is_some_and(|(_, end)| end.is_some());
         let Some(last) = self.trials.last().filter(|_| self.is_live && !has_ended) else { return };
@@ -147,8 +147,10 @@ impl Evidence {
             |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::CutShort { .. });
         if self.judgement.caveats.iter().any(is_cut) {
             self.goes_on = Some(last.trial.id);
+            let is_open =
+                |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::Unresolved { .. });
+            self.judgement.caveats.retain(|one| !is_cut(one) && !is_open(one));
         }
-        self.judgement.caveats.retain(|one| !is_cut(one));
     }
 
     /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials
