@@ -48,7 +48,7 @@ impl Evidence {
         for start in &run.trials {
             let id = start.trial.id;
             run.noise.extend(file.noise(id)?.into_iter().map(|reading| (id, reading)));
-            if let Some(series) = file.course(id)?.filter(|_| is_analysed) {
+            if is_analysed && let Some(series) = file.course(id)? {
                 run.series.push(series);
                 continue;
             }

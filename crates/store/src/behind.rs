@@ -2,6 +2,7 @@
 //! where none of them tells anything, as in files that were written before.
 
 use crate::blob::{PackError, decode, plain};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Counts that came later. They stand behind what was there before, and are left out where all of them are 0, as in files
@@ -67,25 +68,24 @@ impl Behind {
 
     /// Reads what is left of the bytes of a value, to their end.
     pub(crate) fn read(mut rest: &[u8]) -> Result<Self, PackError> {
-        let mut behind = Self::default();
-        if !rest.is_empty() {
-            (behind.later, rest) = decode(rest)?;
-        }
-        if !rest.is_empty() {
-            (behind.latest, rest) = decode(rest)?;
-        }
-        if !rest.is_empty() {
-            (behind.members, rest) = decode(rest)?;
-        }
-        if !rest.is_empty() {
-            (behind.steady, rest) = decode(rest)?;
-        }
-        if !rest.is_empty() {
-            (behind.losses, rest) = decode(rest)?;
-        }
-        if !rest.is_empty() {
-            (behind.began, rest) = decode(rest)?;
-        }
+        let behind = Self {
+            later: next(&mut rest)?,
+            latest: next(&mut rest)?,
+            members: next(&mut rest)?,
+            steady: next(&mut rest)?,
+            losses: next(&mut rest)?,
+            began: next(&mut rest)?,
+        };
         if rest.is_empty() { Ok(behind) } else { Err(PackError::Length) }
     }
+}
+
+/// The next part; nothing where the bytes end before it.
+fn next<T: DeserializeOwned + Default>(rest: &mut &[u8]) -> Result<T, PackError> {
+    if rest.is_empty() {
+        return Ok(T::default());
+    }
+    let (part, behind) = decode(rest)?;
+    *rest = behind;
+    Ok(part)
 }
