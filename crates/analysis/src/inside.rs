@@ -9,7 +9,7 @@ use crate::evidence::{NS_PER_S, Window};
 use crate::rows::Trial;
 use kdyno_model::event::Subject;
 use kdyno_model::inside::{
-    NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE, RequestKind, RequestStage, stage_of,
+    self, NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE, RequestKind, RequestStage, stage_of,
 };
 use kdyno_model::sample::{BEFORE_WINDOW_NS, series};
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl<'a> Inside<'a> {
             return self.stage_ns(brokers, kind, stage);
         }
         match name {
-            "bytes_in_mib_per_s" => mib_per_s(series::BYTES_IN_TOTAL),
+            inside::BYTES_IN => mib_per_s(series::BYTES_IN_TOTAL),
             "bytes_out_mib_per_s" => mib_per_s(series::BYTES_OUT_TOTAL),
             "messages_in_per_s" => Some(grown(series::MESSAGES_IN_TOTAL)? / window.seconds()),
             "produce_requests" => requests(RequestKind::Produce),

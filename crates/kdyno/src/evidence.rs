@@ -18,7 +18,7 @@ use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use kdyno_report::ReportInput;
 use kdyno_scenario::input::nearest;
-use kdyno_store::{RunFile, RunList, StoreError};
+use kdyno_store::{RunFile, RunList, RunSummary, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -232,13 +232,32 @@ impl Evidence {
 
 /// The files of all runs of a scenario, oldest first; none when it is not the name of one that ran.
 pub(crate) fn runs_of_scenario(named: &str, dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    Ok(runs_of(named, dir)?.into_iter().map(|run| run.path).collect())
+}
+
+fn runs_of(named: &str, dir: Option<&Path>) -> Result<Vec<RunSummary>, Failure> {
     let folder = runs_dir(dir)?;
     if Path::new(named).is_file() || !folder.is_dir() {
         return Ok(Vec::new());
     }
     let scenario = if scenario_source::bundled(named).is_ok() { last_part(named) } else { named };
-    let runs = kdyno_store::list(&folder)?.runs;
-    Ok(runs.into_iter().filter(|run| run.scenario == scenario).map(|run| run.path).collect())
+    let mut runs = kdyno_store::list(&folder)?.runs;
+    runs.retain(|run| run.scenario == scenario);
+    Ok(runs)
+}
+
+/// The newest run of a scenario that ended as planned, and a word about a newer one that did not; `None` where no scenario that
+/// ran was named, or none of its runs ended so.
+pub(crate) fn newest_whole_run(named: &str, dir: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let of_scenario = runs_of(named, dir)?;
+    let is_whole = |run: &RunSummary| run.end.as_ref().is_some_and(|end| end.status == RunStatus::Completed);
+    let Some(whole) = of_scenario.iter().rfind(|run| is_whole(run)) else { return Ok(None) };
+    out::note(&format!("the newest whole run of {named} is {}", whole.path.display()));
+    if let Some(newer) = of_scenario.last().filter(|run| run.path != whole.path) {
+        let newer = newer.path.display();
+        out::note(&format!("{newer} is newer and did not end as planned; name it to have it instead"));
+    }
+    Ok(Some(whole.path.clone()))
 }
 
 /// The run that was named: a file, `latest`, a file's whole name in the folder of runs without its ending, a scenario

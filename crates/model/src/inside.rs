@@ -79,6 +79,8 @@ pub const REQUEST_HANDLER_IDLE: &str = "request_handler_idle";
 /// Share of time in which network processors are idle.
 pub const NETWORK_PROCESSOR_IDLE: &str = "network_processor_idle";
 
+/// What clients produced.
+pub const BYTES_IN: &str = "bytes_in_mib_per_s";
 /// Longest pause of a collection.
 pub const GC_PAUSE_MAX: &str = "gc_pause_max";
 /// Share of time in which a JVM stood still.
@@ -87,7 +89,7 @@ pub const STOPPED_SHARE: &str = "stopped_share";
 /// What brokers tell of themselves, where they do. The stages of requests come last.
 pub const METRICS: &[Metric] = &[
     metric(
-        "bytes_in_mib_per_s",
+        BYTES_IN,
         BROKER,
         Unit::MibPerS,
         "MiB of record batches, as sent, that clients produced in the window (BytesInPerSec); replication not counted",

@@ -175,6 +175,12 @@ pub fn processors(number: f64) -> String {
     format!("{number} processor{}", if number == 1.0 { "" } else { "s" })
 }
 
+/// ns as a number of the milliseconds in which Kafka has settings of time: `5`, `0.5`.
+#[must_use]
+pub fn milliseconds(ns: u64) -> String {
+    format!("{}", ns as f64 / 1e6)
+}
+
 /// A setting under Kafka's name: the value of one that is a size has its unit.
 #[must_use]
 pub fn setting(name: &str, value: &str) -> String {

@@ -60,7 +60,14 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
         heads.insert(0, ("case", false));
     }
     heads.extend(names.iter().map(|name| (name.as_str(), true)));
-    let answer = Answer::of_table("Runs".to_owned(), TextTable::new(&heads, cells), notes(runs, &rows));
+    let table = TextTable::new(&heads, cells).with_names(1 + usize::from(are_cases_named));
+    let mut notes = notes(runs, &rows);
+    let is_shared = |row: &Row| columns.iter().filter(|column| column.contains_key(row)).count() > 1;
+    if runs.len() > 1 && !rows.is_empty() && !rows.iter().any(is_shared) {
+        let text = "No figure is of two of these runs: their load items or cases have other names.";
+        notes.insert(0, text.to_owned());
+    }
+    let answer = Answer::of_table("Runs".to_owned(), table, notes);
     let figures: Vec<Value> = rows.iter().map(|row| document(row, &columns)).collect();
     let document =
         serde_json::json!({"runs": runs.iter().map(run_document).collect::<Vec<_>>(), "figures": figures});

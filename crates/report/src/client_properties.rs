@@ -3,6 +3,7 @@
 
 use crate::answer::verdict;
 use crate::input::ReportInput;
+use crate::units::milliseconds;
 use kdyno_model::plan::{
     CasePlan, ClientListener, ConsumePlan, GroupProtocol, LoadPlan, Mechanism, Partitioner, ProducePlan,
     Role, Sasl, Security, StartOffset, Store, StoreContent, SystemPlan, Tls, TlsVersion,
@@ -66,7 +67,10 @@ fn files(name: &str, case: &CasePlan, load: &LoadPlan) -> Vec<(String, String)> 
         let about = format!("kdyno's client, with the defaults of Kafka {}", plan.client.defaults);
         file("producer", about, producer(plan))
     };
-    let of_consumer = |plan: &ConsumePlan| file("consumer", "kdyno's client".to_owned(), consumer(plan));
+    let of_consumer = |plan: &ConsumePlan| {
+        let about = "kdyno's client, with Kafka's defaults, which are the same in every release, where a scenario says nothing";
+        file("consumer", about.to_owned(), consumer(plan))
+    };
     match &load.role {
         Role::Produce(plan) => vec![of_producer(plan)],
         Role::Consume(plan) => vec![of_consumer(plan)],
@@ -79,7 +83,7 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
     let mut found = vec![
         ("acks", if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() }),
         ("batch.size", client.batch_bytes.to_string()),
-        ("linger.ms", ms(client.linger_ns)),
+        ("linger.ms", milliseconds(client.linger_ns)),
         ("buffer.memory", client.buffer_bytes.to_string()),
         ("max.request.size", client.request_bytes_max.to_string()),
         ("max.in.flight.requests.per.connection", client.in_flight_max.to_string()),
@@ -87,12 +91,18 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
     ];
     found.extend(client.level().map(|(setting, level)| (setting, level.to_string())));
     found.extend([
-        ("max.block.ms", ms(client.max_block_ns)),
-        ("request.timeout.ms", ms(client.request_timeout_ns)),
-        ("delivery.timeout.ms", ms(client.delivery_timeout_ns)),
-        ("retry.backoff.ms", ms(client.retry_backoff_ns)),
-        ("retry.backoff.max.ms", ms(client.retry_backoff_max_ns)),
-        ("metadata.max.age.ms", ms(client.metadata_max_age_ns)),
+        ("max.block.ms", milliseconds(client.max_block_ns)),
+        ("request.timeout.ms", milliseconds(client.request_timeout_ns)),
+        ("delivery.timeout.ms", milliseconds(client.delivery_timeout_ns)),
+        ("retry.backoff.ms", milliseconds(client.retry_backoff_ns)),
+    ]);
+    // Settings that the release has not yet are left out.
+    let knows = |major, minor| knows(&client.defaults, (major, minor));
+    if knows(3, 7) {
+        found.push(("retry.backoff.max.ms", milliseconds(client.retry_backoff_max_ns)));
+    }
+    found.extend([
+        ("metadata.max.age.ms", milliseconds(client.metadata_max_age_ns)),
         ("enable.idempotence", client.enable_idempotence.to_string()),
     ]);
     match client.partitioner {
@@ -100,19 +110,26 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
             let class = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
             found.push(("partitioner.class", class.to_owned()));
         }
-        Partitioner::Sticky => found.extend([
+        Partitioner::Sticky if knows(3, 3) => found.extend([
             ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
-            ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
+            ("partitioner.availability.timeout.ms", milliseconds(client.availability_timeout_ns)),
         ]),
+        Partitioner::Sticky => {}
     }
-    if client.ignore_keys {
+    if client.ignore_keys && knows(3, 3) {
         found.push(("partitioner.ignore.keys", "true".to_owned()));
     }
     if plan.transactions.is_some() {
         found.push(("transactional.id", "<each client its own>".to_owned()));
-        found.push(("transaction.timeout.ms", ms(client.transaction_timeout_ns)));
+        found.push(("transaction.timeout.ms", milliseconds(client.transaction_timeout_ns)));
     }
     found
+}
+
+/// Whether clients of a release, such as `4.1`, have what came with another; what is no number is taken for a new one.
+fn knows(defaults: &str, since: (u32, u32)) -> bool {
+    let mut numbers = defaults.split('.').map_while(|number| number.parse().ok());
+    numbers.next().zip(numbers.next()).is_none_or(|release: (u32, u32)| release >= since)
 }
 
 fn consumer(plan: &ConsumePlan) -> Vec<Setting> {
@@ -125,9 +142,9 @@ fn consumer(plan: &ConsumePlan) -> Vec<Setting> {
         ("fetch.max.bytes", plan.fetch_bytes_max.to_string()),
         ("max.partition.fetch.bytes", plan.partition_bytes_max.to_string()),
         ("fetch.min.bytes", plan.fetch_bytes_min.to_string()),
-        ("fetch.max.wait.ms", ms(plan.fetch_wait_ns)),
-        ("request.timeout.ms", ms(plan.request_timeout_ns)),
-        ("retry.backoff.ms", ms(plan.retry_backoff_ns)),
+        ("fetch.max.wait.ms", milliseconds(plan.fetch_wait_ns)),
+        ("request.timeout.ms", milliseconds(plan.request_timeout_ns)),
+        ("retry.backoff.ms", milliseconds(plan.retry_backoff_ns)),
         ("isolation.level", plan.isolation_level.name().to_owned()),
     ];
     if !plan.rack.is_empty() {
@@ -231,11 +248,6 @@ fn login(mechanism: Mechanism, is_delegation_token: bool) -> [Setting; 2] {
     [("sasl.mechanism", mechanism.to_string()), ("sasl.jaas.config", jaas)]
 }
 
-/// Kafka's unit of time.
-fn ms(ns: u64) -> String {
-    (ns / 1_000_000).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +291,12 @@ mod tests {
              sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username=\"<user>\" \
              password=\"<secret>\";\n"
         );
+    }
+
+    #[test]
+    fn a_setting_is_told_to_releases_that_have_it() {
+        let since = |release| knows(release, (3, 7));
+        assert_eq!(["2.8", "3.6", "3.7", "3.10", "4.0"].map(since), [false, false, true, true, true]);
     }
 
     #[test]

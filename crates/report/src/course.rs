@@ -2,10 +2,11 @@
 
 use crate::answer::{Answer, TextTable};
 use crate::grid::TextOptions;
-use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::input::{ReportInput, is_cut_short};
+use crate::marks::{self, Cell};
 use crate::names::bounded;
 use crate::terminal::answer_text;
+use crate::trials::{CUT_SHORT_NOTE, row_mark};
 use crate::{digits, markdown, units};
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value as FindingValue};
 use kdyno_model::metric::{Address, Unit};
@@ -46,8 +47,10 @@ pub(crate) struct CourseDot {
     pub version: String,
     /// In the metric's own unit.
     pub value: f64,
-    /// The same unit.
-    pub interval: Option<(f64, f64)>,
+    /// Its interval, else the range over the repeats, in the same unit.
+    pub spread: Option<(f64, f64)>,
+    /// Whether that is an interval.
+    pub has_interval: bool,
     /// The unit.
     pub unit: Unit,
     /// As printed.
@@ -59,6 +62,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
     let mut rows = Vec::new();
     let mut documents = Vec::new();
     let mut dots = Vec::new();
+    let mut is_any_cut_short = false;
     for run in runs {
         let input = &run.input;
         let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
@@ -67,6 +71,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
             findings.filter_map(|one| Some((place(one.scope)?, one))).collect();
         found.sort_by_key(|(place, _)| *place);
         for (place, finding) in found {
+            is_any_cut_short |= has_cut_short(input, place);
             rows.push(row(run, place, finding));
             documents.push(document(run, place, finding));
             dots.extend(dot(run, place, finding));
@@ -86,7 +91,9 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
     ];
     let title = format!("{of} over {} run{}", runs.len(), if runs.len() == 1 { "" } else { "s" });
     let table = TextTable::new(&columns, rows);
-    let answer = Answer::of_table(title.clone(), table, hosts_note(runs).into_iter().collect());
+    let cut_short = is_any_cut_short.then(|| CUT_SHORT_NOTE.to_owned());
+    let answer =
+        Answer::of_table(title.clone(), table, cut_short.into_iter().chain(hosts_note(runs)).collect());
     Course { title, answer, rows: documents, dots, with_figures }
 }
 
@@ -146,8 +153,10 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
         let end = |value| digits::value(value, finding.unit, half_width);
         format!("{} – {}", end(min), end(max))
     });
+    let begun = started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant);
+    let mark = row_mark(has_cut_short(input, place));
     vec![
-        started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant).into(),
+        [mark, &begun].join(" ").trim_start().into(),
         plan.scenario.as_str().into(),
         profile.join(", ").into(),
         kafka(input, place).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
@@ -163,9 +172,10 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
 fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot> {
     let (FindingValue::Is(value), input) = (finding.estimate, &run.input) else { return None };
     let started = started(input).map_or_else(String::new, units::instant);
-    let interval = match finding.interval {
-        Interval::Bounds { low, high, .. } => Some((low, high)),
-        _ => None,
+    let (spread, has_interval) = match (finding.interval, finding.range) {
+        (Interval::Bounds { low, high, .. }, _) => (Some((low, high)), true),
+        (_, Some((FindingValue::Is(min), FindingValue::Is(max)))) => (Some((min, max)), false),
+        _ => (None, false),
     };
     Some(CourseDot {
         file: run.file.clone(),
@@ -173,9 +183,16 @@ fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot
         day: started.split('T').next().unwrap_or_default().to_owned(),
         version: kafka(input, place).unwrap_or_default(),
         value,
-        interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
+        spread: spread.filter(|(low, high)| low.is_finite() && high.is_finite()),
+        has_interval,
         unit: finding.unit,
-        text: digits::with_spread(finding),
+        text: [
+            row_mark(has_cut_short(input, place)),
+            &marks::marked(&finding.marks, digits::with_spread(finding)),
+        ]
+        .join(" ")
+        .trim_start()
+        .to_owned(),
     })
     .filter(|dot| dot.value.is_finite())
 }
@@ -190,6 +207,7 @@ fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Value {
         "kafka": kafka(input, place),
         "metric": finding.of.to_string(),
         "unit": finding.unit,
+        "cut_short": has_cut_short(input, place),
     }));
     [run_document(run), own, figure_document(finding)].into_iter().flatten().collect()
 }
@@ -229,6 +247,19 @@ fn object(document: Value) -> Map<String, Value> {
 
 pub(crate) fn started(input: &ReportInput<'_>) -> Option<u64> {
     input.sessions.first().map(|(session, _)| session.started_unix_ns)
+}
+
+/// Whether a trial behind the figure of a place covers less than was planned.
+fn has_cut_short(input: &ReportInput<'_>, place: Place) -> bool {
+    trials_of(input, place).any(|trial| is_cut_short(trial, input.caveats))
+}
+
+/// The trials of a case, of a comparison those of its side.
+fn trials_of<'a>(input: &ReportInput<'a>, (case, side): Place) -> impl Iterator<Item = &'a Trial> + use<'a> {
+    let side = input.sides().map(|_| ComparePlan::SIDES[side]);
+    let is_of_place =
+        move |trial: &&Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);
+    input.reported().filter(is_of_place)
 }
 
 /// The version that the trials of the case, and of its side, ran on, as their cluster told it.

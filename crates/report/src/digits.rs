@@ -14,6 +14,8 @@ const DIGITS_MIN: i32 = 2;
 const DIGITS_MAX: i32 = 7;
 /// Most decimals that a spread fixes.
 const DECIMALS_MAX: i32 = 6;
+/// What binary fractions add to a decimal number that somebody named lies far below this share of it.
+const NAMED_HAIR: f64 = 1e-9;
 /// Processor time below this, percent of one core, is not resolved: the kernel counts that of a process in ticks of 10 ms, and one
 /// of them in a window of 10 s is as much.
 const CPU_PERCENT_MIN: f64 = 0.1;
@@ -87,16 +89,24 @@ pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) ->
     }
 }
 
-/// The same of an end of an interval that excludes, or holds, a value such as 1: where that many decimals would print the
-/// value itself, the first one that tells the number from it is printed.
-pub fn decimals_apart_from(value: f64, number: f64, half_width: Option<f64>, of_limit: usize) -> String {
-    let is_value = |text: &str| text.parse::<f64>() == Ok(value);
+/// The same of an end of an interval that excludes, or holds, values such as 1 or a margin: where that many decimals would print
+/// one of these itself, the first one that tells the number from them is printed.
+pub fn decimals_apart_from(values: &[f64], number: f64, half_width: Option<f64>, of_limit: usize) -> String {
+    let is_near = |value: f64| (number - value).abs() <= value.abs() * NAMED_HAIR;
+    let is_other = |text: &str| {
+        let told = text.parse::<f64>();
+        values.iter().any(|value| {
+            !is_near(*value)
+                && told.as_ref().is_ok_and(|told| (told - value).abs() <= value.abs() * NAMED_HAIR)
+        })
+    };
     let text = decimals_beside(number, half_width, of_limit);
-    if number == value || !is_value(&text) {
+    if !is_other(&text) {
         return text;
     }
-    let mut longer = (1..=DECIMALS_MAX as usize).map(|decimals| format!("{number:.decimals$}"));
-    longer.find(|text| !is_value(text)).unwrap_or(text)
+    let printed = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let mut longer = (printed + 1..=DECIMALS_MAX as usize).map(|decimals| format!("{number:.decimals$}"));
+    longer.find(|text| !is_other(text)).unwrap_or(text)
 }
 
 /// A number that somebody named, as exact as it was named: `10`, `2.75`.
@@ -118,20 +128,25 @@ pub fn ratio(finding: &Finding) -> String {
     match finding.interval {
         Interval::Bounds { low, high, .. } if high > low => {
             let width = Some((high - low) / 2.0);
-            // A wide interval would take the decimals away by which its lower end is more than nothing.
-            let least = match number.abs() {
-                // Two digits of the smallest that is more than nothing.
-                size if size < 1.0 => {
-                    let smallest = if low > 0.0 { low } else { number };
-                    (1.0 - smallest.abs().log10().floor()).clamp(2.0, f64::from(DECIMALS_MAX)) as usize
-                }
-                size if size < 10.0 => 2,
-                size => usize::from(size < 100.0),
-            };
-            let [low, high] = [low, high].map(|end| decimals_apart_from(1.0, end, width, least));
+            let least = ratio_decimals(number, low);
+            let [low, high] = [low, high].map(|end| decimals_apart_from(&[1.0], end, width, least));
             format!("×{} ({low}–{high})", decimals_beside(number, width, least))
         }
         _ => format!("×{}", units::significant(number)),
+    }
+}
+
+/// Fewest decimals of a ratio and of the ends of its interval: a wide interval would take those away by which it excludes 1, or
+/// by which its lower end is more than nothing.
+pub fn ratio_decimals(number: f64, low: f64) -> usize {
+    match number.abs() {
+        // Two digits of the smallest that is more than nothing.
+        size if size < 1.0 => {
+            let smallest = if low > 0.0 { low } else { number };
+            (1.0 - smallest.abs().log10().floor()).clamp(2.0, f64::from(DECIMALS_MAX)) as usize
+        }
+        size if size < 10.0 => 2,
+        size => usize::from(size < 100.0),
     }
 }
 
@@ -343,10 +358,11 @@ mod tests {
 
     #[test]
     fn an_end_of_an_interval_is_not_rounded_onto_what_it_excludes() {
-        let of_change = |end| decimals_apart_from(0.0, end, Some(10.0), 0);
+        let of_change = |end| decimals_apart_from(&[0.0], end, Some(10.0), 0);
         assert_eq!([0.3, -0.04, 20.4].map(of_change), ["0.3", "-0.04", "20"]);
-        let of_ratio = |end| decimals_apart_from(1.0, end, Some(0.1), 2);
+        let of_ratio = |end| decimals_apart_from(&[0.9, 1.0, 1.1], end, Some(0.1), 2);
         assert_eq!([1.003, 0.9996, 1.2].map(of_ratio), ["1.003", "0.9996", "1.20"]);
+        assert_eq!([0.8996, 1.1002, 1.1].map(of_ratio), ["0.8996", "1.1002", "1.10"], "nor onto a margin");
         assert_eq!(of_change(0.0), "0", "it is the value");
         assert_eq!(of_change(1e-9), "0", "nobody reads so many decimals");
     }

@@ -3,8 +3,8 @@
 use kdyno_model::metric::{self, Unit};
 use kdyno_model::sample::Timing;
 pub use kdyno_model::units::{
-    NOTHING, bytes, count, divisor, duration, exact_bytes, exact_duration, nanoseconds, number, processors,
-    ratio, separated, setting, significant, size, value,
+    NOTHING, bytes, count, divisor, duration, exact_bytes, exact_duration, milliseconds, nanoseconds, number,
+    processors, ratio, separated, setting, significant, size, value,
 };
 
 /// The unit of a metric by its name after the subject; a latency is in ns.

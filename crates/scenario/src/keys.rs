@@ -184,7 +184,11 @@ pub static SCENARIO: Section = Section {
             Kind::List(&Kind::Section(&EXPECT)),
             "expectations to be judged: they hold, do not hold, or it cannot be told",
         ),
-        key("contrasts", Kind::List(&Kind::Named(&CONTRAST)), "named ratios between two cases"),
+        key(
+            "contrasts",
+            Kind::List(&Kind::Named(&CONTRAST)),
+            "named ratios between two cases: `[{bigger batches: {from: {batch: 1KiB}, to: {batch: 16KiB}, of: [writers.acked_per_s]}}]`",
+        ),
         key("show", Kind::Section(&SHOW), "the table to print"),
         key("published", Kind::Section(&PUBLISHED), "figures somebody published, to set beside ours"),
     ],

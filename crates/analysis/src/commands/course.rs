@@ -2,9 +2,8 @@
 
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::metric::Unit;
 use kdyno_model::plan::OutputFormat;
-use kdyno_model::plan::command::series;
+use kdyno_model::plan::command::{COURSES, series};
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use std::collections::BTreeMap;
 
@@ -33,11 +32,9 @@ fn courses_of(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Ve
     totals.pop();
     let rates = if is_of_intervals { of_intervals(&totals) } else { of_seconds(&totals) };
     let times = mean_times_ns(&totals, &told(series::RESPONSE_S_TOTAL));
-    let named =
-        [("requests", Unit::RequestsPerS, rates), ("mean response time of requests", Unit::Ns, times)];
-    let named = named.into_iter().filter(|(_, _, points)| !points.is_empty());
+    let named = COURSES.into_iter().zip([rates, times]).filter(|(_, points)| !points.is_empty());
     named
-        .map(|(name, unit, points)| ImportedSeries {
+        .map(|((name, unit, _), points)| ImportedSeries {
             subject: subject.clone(),
             name: name.to_owned(),
             unit,

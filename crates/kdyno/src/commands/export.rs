@@ -20,14 +20,11 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
             export_stacks::export(&path, args)?
         }
-        ExportFormat::SeriesParquet => {
-            export_parquet::series(&Evidence::read(&path)?.input()).map_err(Failure::tool)?
-        }
         ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, args.trial)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
-            of_evidence(&Evidence::read_judged(&path)?, format).into_bytes()
+            of_evidence(&Evidence::read_judged(&path)?, format)?
         }
-        format => of_evidence(&Evidence::read(&path)?, format).into_bytes(),
+        format => of_evidence(&Evidence::read(&path)?, format)?,
     };
     match &args.out {
         None => out::data(&bytes)?,
@@ -36,22 +33,23 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// A run as one text.
-pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
+/// A whole run in a form that takes neither a trial's number nor anything else.
+pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<Vec<u8>, Failure> {
     let input = evidence.input();
-    match format {
+    let text = match format {
         ExportFormat::Csv => kdyno_report::csv::findings(&input),
         ExportFormat::SeriesCsv => kdyno_report::csv::series(&input),
+        ExportFormat::SeriesParquet => return export_parquet::series(&input).map_err(Failure::tool),
         ExportFormat::Markdown => kdyno_report::markdown::block(&input),
         ExportFormat::Junit => kdyno_report::junit::document(&input),
         ExportFormat::Json
-        | ExportFormat::SeriesParquet
         | ExportFormat::Hlog
         | ExportFormat::Flame
         | ExportFormat::Collapsed
         | ExportFormat::Jfr
         | ExportFormat::Kubernetes => format!("{:#}\n", kdyno_report::json::run(&input)),
-    }
+    };
+    Ok(text.into_bytes())
 }
 
 /// The cluster of one trial, by its number, as resources of Kubernetes.
@@ -67,5 +65,9 @@ fn response_log(path: &Path, number: u32) -> Result<String, Failure> {
     let start = trials.iter().find(|start| start.trial.id == TrialId(number)).ok_or_else(|| {
         Failure::usage(format!("there is no trial {number}: {} were started", trials.len()))
     })?;
+    if start.streams.is_empty() {
+        return Err(Failure::usage(format!("trial {number} has no load items, so no latencies of records"))
+            .hint("response times of commands and users over time: `--format series-csv`"));
+    }
     kdyno_report::hlog::response_log(&file.evidence(start.trial.id)?).map_err(Failure::tool)
 }

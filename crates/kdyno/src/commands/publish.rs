@@ -2,7 +2,7 @@
 
 use crate::cli::{PublishArgs, ReportArgs, VERSION};
 use crate::environment::{current_dir, runs_dir};
-use crate::evidence::{Evidence, file_name, find_run};
+use crate::evidence::{Evidence, file_name, find_run, newest_whole_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, scenario_source};
 use kdyno_report::document::{self, Document, DocumentRun, Front};
@@ -41,6 +41,14 @@ fn write(named: &str, runs: &[String], dir: Option<&Path>, target: Option<&Path>
     let paths = chosen(&front, runs, dir)?;
     let read = |path: &PathBuf| Ok((file_name(path), Evidence::read_with_stacks(path)?));
     let evidence = paths.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    for (file, run) in &evidence {
+        let scenario = &run.input().header.plan.scenario;
+        let is_named = |of: &String| of.rsplit('/').next() == Some(scenario);
+        if !front.scenarios.is_empty() && !front.scenarios.iter().any(is_named) {
+            let of = listed(front.scenarios.iter().map(String::as_str));
+            out::note(&format!("{file} is of scenario {scenario}, and the front {named} is of {of}"));
+        }
+    }
     let runs: Vec<DocumentRun<'_>> =
         evidence.iter().map(|(file, run)| DocumentRun { file: file.clone(), input: run.input() }).collect();
     let document = Document { front: &front, runs: &runs, kdyno: VERSION };
@@ -99,22 +107,29 @@ fn chosen(front: &Front, named: &[String], dir: Option<&Path>) -> Result<Vec<Pat
     }
     let mut paths = Vec::new();
     for one in named {
-        let path = find_run(one, dir).map_err(|failure| {
-            let of_scenario = front.scenarios.contains(one);
-            let folder =
-                runs_dir(dir).map_or_else(|_| String::new(), |folder| format!(" in {}", folder.display()));
-            if of_scenario {
-                return Failure::usage(format!("there is no run of {one}{folder}, which the document is of"))
-                    .hint(format!("`kdyno run {one}` makes one; or name the runs that there are"));
-            }
-            failure
-        })?;
+        let path = match newest_whole_run(one, dir)? {
+            Some(path) => path,
+            None => found(one, front, dir)?,
+        };
         if paths.contains(&path) {
             return Err(Failure::usage(format!("{} is named twice", file_name(&path))));
         }
         paths.push(path);
     }
     Ok(paths)
+}
+
+/// A run by its name; where a scenario of the front has none, how to make one.
+fn found(named: &str, front: &Front, dir: Option<&Path>) -> Result<PathBuf, Failure> {
+    find_run(named, dir).map_err(|failure| {
+        let folder =
+            runs_dir(dir).map_or_else(|_| String::new(), |folder| format!(" in {}", folder.display()));
+        if front.scenarios.iter().any(|scenario| scenario == named) {
+            return Failure::usage(format!("there is no run of {named}{folder}, which the document is of"))
+                .hint(format!("`kdyno run {named}` makes one; or name the runs that there are"));
+        }
+        failure
+    })
 }
 
 #[cfg(test)]

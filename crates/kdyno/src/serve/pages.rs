@@ -57,7 +57,7 @@ pub(super) enum Found {
     /// The page of a run that goes on, with when to ask for it again.
     Live(String, Duration),
     /// A file to be kept: its name, its type, what it holds.
-    File(String, &'static str, String),
+    File(String, &'static str, Vec<u8>),
     /// There is nothing there, and why.
     Nothing(String),
     /// It is not told to whoever asked.
@@ -77,12 +77,15 @@ impl IntoResponse for Found {
                 let reload = (HeaderName::from_static("refresh"), again.as_secs().to_string());
                 ([reload], Html(text)).into_response()
             }
-            Self::File(name, kind, text) => {
+            Self::File(name, kind, content) => {
                 // Names in the folder may hold anything; a header may not.
                 let name: String =
                     name.chars().filter(|c| c.is_ascii_graphic() && !"\"\\;".contains(*c)).collect();
                 let disposition = format!("attachment; filename=\"{name}\"");
-                ([(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, disposition)], text)
+                (
+                    [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, disposition)],
+                    content,
+                )
                     .into_response()
             }
             Self::Nothing(why) => page(StatusCode::NOT_FOUND, &why, ""),
@@ -238,8 +241,8 @@ pub(super) async fn export(
             ExportFormat::SeriesCsv => ("series.csv", "text/csv; charset=utf-8"),
             ExportFormat::Markdown => ("md", "text/markdown; charset=utf-8"),
             ExportFormat::Junit => ("xml", "application/xml"),
-            ExportFormat::SeriesParquet
-            | ExportFormat::Hlog
+            ExportFormat::SeriesParquet => ("parquet", "application/vnd.apache.parquet"),
+            ExportFormat::Hlog
             | ExportFormat::Flame
             | ExportFormat::Collapsed
             | ExportFormat::Jfr
@@ -248,9 +251,9 @@ pub(super) async fn export(
             }
         };
         let run = stored(site, &file)?;
-        let text = export::of_evidence(&Evidence::read(&run.path)?, format_of);
+        let content = export::of_evidence(&Evidence::read(&run.path)?, format_of)?;
         let stem = run.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Found::File(format!("{stem}.{ending}"), kind, text))
+        Ok(Found::File(format!("{stem}.{ending}"), kind, content))
     })
     .await
 }

@@ -1,7 +1,9 @@
 //! Several stored runs as one document.
 
 use crate::common::Place;
-use crate::{measured, store};
+use crate::{measured, store, store_with};
+use kdyno_model::outcome::Judgement;
+use kdyno_model::run::RunStatus;
 
 #[test]
 fn runs_become_a_document_with_the_author_s_front() {
@@ -32,6 +34,35 @@ fn runs_become_a_document_with_the_author_s_front() {
     let text = std::fs::read_to_string(place.path().join("newest.md")).expect("the document");
     assert!(text.starts_with("# Two days\n"), "{text}");
     assert_eq!(files.map(|file| text.contains(file)), [false, true], "{text}");
+}
+
+#[test]
+fn a_document_is_of_whole_runs_and_of_the_front_s_scenarios_or_says_so() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let (begun, whole) = ("20261122-100009-rate.kdyno", "20261122-100001-rate.kdyno");
+    let nothing = Judgement::default();
+    store_with(&place, begun, "rate", 9_000_000_000, RunStatus::Interrupted, &nothing);
+    store(&place, "20261122-100010-other.kdyno", "other", 10_000_000_000);
+    let front = place.file("our.md", "---\ntitle: Two days\nscenarios: rate\n---\nWe measured.\n");
+    let front = front.display().to_string();
+    let publish = |runs: &[&str]| {
+        let args: Vec<&str> =
+            ["publish", &front].into_iter().chain(runs.iter().copied()).chain(["-o", "x.md"]).collect();
+        let said = place.kdyno(&args);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        (said.stderr, std::fs::read_to_string(place.path().join("x.md")).expect("the document"))
+    };
+    let (said, text) = publish(&[]);
+    assert_eq!([whole, begun].map(|file| text.contains(file)), [true, false], "{text}");
+    assert!(said.contains("is newer and did not end as planned"), "{said}");
+    // By its own name the other one is taken, and a run of something else with a word.
+    let (said, text) = publish(&["20261122-100009", "other"]);
+    assert_eq!([whole, begun].map(|file| text.contains(file)), [false, true], "{text}");
+    assert!(
+        said.contains("is of scenario other, and the front") && !said.contains("is of scenario rate"),
+        "{said}"
+    );
 }
 
 #[test]

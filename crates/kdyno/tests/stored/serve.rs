@@ -35,8 +35,9 @@ impl<'a> Served<'a> {
         let mut socket = TcpStream::connect(&self.address).expect("it listens");
         socket.set_read_timeout(Some(RUN_DEADLINE)).expect("a time-out");
         write!(socket, "{request}Connection: close\r\n\r\n").expect("asked");
-        let mut text = String::new();
-        socket.read_to_string(&mut text).expect("an answer");
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).expect("an answer");
+        let text = String::from_utf8_lossy(&answer);
         let (head, body) = text.split_once("\r\n\r\n").expect("a head");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         Answer { status, head: head.to_lowercase(), body: body.to_owned() }
@@ -77,6 +78,8 @@ fn the_list_leads_to_pages_comparisons_and_courses() {
     let json: serde_json::Value = serde_json::from_str(&document.body).expect("JSON");
     assert_eq!(json["scenario"], "rate", "{json}");
     assert!(document.head.contains("content-disposition: attachment"), "{}", document.head);
+    let parquet = served.get(&format!("/export/series-parquet/{newest}"));
+    assert!(parquet.status == 200 && parquet.body.starts_with("PAR1"), "{}", parquet.head);
 
     // What is there later is seen without starting again.
     store(&place, "20990101-000000-later.kdyno", "later", 4_070_908_800_000_000_000);

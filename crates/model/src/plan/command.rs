@@ -1,6 +1,7 @@
 //! Other people's load: a command that is run in the measure phase.
 
 use super::http_load::HttpLoad;
+use crate::metric::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,6 +134,20 @@ impl Default for CsvColumns {
         Self { elapsed, time, success, label: label() }
     }
 }
+
+/// Series over time that are made of what a command told: name, unit, meaning.
+pub const COURSES: [(&str, Unit, &str); 2] = [
+    (
+        "requests",
+        Unit::RequestsPerS,
+        "requests per second that commands and users told of; of Kafka's tools since the line before",
+    ),
+    (
+        "mean response time of requests",
+        Unit::Ns,
+        "what the requests that began in a second took on average, ns; a second without one has no row",
+    ),
+];
 
 /// What is kept of a command as readings of its load item.
 pub mod series {

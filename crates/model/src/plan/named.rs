@@ -1,11 +1,7 @@
 //! Settings of kdyno's own clients under the names and in the units of Kafka's.
 
 use super::{ConsumePlan, ProducerSettings};
-
-/// ns as the milliseconds of a Kafka setting.
-fn ms(ns: u64) -> String {
-    format!("{}", ns as f64 / 1e6)
-}
+use crate::units::milliseconds as ms;
 
 impl ProducerSettings {
     /// Each setting that has a value here.

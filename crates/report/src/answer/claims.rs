@@ -11,7 +11,7 @@ use crate::units;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{Claim, ClaimExpr, Contrast};
+use kdyno_model::plan::{Claim, ClaimExpr, Contrast, Plan};
 
 /// What became of the scenario's claims; `None` without any.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
@@ -67,10 +67,7 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
     let claim = claim(one, input);
     let unit = claim.and_then(|claim| unit_of(&claim.left).or(unit_of(&claim.right))).unwrap_or(Unit::Count);
     let share = one.compared.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
-    let side = |value: Value| match value {
-        Value::Is(number) => digits::number(number, unit, share.map(|share| share * number.abs())),
-        other => digits::value(other, unit, None),
-    };
+    let side = |value| words::side(value, unit, share);
     let nothing = || units::NOTHING.to_owned();
     let [of_left, of_right] = &one.marks;
     vec![
@@ -115,20 +112,22 @@ fn unit_of(side: &ClaimExpr) -> Option<Unit> {
     }
 }
 
-/// The ratios between named cases; `None` without any.
-pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
-    // Each metric of each contrast has a finding, in the order of the plan.
+/// Each ratio between named cases with the contrast that it is of, in the order of the plan.
+pub(super) fn contrasted<'a>(input: &ReportInput<'a>) -> Vec<(&'a Contrast, &'a Finding)> {
     let stated = input.findings.iter().filter(|one| one.quantity == Quantity::RatioOfContrast);
-    let asked =
-        input.plan().contrasts.iter().flat_map(|contrast| contrast.of.iter().map(move |of| (contrast, of)));
+    let plan: &'a Plan = input.plan();
+    let asked = plan.contrasts.iter().flat_map(|contrast| contrast.of.iter().map(move |of| (contrast, of)));
     let fits = |((contrast, of), one): &((&Contrast, &Address), &Finding)| {
         one.scope == Scope::Case(contrast.to) && one.of == **of
     };
-    let rows: Vec<Vec<Cell>> = asked
-        .zip(stated)
-        .filter(fits)
-        .map(|((contrast, _), finding)| contrast_row(contrast, finding, input))
-        .collect();
+    asked.zip(stated).filter(fits).map(|((contrast, _), finding)| (contrast, finding)).collect()
+}
+
+/// The ratios between named cases; `None` without any.
+pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
+    let found = contrasted(input);
+    let rows: Vec<Vec<Cell>> =
+        found.into_iter().map(|(contrast, finding)| contrast_row(contrast, finding, input)).collect();
     if rows.is_empty() {
         return None;
     }

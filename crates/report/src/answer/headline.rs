@@ -11,6 +11,7 @@ use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Unit};
+use kdyno_model::plan::Contrast;
 use std::collections::BTreeSet;
 
 /// Sentences at most; more stand in the answers below.
@@ -31,7 +32,7 @@ pub struct Headline {
     pub legend: Option<String>,
 }
 
-/// Verdicts, the result of a search, claims, else what the first figures of the table are.
+/// Verdicts, the result of a search, claims, else what the first figures of the table are and the contrasts.
 pub fn headline(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     let mut all = whole(input, table);
     all.sentences.truncate(SENTENCES_MAX);
@@ -41,7 +42,38 @@ pub fn headline(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
 /// The same, however many sentences it takes: for the summary of a document.
 pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     let sentences = judged(input);
-    if sentences.is_empty() { of_table(table) } else { Headline { sentences, legend: None } }
+    if !sentences.is_empty() {
+        return Headline { sentences, legend: None };
+    }
+    let Headline { mut sentences, legend } = of_table(table);
+    sentences.extend(of_contrasts(input));
+    Headline { sentences, legend }
+}
+
+/// Of each contrast the ratio that it names first, unless nothing is known of it.
+fn of_contrasts(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let mut told: Vec<&Contrast> = Vec::new();
+    let mut sentences = Vec::new();
+    for (contrast, one) in claims::contrasted(input) {
+        if one.estimate == Value::None || told.contains(&contrast) {
+            continue;
+        }
+        told.push(contrast);
+        let [from, to] = [contrast.from, contrast.to].map(|case| input.case_label(case));
+        let level = match one.interval {
+            Interval::Bounds { level, .. } => format!(", {} % confidence", units::significant(level * 100.0)),
+            Interval::NotResolvable(_) => ", without an interval".to_owned(),
+        };
+        let (of, ratio) = (words::metric(&one.of), digits::ratio(one));
+        let text = format!(
+            "{}, from {from} to {to}: {of} {ratio}{level}{}.",
+            contrast.name,
+            marks::clause(&one.marks)
+        );
+        let tone = if one.is_invalid() { Tone::Warn } else { Tone::Plain };
+        sentences.push(Sentence::new(tone, text));
+    }
+    sentences
 }
 
 /// A sentence about a compared case, which it names where cases have names.

@@ -15,6 +15,11 @@ use kdyno_model::metric::{Address, Unit};
 use std::collections::BTreeSet;
 
 const BROKERS: &str = "brokers";
+/// Logs that grew by less than this share of what clients wrote were deleted from: indexes and the instants of both readings make
+/// less of a difference.
+const GROWN_SHARE_MIN: f64 = 0.8;
+/// Cases that are named at most.
+const CASES_MAX: usize = 4;
 
 const OF_LOGS: [(&str, &str); 6] = [
     ("run's topics", logs::RUN_LOG_BYTES),
@@ -39,7 +44,8 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let of_logs = of_logs.map(|table| {
         let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Partitions and replicas are those \
             of the run's topics, at the worst reading.";
-        Answer::of_table("Logs".to_owned(), table, vec![note.to_owned()])
+        let notes = std::iter::once(note.to_owned()).chain(deleted(input)).collect();
+        Answer::of_table("Logs".to_owned(), table, notes)
     });
     let of_groups = of_groups.map(|table| {
         let note = "Records between a group's committed offsets and the ends of the logs of the run's topics, when the measured window \
@@ -47,6 +53,45 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         Answer::of_table("Committed lag of consumer groups".to_owned(), table, vec![note.to_owned()])
     });
     of_logs.into_iter().chain(of_groups).collect()
+}
+
+/// Where logs grew by less than clients wrote: retention deleted meanwhile, so that growth is not what was written.
+fn deleted(input: &ReportInput<'_>) -> Option<String> {
+    let figures = Figures::new(input.findings, input.caveats);
+    let of_brokers = |scope: Scope, metric: &str| {
+        let of = Address { subject: BROKERS.to_owned(), metric: metric.to_owned() };
+        match figures.get(scope, Quantity::Value, &of)?.estimate {
+            Value::Is(number) => Some(number),
+            _ => None,
+        }
+    };
+    let cut = inside::groups(input).into_iter().filter_map(|(label, scope)| {
+        let (grown, written) =
+            (of_brokers(scope, logs::LOG_GROWTH)?, of_brokers(scope, kdyno_model::inside::BYTES_IN)?);
+        let told = format!(
+            "{} of {} MiB/s{}",
+            units::significant(grown),
+            units::significant(written),
+            in_case(&label)
+        );
+        (grown < GROWN_SHARE_MIN * written).then_some(told)
+    });
+    let cut: Vec<String> = cut.collect();
+    let shown = &cut[..cut.len().min(CASES_MAX)];
+    let more = match cut.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!cut.is_empty()).then(|| {
+        format!(
+            "Logs grew by less than clients wrote ({}{more}): retention deleted meanwhile, so growth is not what was written.",
+            shown.join("; ")
+        )
+    })
+}
+
+fn in_case(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!(" ({label})") }
 }
 
 /// Whether a figure is of a broker, or of all.

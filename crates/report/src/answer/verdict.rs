@@ -9,7 +9,7 @@ use crate::input::ReportInput;
 use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{Scope, Value, marks_of_both};
+use kdyno_model::finding::{Scope, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
 
@@ -146,11 +146,12 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
     let reach = (high - low) / 2.0;
     let margin = verdict.margin;
     let told = || {
+        let reach = digits::decimals_apart_from(&[margin * 100.0], reach * 100.0, Some(reach * 100.0), 0);
         format!(
-            "The interval of {} reaches ±{} at {} confidence, further than the margin of {}: so much evidence could not show \
+            "The interval of {} reaches ±{} % at {} confidence, further than the margin of {}: so much evidence could not show \
              that the sides are alike in it.",
             verdict.of,
-            words::percent(reach, Some(reach)),
+            reach,
             level_text(level),
             words::margin(margin),
         )
@@ -303,13 +304,7 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
     let ratio = verdict.judged_by();
     let bounds = ratio.as_ref().and_then(words::bounds);
     let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
-    let side = |value: Value| {
-        let width = match value {
-            Value::Is(number) => half_width.map(|share| share * number.abs()),
-            Value::AtLeast(_) | Value::None => None,
-        };
-        digits::value(value, verdict.unit, width)
-    };
+    let side = |value| words::side(value, verdict.unit, half_width);
     let metric = match verdict.role {
         MetricRole::Judged => verdict.of.to_string(),
         MetricRole::Exploratory | MetricRole::Imported => format!("({})", verdict.of),
@@ -333,8 +328,8 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
             Better::Higher => "higher".into(),
         },
         match verdict.role {
-            MetricRole::Judged => words::margin(verdict.margin).into(),
-            MetricRole::Exploratory | MetricRole::Imported => nothing().into(),
+            MetricRole::Judged | MetricRole::Exploratory => words::margin(verdict.margin).into(),
+            MetricRole::Imported => nothing().into(),
         },
         word(verdict).into(),
     ]

@@ -3,9 +3,12 @@
 use crate::digits;
 use crate::units;
 use kdyno_model::conclusion::{LimitKind, Ratio};
-use kdyno_model::finding::Interval;
+use kdyno_model::finding::{Interval, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::EvidenceUnit;
+
+/// Half-width, as a share, with which a figure has three digits.
+const SIDE_SHARE_MAX: f64 = 0.05;
 
 /// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
 pub(crate) fn capital(text: &str) -> String {
@@ -78,10 +81,12 @@ pub(super) fn margin(share: f64) -> String {
 pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let Some((low, high, level)) = bounds(ratio) else { return String::new() };
     let width = Some((high - low) / 2.0 * 100.0);
-    let of_margin = digits::decimals_of(margin * 100.0);
+    let percent_of_margin = margin * 100.0;
+    let apart_from = [-percent_of_margin, 0.0, percent_of_margin];
     let signed = |bound: f64| {
         let sign = if bound >= 1.0 { "+" } else { "" };
-        let number = digits::decimals_apart_from(0.0, (bound - 1.0) * 100.0, width, of_margin);
+        let of_margin = digits::decimals_of(percent_of_margin);
+        let number = digits::decimals_apart_from(&apart_from, (bound - 1.0) * 100.0, width, of_margin);
         format!("{sign}{} %", number.replace('-', "−"))
     };
     format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
@@ -133,29 +138,44 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// A figure of a side beside the ratio of both, whose half-width this is: with three digits or more, so that who divides one
+/// by the other finds the ratio.
+pub(super) fn side(value: Value, unit: Unit, half_width: Option<f64>) -> String {
+    let share = half_width.map_or(SIDE_SHARE_MAX, |share| share.min(SIDE_SHARE_MAX));
+    let width = match value {
+        Value::Is(number) => Some(share * number.abs()),
+        Value::AtLeast(_) | Value::None => None,
+    };
+    digits::value(value, unit, width)
+}
+
 /// A ratio as printed with its interval's digits, e.g. `1.12`.
 pub(super) fn ratio(ratio: &Ratio) -> String {
     match bounds(ratio) {
-        Some((low, high, _)) if high > low => digits::decimals(ratio.estimate, Some((high - low) / 2.0)),
+        Some((low, high, _)) if high > low => {
+            let least = digits::ratio_decimals(ratio.estimate, low);
+            digits::decimals_beside(ratio.estimate, Some((high - low) / 2.0), least)
+        }
         _ => units::significant(ratio.estimate),
     }
 }
 
 /// The interval of a ratio, `1.08 – 1.16`; nothing where there is none.
 pub(super) fn interval(ratio: &Ratio) -> String {
-    interval_beside(ratio, 0)
+    interval_apart_from(ratio, &[1.0], 0)
 }
 
 /// The same beside a margin, which lies as far from 1 as this share.
 pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
-    interval_beside(ratio, digits::decimals_of(margin))
+    interval_apart_from(ratio, &[1.0 - margin, 1.0, 1.0 + margin], digits::decimals_of(margin))
 }
 
-fn interval_beside(ratio: &Ratio, of_limit: usize) -> String {
+fn interval_apart_from(ratio: &Ratio, values: &[f64], of_limit: usize) -> String {
     match bounds(ratio) {
         Some((low, high, _)) => {
             let width = Some((high - low) / 2.0);
-            let bound = |bound| digits::decimals_apart_from(1.0, bound, width, of_limit);
+            let least = digits::ratio_decimals(ratio.estimate, low).max(of_limit);
+            let bound = |bound| digits::decimals_apart_from(values, bound, width, least);
             format!("{} – {}", bound(low), bound(high))
         }
         None => units::NOTHING.to_owned(),
@@ -181,15 +201,18 @@ mod tests {
         assert_eq!(capital("kafka=4 is"), "kafka=4 is");
         assert_eq!(capital("by far"), "By far");
         let alike = with(0.99, 0.9526, 1.0174);
-        assert_eq!(between(&alike, 0.05), "between −5 % and +2 %, 96.1 % confidence");
+        assert_eq!(between(&alike, 0.05), "between −4.7 % and +2 %, 96.1 % confidence");
         assert_eq!(between(&alike, 0.0475), "between −4.74 % and +1.74 %, 96.1 % confidence");
         assert_eq!(interval(&alike), "0.95 – 1.02");
-        assert_eq!(interval_beside_margin(&alike, 0.05), "0.95 – 1.02");
+        assert_eq!(interval_beside_margin(&alike, 0.05), "0.953 – 1.02", "it lies within 0.95");
         assert_eq!(interval_beside_margin(&alike, 0.0475), "0.9526 – 1.0174");
         let hardly = with(1.09, 1.0031, 1.2);
         assert_eq!(between(&hardly, 0.1), "between +0.3 % and +20 %, 96.1 % confidence");
         assert_eq!(interval_beside_margin(&hardly, 0.1), "1.003 – 1.20", "it excludes 1");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
+        let wide = with(0.99, 0.8684, 1.1494);
+        assert_eq!((ratio(&wide), interval_beside_margin(&wide, 0.1)), ("0.99".into(), "0.87 – 1.15".into()));
+        assert_eq!(interval(&with(0.142, 0.047, 0.428)), "0.047 – 0.428", "more than nothing");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
         assert_eq!((change(&alone), between(&alone, 0.1)), ("50.0 % higher".to_owned(), String::new()));
     }

@@ -1,7 +1,7 @@
 //! A load item in words: what its clients do, how fast, with which settings.
 
 use crate::caveats::sentence;
-use crate::units::{self, plural};
+use crate::units::{self, milliseconds, plural};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ConsumePlan, Driver, Fill, GroupPlan, JavaDriver, LoadPlan, LoadSpan, Partitioner,
@@ -188,7 +188,7 @@ fn sending_text(produce: &ProducePlan) -> String {
     format!(
         "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
         units::exact_duration(transactions.every_ns as f64),
-        ms(produce.client.transaction_timeout_ns)
+        milliseconds(produce.client.transaction_timeout_ns)
     )
 }
 
@@ -200,7 +200,7 @@ fn producer_text(client: &ProducerSettings) -> String {
         (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),
         (Partitioner::Sticky, true) => format!(
             "sticky, adaptive, partitioner.availability.timeout.ms={}",
-            ms(client.availability_timeout_ns)
+            milliseconds(client.availability_timeout_ns)
         ),
     };
     let keys = if client.ignore_keys { ", partitioner.ignore.keys=true" } else { "" };
@@ -212,16 +212,16 @@ fn producer_text(client: &ProducerSettings) -> String {
          retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}{keys}",
         client.defaults,
         size(client.batch_bytes),
-        ms(client.linger_ns),
+        milliseconds(client.linger_ns),
         units::exact_bytes(client.buffer_bytes as f64),
         size(client.request_bytes_max),
         client.in_flight_max,
-        ms(client.max_block_ns),
-        ms(client.request_timeout_ns),
-        ms(client.delivery_timeout_ns),
-        ms(client.retry_backoff_ns),
-        ms(client.retry_backoff_max_ns),
-        ms(client.metadata_max_age_ns),
+        milliseconds(client.max_block_ns),
+        milliseconds(client.request_timeout_ns),
+        milliseconds(client.delivery_timeout_ns),
+        milliseconds(client.retry_backoff_ns),
+        milliseconds(client.retry_backoff_max_ns),
+        milliseconds(client.metadata_max_age_ns),
         client.enable_idempotence,
     )
 }
@@ -251,9 +251,9 @@ fn consumer_text(consume: &ConsumePlan) -> String {
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),
         size(consume.fetch_bytes_min),
-        ms(consume.fetch_wait_ns),
-        ms(consume.request_timeout_ns),
-        ms(consume.retry_backoff_ns),
+        milliseconds(consume.fetch_wait_ns),
+        milliseconds(consume.request_timeout_ns),
+        milliseconds(consume.retry_backoff_ns),
         consume.isolation_level.name(),
         consume.rack,
     )
@@ -262,10 +262,4 @@ fn consumer_text(consume: &ConsumePlan) -> String {
 /// A size as a scenario writes it.
 fn size(bytes: u32) -> String {
     units::exact_bytes(f64::from(bytes))
-}
-
-/// Kafka's unit of time.
-fn ms(ns: u64) -> String {
-    let ms = ns as f64 / 1e6;
-    if ms.fract() == 0.0 { format!("{ms:.0}") } else { format!("{ms}") }
 }

@@ -21,7 +21,12 @@ pub(super) fn load(case: &CasePlan) -> Vec<Frame> {
     let workers = case.workers.iter().map(|worker| self::worker(worker, case));
     let commands = case.commands.iter().map(|(name, command)| Node {
         name: name.clone(),
-        lines: vec![if command.http.is_some() { "load over HTTP".to_owned() } else { command.line() }],
+        lines: vec![match command.http.as_ref().map(HttpLoad::target) {
+            // The only components that load goes to are told by name; addresses may be private.
+            Some(target) if target.is_component => format!("load over HTTP to {}", target.address),
+            Some(_) => "load over HTTP".to_owned(),
+            None => command.line(),
+        }],
     });
     let frames = [("Load generator, kdyno", shown(workers)), ("Commands", shown(commands))];
     frames.into_iter().filter_map(|(title, nodes)| frame(title.to_owned(), nodes)).collect()

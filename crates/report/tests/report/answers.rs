@@ -220,6 +220,19 @@ fn claims_and_contrasts_as_text() {
 }
 
 #[test]
+fn contrasts_are_part_of_the_answer_where_nothing_is_judged() {
+    let mut run = with_claims();
+    let answer = |run: &Run| {
+        let page = html::page(&run.input());
+        page.split("</header>").next().expect("a head").to_owned()
+    };
+    let said = "Twice the brokers, from brokers=3 to brokers=6: acknowledged rate of writers ×0.92 (0.90–0.94), 95.0 % confidence";
+    assert!(!answer(&run).contains(said), "its claims are the answer");
+    run.conclusions.clear();
+    assert!(answer(&run).contains(said), "{}", answer(&run));
+}
+
+#[test]
 fn markdown_to_paste() {
     let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
     let forms = forms.map(|run| markdown::block(&run.input()));

@@ -48,6 +48,21 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
     assert!(json::run(&run.input()).to_string().contains("committed_lag_records_at_end"));
 }
 
+#[test]
+fn growth_that_retention_cut_is_told_as_that() {
+    let mut run = run();
+    let told = [(0, 34.9, 310.0), (1, 102.0, 100.0)];
+    for (case, grown, written) in told {
+        let of_case = |of: &str, value| finding(Scope::Case(case), of, Value::Is(value));
+        run.findings.push(of_case("brokers.log_growth_mib_per_s", grown));
+        run.findings.push(of_case("brokers.bytes_in_mib_per_s", written));
+    }
+    let text = run_table(&run.input(), &OPTIONS);
+    let note =
+        "Logs grew by less than clients wrote (34.9 of 310 MiB/s (brokers=3)): retention deleted meanwhile";
+    assert!(text.contains(note), "{text}");
+}
+
 /// A terminal is narrower than the table: each part of it says of which broker and case its rows are, and shares are percent.
 #[test]
 fn each_part_of_a_wide_table_names_broker_and_case() {

@@ -1,8 +1,9 @@
 //! Figures of a comparison are told with the side that they are of, both sides.
 
-use crate::fixture::{Ends, Run, comparison, finding, run};
+use crate::fixture::{Ends, Run, caveat, comparison, finding, run};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Verdict};
-use kdyno_model::finding::{Scope, Value};
+use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Depth, ParamValue, Strategy};
 use kdyno_model::trial::TrialId;
@@ -52,6 +53,37 @@ fn a_course_has_a_row_for_each_side_with_its_name_and_version() {
     };
     assert_eq!((document[0]["value"].as_f64(), told(0)[0].as_str()), (Some(50_000.0), "A"));
     assert_eq!(told(1), ["B", "4.3.1", "B: kafka=4.3.1"]);
+}
+
+#[test]
+fn a_course_marks_what_was_cut_short() {
+    let mut run = both_sides();
+    let cut = Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60 };
+    run.caveats.push(caveat(2, Severity::Warning, cut));
+    let of = finding(Scope::Run, RATE, Value::None).of;
+    let course = course::table(&of, &[CourseRun { file: "a.kdyno".to_owned(), input: run.input() }]);
+    let text = course.text(&WIDE);
+    let marked: Vec<&str> = text.lines().filter(|line| line.starts_with("* 20")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("B: kafka=4.3.1"), "{text}");
+    assert!(text.contains("* cut short: these figures cover only the part"), "{text}");
+    let document = course.json();
+    assert_eq!([0, 1].map(|row| document[row]["cut_short"].as_bool()), [Some(false), Some(true)]);
+}
+
+#[test]
+fn csv_has_the_verdict_and_the_interval_that_equivalent_is_judged_by() {
+    let mut run = both_sides();
+    let Some(Conclusion::Verdict(verdict)) = run.conclusions.first().cloned() else { panic!("a verdict") };
+    let Some(Interval::Bounds { low, high, .. }) = verdict.equivalence_interval else { panic!("bounds") };
+    let quantity = Quantity::RatioBToA;
+    run.findings
+        .push(Finding { quantity, ..finding(verdict.scope, &verdict.of.to_string(), Value::Is(1.0)) });
+    let text = csv::findings(&run.input());
+    let judged: Vec<&str> = text.lines().filter(|line| line.contains(",ratio_b_to_a,")).collect();
+    assert!(judged.len() == 1 && judged[0].ends_with(&format!(",equivalent,{low},{high}")), "{text}");
+    assert!(
+        text.lines().skip(1).filter(|line| !line.contains(",ratio_b_to_a,")).all(|line| line.ends_with(",,"))
+    );
 }
 
 #[test]

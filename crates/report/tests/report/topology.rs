@@ -168,6 +168,11 @@ fn an_application_that_is_not_started_is_drawn_without_its_address() {
         [expected],
         "{told}"
     );
+    assert!(
+        told.lines()
+            .any(|line| line.starts_with("staff | Commands") && line.contains("load over HTTP to inventory")),
+        "{told}"
+    );
     assert!(!figure.contains("secret.example"), "{figure}");
 }
 

@@ -10,6 +10,9 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 const WIDTH: f64 = 900.0;
+/// Of few runs, so that a narrow screen has room for it.
+const WIDTH_OF_FEW: f64 = 460.0;
+const FEW: usize = 4;
 const LEFT: f64 = 110.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 240.0;
@@ -78,10 +81,11 @@ fn picture(course: &Course) -> Markup {
     });
     let ends = drawn
         .iter()
-        .flat_map(|dot| [Some(dot.value), dot.interval.map(|i| i.0), dot.interval.map(|i| i.1)])
+        .flat_map(|dot| [Some(dot.value), dot.spread.map(|ends| ends.0), dot.spread.map(|ends| ends.1)])
         .flatten();
     let y = Scale::linear(ends, true, BOTTOM, TOP);
-    let step = (WIDTH - LEFT) / runs.len() as f64;
+    let (width, class) = if runs.len() > FEW { (WIDTH, "course") } else { (WIDTH_OF_FEW, "course few") };
+    let step = (width - LEFT) / runs.len() as f64;
     let place = |dot: &CourseDot| {
         let run = runs.iter().position(|file| *file == dot.file).unwrap_or(0);
         let case = looks[dot.case.as_str()] as f64;
@@ -91,20 +95,20 @@ fn picture(course: &Course) -> Markup {
     let named_each = runs.len().div_ceil(NAMES_MAX);
     html! {
         figure {
-            figcaption id="course-title" { (course.title()) ", in the order of time; bars are intervals" }
+            figcaption id="course-title" { (course.title()) ", in the order of time" (bars(&drawn)) }
             div class="scroll" role="region" aria-label=(format!("Picture: {}", course.title())) tabindex="0" {
-                svg class="course" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-labelledby="course-title" {
+                svg class=(class) viewBox=(format!("0 0 {width} {HEIGHT}")) role="img" aria-labelledby="course-title" {
                     @for tick in &y.ticks {
                         @let at = y.place(*tick);
-                        path class="grid" d=(format!("M{LEFT},{at:.1}H{WIDTH}")) {}
+                        path class="grid" d=(format!("M{LEFT},{at:.1}H{width}")) {}
                         text x=(LEFT - 8.0) y=(format!("{:.1}", at + 4.0)) text-anchor="end" { (digits::number(*tick, first.unit, None)) }
                     }
                     @for dot in &drawn {
                         g class=(format!("line look-{}", looks[dot.case.as_str()])) {
                             title { (dot.file) ", " (dot.case) ": " (dot.text) }
                             @let (left, top) = (place(dot), y.place(dot.value));
-                            @if let Some((low, high)) = dot.interval {
-                                path class="interval" d=(format!("M{left:.1},{:.1}V{:.1}", y.place(low), y.place(high))) {}
+                            @if let Some((low, high)) = dot.spread {
+                                path class=(if dot.has_interval { "interval" } else { "interval range" }) d=(format!("M{left:.1},{:.1}V{:.1}", y.place(low), y.place(high))) {}
                             }
                             (mark(looks[dot.case.as_str()], left, top))
                         }
@@ -121,6 +125,17 @@ fn picture(course: &Course) -> Markup {
             @if looks.len() > 1 { (legend(&looks)) }
             (folded(&data(&drawn), course.title()))
         }
+    }
+}
+
+/// What the bars of a picture are.
+fn bars(drawn: &[&CourseDot]) -> &'static str {
+    let has = |has_interval| drawn.iter().any(|dot| dot.spread.is_some() && dot.has_interval == has_interval);
+    match (has(true), has(false)) {
+        (true, true) => "; bars are intervals, dashed ones ranges over the repeats",
+        (true, false) => "; bars are intervals",
+        (false, true) => "; dashed bars are ranges over the repeats",
+        (false, false) => "",
     }
 }
 

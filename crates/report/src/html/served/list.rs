@@ -123,7 +123,7 @@ fn row(run: &ListedRun, chosen: Option<&str>) -> Markup {
                 }
             }
             td class="words" {
-                @for format in ["json", "csv", "series-csv"] {
+                @for format in ["json", "csv", "series-csv", "series-parquet"] {
                     a href=(format!("/export/{format}/{}", encoded(&run.file))) { (format) } " "
                 }
             }

@@ -1,12 +1,16 @@
 //! Findings and series as comma-separated values (RFC 4180), one fact per row, units in the names.
 
+mod reference;
+
+use crate::answer::verdict;
 use crate::input::ReportInput;
 use crate::names::{ScopeParts, bounded, name_of};
-use kdyno_model::finding::{Finding, Interval, Scope, Value};
-use kdyno_model::metric::{self, Unit};
+use kdyno_model::conclusion::{Conclusion, Verdict};
+use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Strategy};
 use kdyno_model::series::{Resource, SecondPoint, TrialSeries};
 use kdyno_model::trial::{Trial, TrialId};
+pub use reference::reference;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column: its name and what it holds.
@@ -52,7 +56,7 @@ const FINDINGS_BEFORE: [Column; 8] = [
     LABEL,
 ];
 
-const FINDINGS_AFTER: [Column; 18] = [
+const FINDINGS_AFTER: [Column; 21] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers`, \
@@ -75,7 +79,8 @@ const FINDINGS_AFTER: [Column; 18] = [
     ("max_at_least", "as `at_least`, of `max`"),
     (
         "interval_low",
-        "lower bound of an interval that holds the true value; empty where the evidence carries none",
+        "lower bound of an interval that holds the true value; empty where the evidence carries none. Of `ratio_b_to_a` it is at the \
+         error of the look, which a difference is judged by",
     ),
     ("interval_high", "upper bound of the same"),
     ("interval_level", "probability that intervals made so hold the true value, 0 to 1"),
@@ -97,6 +102,17 @@ const FINDINGS_AFTER: [Column; 18] = [
         "of a load item which client carried it: `native`, or `java` with its version and the options of its Java process; \
          empty for other subjects, and where two sides have different ones",
     ),
+    (
+        "verdict",
+        "of `ratio_b_to_a` in `comparison`: `better`, `worse`, `differs`, `maybe better`, `maybe worse`, `equivalent`, `cannot tell` \
+         or `invalid`; empty elsewhere",
+    ),
+    (
+        "equivalence_low",
+        "of the same the lower bound at twice that error, which `equivalent` is judged by and which pages print beside it; empty \
+         where there is none",
+    ),
+    ("equivalence_high", "upper bound of the same"),
 ];
 
 const SERIES_BEFORE: [Column; 6] = [RUN_ID, TRIAL, CASE, SIDE, REPEAT, LABEL];
@@ -182,7 +198,7 @@ pub fn findings(input: &ReportInput<'_>) -> String {
         let before = [run_id(input), scope.kind].into_iter().chain(whose.place());
         let before = before.chain([text(scope.published_row)]);
         let driver = whose.driver(&finding.of.subject);
-        let after = figures(finding).into_iter().chain([driver]);
+        let after = figures(finding).into_iter().chain([driver]).chain(judged(finding, input));
         out.push_str(&row(before.chain(whose.labelled(&params)).chain(after)));
     }
     out
@@ -388,6 +404,22 @@ fn figures(finding: &Finding) -> [String; 17] {
     ]
 }
 
+/// The verdict on a ratio of two sides, and the bounds by which it is judged that they are alike.
+fn judged(finding: &Finding, input: &ReportInput<'_>) -> [String; 3] {
+    let is_it = |one: &&Verdict| one.scope == finding.scope && one.of == finding.of;
+    let verdicts = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Verdict(of) => Some(of),
+        _ => None,
+    });
+    let is_ratio = finding.quantity == Quantity::RatioBToA;
+    let Some(verdict) = verdicts.filter(|_| is_ratio).find(is_it) else { return Default::default() };
+    let [low, high] = match verdict.equivalence_interval {
+        Some(Interval::Bounds { low, high, .. }) => [low, high].map(|bound| number(Value::Is(bound)).0),
+        _ => Default::default(),
+    };
+    [verdict::word(verdict).to_owned(), low, high]
+}
+
 fn run_id(input: &ReportInput<'_>) -> String {
     format!("{:016x}", input.header.run_id)
 }
@@ -406,61 +438,6 @@ fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
     let names = |columns: &[Column]| columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     let params = params.iter().map(|name| format!("param.{name}"));
     row(names(before).into_iter().chain(params).chain(names(after)))
-}
-
-/// What the columns, units and series mean, as Markdown.
-pub fn reference() -> String {
-    let counts = COUNTS.map(|(name, meaning, _)| (name, meaning));
-    let times = FIGURES.map(|(name, meaning, _)| (name, meaning));
-    let fixed =
-        [&counts[..], &times, &[CPU]].concat().into_iter().map(|(name, meaning)| (name.to_owned(), meaning));
-    let resources = Resource::all().map(|resource| (name_of_resource(resource), resource.meaning()));
-    let series: Vec<(String, &str)> = fixed.chain(resources).collect();
-    let mut units: Vec<(String, &str)> = Vec::new();
-    for unit in metric::all().map(|known| known.unit).chain([Unit::Ns]) {
-        let line = (name_of(&unit), unit.described());
-        if !units.contains(&line) {
-            units.push(line);
-        }
-    }
-    [
-        HEAD,
-        "## csv\n\n`kdyno export RUN --format csv`: one finding per row: a figure of a trial's measure phase, the \
-         median over\na case's trials, a ratio. Trials that only conditioned a cluster have none.\n\n",
-        &table("column", [&FINDINGS_BEFORE[..], &[PARAMS], &FINDINGS_AFTER].concat()),
-        &table("unit", units),
-        "## series-csv\n\n`kdyno export RUN --format series-csv`: each trial over time, one figure of one second per \
-         row.\nFirst every load item, then processor time and other resources, then imported series, whose names end with the \
-         unit in brackets too.\n\n",
-        &table("column", [&SERIES_BEFORE[..], &[PARAMS], &SERIES_AFTER].concat()),
-        &table("series", series),
-        "## series-parquet\n\n`kdyno export RUN --format series-parquet --out FILE`: the same rows and columns as Parquet, compressed by \
-         Snappy, a\nrow group for each trial (of long ones several). `trial`, `case` and `repeat` are 32-bit integers, `at_s` and `value` \
-         doubles,\n`at_least` a boolean, all others strings; what is empty in CSV is null.\n",
-    ]
-    .concat()
-    .trim_end()
-    .to_owned()
-        + "\n"
-}
-
-const HEAD: &str = "\
-# CSV of a run
-
-This page is made from the tables that the writer itself uses (`cargo test -p kdyno-report` fails when it differs;
-`UPDATE_REFERENCE=1 cargo test -p kdyno-report` writes it).
-
-Both forms are comma-separated values by RFC 4180: a head with the names of the columns, lines that end in CR LF,
-fields with a comma, quote or line end in double quotes; UTF-8.
-
-";
-
-fn table<Name: std::fmt::Display>(head: &str, lines: Vec<(Name, &str)>) -> String {
-    let mut text = format!("| {head} | meaning |\n|---|---|\n");
-    for (name, meaning) in lines {
-        text.push_str(&format!("| `{name}` | {meaning} |\n"));
-    }
-    text + "\n"
 }
 
 fn number(value: Value) -> (String, String) {
