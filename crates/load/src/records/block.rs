@@ -1,9 +1,9 @@
 //! Records that are drawn ahead.
 
-use super::{Drawn, Draws, RecordSource};
+use super::{Drawn, Draws, Pick, RecordSource};
 
 /// Records drawn at a time: tables of keys are larger than caches, and what is looked up for one record need not wait
-/// for what is looked up for another.
+/// for what is looked up for another. So where nothing but keys is drawn each step is done for all of them before the next.
 const RECORDS: usize = 64;
 
 /// One client's next records, in order.
@@ -40,6 +40,13 @@ impl Block {
     fn draw(&mut self, source: &RecordSource) {
         self.gone = 0;
         self.records.clear();
-        self.records.extend((0..RECORDS).map(|_| self.draws.draw(source)));
+        match source.drawn_by_key_alone() {
+            Some((keys, value)) => {
+                let numbers = keys.draw_all::<RECORDS>(&mut self.draws);
+                let drawn = |key| Drawn { pick: Pick { key, value }, partition: keys.partition(key) };
+                self.records.extend(numbers.map(drawn));
+            }
+            None => self.records.extend((0..RECORDS).map(|_| self.draws.draw(source))),
+        }
     }
 }

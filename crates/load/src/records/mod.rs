@@ -200,6 +200,12 @@ impl RecordSource {
         self.keys.is_some() || !self.has_equal_values
     }
 
+    /// The keys and the one value of records of which nothing but the key is drawn.
+    fn drawn_by_key_alone(&self) -> Option<(&Keys, u32)> {
+        let Values::Fixed(value_bytes) = self.values else { return None };
+        self.keys.as_ref().filter(|_| self.null_below == 0).map(|keys| (keys, value_bytes))
+    }
+
     /// Whether all records have the same size.
     pub fn has_equal_sizes(&self) -> bool {
         self.has_equal_values && self.keys.as_ref().is_none_or(Keys::are_equal)
@@ -363,16 +369,17 @@ impl Draws {
         Self { rng, next_key: client.into(), clients: clients.into(), next_value: 0 }
     }
 
+    /// Number of the next key that comes in turn.
+    fn key_in_turn(&mut self) -> u64 {
+        let in_turn = self.next_key;
+        self.next_key += self.clients;
+        in_turn
+    }
+
     /// The next record.
     #[inline]
     pub fn draw(&mut self, source: &RecordSource) -> Drawn {
-        let key = source.keys.as_ref().map_or(0, |keys| {
-            keys.draw(&mut self.rng, || {
-                let in_turn = self.next_key;
-                self.next_key += self.clients;
-                in_turn
-            })
-        });
+        let key = source.keys.as_ref().map_or(0, |keys| keys.draw(self));
         let is_null = source.null_below > 0 && u64::from(self.rng.random::<u32>()) < source.null_below;
         let next_value = &mut self.next_value;
         let mut in_turn = || std::mem::replace(next_value, (*next_value + 1) % NULL);
