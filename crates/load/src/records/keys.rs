@@ -121,10 +121,16 @@ impl Keys {
     /// The partition of a key, where keys have a say in it.
     #[inline]
     pub(super) fn partition(&self, number: u32) -> Option<u32> {
-        let partitions = self.partitions?;
-        if let Some(&partition) = self.table.get(number as usize) {
-            return Some(u32::from(partition));
+        match self.table.get(number as usize) {
+            Some(&partition) => Some(u32::from(partition)),
+            None => self.partition_without_table(number),
         }
+    }
+
+    /// The same of a key whose partition no table has.
+    #[inline(never)]
+    fn partition_without_table(&self, number: u32) -> Option<u32> {
+        let partitions = self.partitions?;
         Some(partition_of_key(self.write(number, &mut self.template()), partitions) as u32)
     }
 
