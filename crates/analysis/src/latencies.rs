@@ -1,7 +1,7 @@
 //! One load item's latencies, its workers' rows merged.
 //!
-//! Records without an acknowledgement count in response and service, which end with the outcome; the stages are of
-//! those that were acknowledged. Those of a stream that was killed are told by what its rows leave open. In the
+//! Records without an acknowledgement count in response and service, which end with the outcome, and in what the response is
+//! without the load generator, which is set against it quantile by quantile; the stages are of those that were acknowledged. Those of a stream that was killed are told by what its rows leave open. In the
 //! end-to-end latency, records count that were acknowledged and never handed over.
 
 use crate::end_to_end;
@@ -80,7 +80,7 @@ fn add_censored(into: &mut Distribution, evidence: &TrialEvidence, item: &str) {
 
 /// Whether a timing ends when the outcome is known, so that records without one count in it.
 fn ends_with_outcome(timing: Timing) -> bool {
-    matches!(timing, Timing::Response | Timing::Service)
+    matches!(timing, Timing::Response | Timing::Service | Timing::WithoutGenerator)
 }
 
 /// Adds the records of some rows that were acknowledged, or handed over.

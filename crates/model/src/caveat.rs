@@ -62,6 +62,13 @@ pub enum Caveat {
         /// How many.
         records: u64,
     },
+    /// Records of the measure phase were offered and not one of them was acknowledged.
+    NothingAcknowledged {
+        /// Load item.
+        item: String,
+        /// How many failed or stayed open.
+        records: u64,
+    },
     /// Records stayed unresolved when the drain ended.
     Unresolved {
         /// Load item.
@@ -179,6 +186,15 @@ pub enum Caveat {
     WrittenNotAppended {
         /// Load item.
         item: String,
+    },
+    /// acks=0: the topic's log grew by fewer records than were written to sockets.
+    NotAppended {
+        /// Load item.
+        item: String,
+        /// Records that it and others wrote to the topic.
+        written: u64,
+        /// By how many the log grew.
+        growth: u64,
     },
     /// A consumer was behind when the window ended.
     ConsumerBehind {

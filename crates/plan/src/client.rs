@@ -9,8 +9,8 @@ use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, P
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, find, find_java, producer_defaults,
-    removed_in, since,
+    Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, UNIFORM_STICKY, find, find_java,
+    producer_defaults, removed_in, since,
 };
 use kdyno_scenario::file::{ItemClientFile, KeyFile, LoadFile, RoleFile, TransactionsFile};
 use kdyno_scenario::input::{InputError, Place};
@@ -155,6 +155,7 @@ pub(crate) fn producer(
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }
+            "partitioner.class" if given.word == UNIFORM_STICKY => settings.ignore_keys = true,
             _ => {}
         }
     }

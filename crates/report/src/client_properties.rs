@@ -106,10 +106,7 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
         ("enable.idempotence", client.enable_idempotence.to_string()),
     ]);
     match client.partitioner {
-        Partitioner::RoundRobin => {
-            let class = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
-            found.push(("partitioner.class", class.to_owned()));
-        }
+        Partitioner::RoundRobin => found.push(("partitioner.class", client.partitioner_class().to_owned())),
         Partitioner::Sticky if knows(3, 3) => found.extend([
             ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
             ("partitioner.availability.timeout.ms", milliseconds(client.availability_timeout_ns)),

@@ -174,7 +174,11 @@ const TEXT_BYTES_MAX: u64 = 1000;
 /// Java's class for one record to each partition in turn.
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
 const BOOLEAN: &[&str] = &["true", "false"];
-const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
+/// Java's class for records that stick to a partition whatever their keys: today's default that ignores keys.
+pub const UNIFORM_STICKY: &str = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
+/// Java's default before 3.3, as a class.
+const DEFAULT: &str = "org.apache.kafka.clients.producer.internals.DefaultPartitioner";
+const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN, UNIFORM_STICKY, DEFAULT];
 
 const OF_TOPICS: &str = "is a setting of topics";
 const OF_BROKERS: &str = "is a setting of brokers";

@@ -101,6 +101,19 @@ pub(super) fn failures(trial: &Trial<'_>) -> Vec<Found> {
     reasons.collect()
 }
 
+/// Then there is no rate, and whoever reads of one reads it of nothing.
+pub(super) fn nothing_acknowledged(trial: &Trial<'_>) -> Vec<Found> {
+    let found = trial.items.iter().filter_map(|item| {
+        item.plan.role.as_produce()?;
+        let records = unfinished(&item.tally.measured);
+        let item_name = || item.name.to_owned();
+        let caveat = Caveat::NothingAcknowledged { item: item_name(), records };
+        let is_told = records > 0 && item.tally.measured.acknowledged == 0;
+        is_told.then(|| Found::of(item, caveat).concerning(Concern::Rates { item: item_name() }))
+    });
+    found.collect()
+}
+
 pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
         let records = item.tally.measured.unresolved;

@@ -10,11 +10,14 @@ use super::found::{Found, events};
 use crate::java;
 use crate::rows::Trial;
 use crate::tally::unfinished;
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::plan::SystemPlan;
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::BTreeSet;
+
+/// Share of what was written with acks=0 below which the rate is another one than was told.
+const APPENDED_SHARE_MIN: f64 = 0.9;
 
 /// What a topic's log says of the records that were acknowledged.
 enum Says {
@@ -112,6 +115,36 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     } else {
         Says::Agrees
     })
+}
+
+/// With acks=0, records that were written and are not in the log: few of them.
+pub(super) fn few_not_appended(trial: &Trial<'_>) -> Vec<Found> {
+    not_appended(trial, |share| share >= APPENDED_SHARE_MIN)
+}
+
+/// So many of them that the rate is another one.
+pub(super) fn not_appended_at_all(trial: &Trial<'_>) -> Vec<Found> {
+    not_appended(trial, |share| share < APPENDED_SHARE_MIN)
+}
+
+/// Where no broker closed a connection the end offsets were read before it had taken what sockets still held.
+fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> {
+    if since_t0(trial, EventKind::Disconnected).next().is_none() {
+        return Vec::new();
+    }
+    let found = trial.items.iter().filter_map(|item| {
+        item.plan.role.as_produce().filter(|plan| plan.client.acks == 0)?;
+        let topic = item.plan.topic.as_str();
+        let growth = growth(trial.probes(), &Subject::Topic(topic.to_owned()))?;
+        let writers = trial.items.iter().filter(|other| other.plan.topic == topic);
+        let written = writers.filter(|other| other.plan.role.as_produce().is_some());
+        let written = written.map(|other| Some(other.tally.totals.as_ref()?.acknowledged));
+        let written = written.sum::<Option<u64>>().filter(|written| growth < *written)?;
+        let caveat = Caveat::NotAppended { item: item.name.to_owned(), written, growth };
+        let found = || Found::of(item, caveat).concerning(Concern::Rates { item: item.name.to_owned() });
+        is_told(growth as f64 / written as f64).then(found)
+    });
+    found.collect()
 }
 
 /// Whether the target's own topic stands for the scenario's: others may write to it.

@@ -1,6 +1,6 @@
 //! Settings of kdyno's own clients under the names and in the units of Kafka's.
 
-use super::{ConsumePlan, ProducerSettings};
+use super::{ConsumePlan, Partitioner, ProducerSettings};
 use crate::units::milliseconds as ms;
 
 impl ProducerSettings {
@@ -22,12 +22,23 @@ impl ProducerSettings {
             ("retry.backoff.max.ms", ms(self.retry_backoff_max_ns)),
             ("metadata.max.age.ms", ms(self.metadata_max_age_ns)),
             ("enable.idempotence", self.enable_idempotence.to_string()),
+            ("partitioner.class", self.partitioner_class().to_owned()),
             ("partitioner.adaptive.partitioning.enable", self.adaptive_partitioning.to_string()),
             ("partitioner.availability.timeout.ms", ms(self.availability_timeout_ns)),
             ("partitioner.ignore.keys", self.ignore_keys.to_string()),
         ];
         found.extend(self.level().map(|(setting, level)| (setting, level.to_string())));
         found
+    }
+}
+
+impl ProducerSettings {
+    /// `partitioner.class`: empty for Java's default, which has none.
+    pub fn partitioner_class(&self) -> &'static str {
+        match self.partitioner {
+            Partitioner::Sticky => "",
+            Partitioner::RoundRobin => "org.apache.kafka.clients.producer.RoundRobinPartitioner",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::form::Sentence;
 use super::{claims, search, verdict, words};
-use crate::case_table::{CaseTable, Column, Row};
+use crate::case_table::{CaseTable, Column, Ours, Row};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -62,6 +62,7 @@ fn of_contrasts(input: &ReportInput<'_>) -> Vec<Sentence> {
         let [from, to] = [contrast.from, contrast.to].map(|case| input.case_label(case));
         let level = match one.interval {
             Interval::Bounds { level, .. } => format!(", {} % confidence", units::significant(level * 100.0)),
+            Interval::NotResolvable(_) if one.n == 1 => ", of one repeat".to_owned(),
             Interval::NotResolvable(_) => ", without an interval".to_owned(),
         };
         let (of, ratio) = (words::metric(&one.of), digits::ratio(one));
@@ -102,13 +103,14 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 /// A figure of the table: the finding and what its row is called.
-type Figure<'a> = (&'a Finding, String);
+type Figure<'a> = (Ours<'a>, &'a Finding, String);
 
 fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
     let figures = |index: usize| -> Vec<Figure<'a>> {
         let of_row = |row: &'a Row<'a>| {
-            let finding = row.cells.get(index)?.ours?.finding.filter(|one| one.estimate != Value::None)?;
-            Some((finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
+            let ours = row.cells.get(index)?.ours?;
+            let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
+            Some((ours, finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
         };
         table.rows.iter().filter_map(of_row).collect()
     };
@@ -126,7 +128,7 @@ fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
     }
     let parts: Vec<String> = told.iter().map(|(column, figures)| part(column, figures)).collect();
     let all: Vec<&Finding> =
-        told.iter().flat_map(|(_, figures)| figures.iter().map(|(one, _)| *one)).collect();
+        told.iter().flat_map(|(_, figures)| figures.iter().map(|(_, one, _)| *one)).collect();
     let mut signs = Signs::default();
     all.iter().for_each(|one| signs.add(&one.marks, &digits::text(one)));
     let is_doubtful = all.iter().any(|one| one.is_invalid());
@@ -159,7 +161,7 @@ fn chosen<T>(told: Vec<(&Column, T)>, others_max: usize) -> Vec<(&Column, T)> {
 
 /// Whether a column says something about the cases.
 fn differ(figures: &[Figure<'_>]) -> bool {
-    let estimates: Vec<Value> = figures.iter().map(|(one, _)| one.estimate).collect();
+    let estimates: Vec<Value> = figures.iter().map(|(_, one, _)| one.estimate).collect();
     estimates.windows(2).any(|pair| pair[0] != pair[1])
 }
 
@@ -175,11 +177,16 @@ fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
 
 fn part(column: &Column, figures: &[Figure<'_>]) -> String {
     let what = words::metric(&column.of);
-    let told = |(one, case): &Figure<'_>| {
+    // Where repeats are missing, of which the figure is not, that is told with it.
+    let told = |(ours, one, case): &Figure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
+        let figure = match ours.missing() {
+            Some((n, of)) => format!("{figure} ({n} of {of} repeats)"),
+            None => figure,
+        };
         if case.is_empty() { figure } else { format!("{figure} with {case}") }
     };
-    let number = |(one, _): &&Figure<'_>| match one.estimate {
+    let number = |(_, one, _): &&Figure<'_>| match one.estimate {
         Value::Is(number) | Value::AtLeast(number) => number,
         Value::None => f64::NAN,
     };

@@ -175,6 +175,8 @@ fn about(caveat: &Caveat) -> About {
         Caveat::QueueGrowth { .. }
         | Caveat::Stalled { .. }
         | Caveat::Failures { .. }
+        | Caveat::NothingAcknowledged { .. }
+        | Caveat::NotAppended { .. }
         | Caveat::RequestsFailed { .. }
         | Caveat::Unresolved { .. }
         | Caveat::Retries { .. }

@@ -15,10 +15,11 @@ fn remedy(reason: &str) -> &'static str {
         }
         "TOPIC_AUTHORIZATION_FAILED" => "give the user Write on the topic, or name one that it may write to",
         "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" => {
-            "give the user Write on its transactional ids, which begin with the run's prefix"
+            "give the user Write on its transactional ids, which begin with the target's `prefix`, `kdyno-` where it has none"
         }
         "CLUSTER_AUTHORIZATION_FAILED" => {
-            "give the user IdempotentWrite on the cluster, or set `enable.idempotence: false`"
+            "give the user Write on the topic, which is enough from Kafka 2.8 on; before that IdempotentWrite on the cluster, or set \
+             `enable.idempotence: false`"
         }
         "NOT_ENOUGH_REPLICAS" | "NOT_ENOUGH_REPLICAS_AFTER_APPEND" => {
             "see which brokers are gone; the topic's `min.insync.replicas` asks for more than are in sync"
@@ -168,6 +169,33 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 numbers.count(0)
             ),
             "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster",
+        ),
+        _ => not_written(caveat, numbers),
+    }
+}
+
+/// Records of which the cluster has none, or fewer than were written.
+fn not_written(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
+        Caveat::NothingAcknowledged { item, records } => told(
+            item,
+            &[*records as f64],
+            format!(
+                "{item}: nothing was acknowledged: all of {} records failed or stayed open",
+                numbers.count(0)
+            ),
+            "see why they failed; its rate and latencies say nothing",
+        ),
+        Caveat::NotAppended { item, written, growth } => told(
+            item,
+            &[*written as f64, *growth as f64],
+            format!(
+                "{item}: {} records were written to its topic with acks=0, and its log grew by {}: a broker answers what it \
+                 refuses by closing the connection, and does not say why",
+                numbers.count(0),
+                numbers.count(1)
+            ),
+            "use acks=1 to be told the reason",
         ),
         _ => groups(caveat, numbers),
     }

@@ -234,6 +234,8 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::SharedProcessors { processors: 2 },
         Caveat::ClosedLoop { item: item() },
         Caveat::WrittenNotAppended { item: item() },
+        Caveat::NotAppended { item: item(), written: 60, growth: 0 },
+        Caveat::NothingAcknowledged { item: item(), records: 1_005 },
         Caveat::PageCacheAbsorbed { share: 0.04 },
         Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
         Caveat::CompressionMissed { item: item(), stated: 20.0, reached: 7.4 },

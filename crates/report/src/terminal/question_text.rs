@@ -17,11 +17,12 @@ pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
     };
     if let Some(conditioning) = plan.conditioning.filter(|_| !plan.is_on_null_brokers()) {
         let is_duet = matches!(&plan.strategy, Strategy::Compare(of) if of.design == PairDesign::Duet);
+        let [least, most] = [conditioning.least_ns, conditioning.most_ns].map(units::duration);
+        let time = if least == most { least } else { format!("{least} to {most}") };
         lines.push(format!(
-            "conditioning: load for {} to {} on each fresh cluster before its first trial{}, which stands in no table; \
+            "conditioning: load for {} on each fresh cluster before its first trial{}, which stands in no table; \
              `phases: {{condition: none}}` leaves it out",
-            units::duration(conditioning.least_ns),
-            units::duration(conditioning.most_ns),
+            time,
             if is_duet { ", both sides at once and at the rates of the pairs" } else { "" }
         ));
     }

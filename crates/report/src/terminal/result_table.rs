@@ -141,11 +141,13 @@ pub(crate) fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names:
     let published = input.plan().published.as_ref();
     let mut notes: Vec<String> = table.signs().legend().into_iter().collect();
     notes.extend(repeats_note(table));
-    let missing = |cell: &Cell<'_>| cell.ours.is_some_and(|ours| ours.missing().is_some());
-    if table.rows.iter().flat_map(|row| &row.cells).any(missing) {
-        notes.push(
-            "Where it says 1 of 2, the other repeat is invalid or missing and does not count.".to_owned(),
-        );
+    let missing = |cell: &Cell<'_>| cell.ours.and_then(|ours| ours.missing());
+    if let Some((n, of)) = table.rows.iter().flat_map(|row| &row.cells).find_map(missing) {
+        let others = match of - n {
+            1 => "the other repeat is invalid or missing and does not count",
+            _ => "the other repeats are invalid or missing and do not count",
+        };
+        notes.push(format!("Where it says {n} of {of}, {others}."));
     }
     if table.rows.iter().any(|row| row.cut_short) {
         notes.push(CUT_SHORT_NOTE.to_owned());

@@ -142,8 +142,9 @@ pub const OTHERS: &[Other] = &[
         WithoutEffect("client ids are made of the prefix, the item and the client's number"),
     ),
     row("client.dns.lookup", PCA, Text, Always(&["use_all_dns_ips"], ALL_ADDRESSES)),
-    row("send.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
-    row("receive.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
+    // Java's defaults, which many files spell out, ask for nothing else than leaving them out does.
+    row("send.buffer.bytes", PCA, Int, Always(&["-1", "131072"], SYSTEM_BUFFERS)),
+    row("receive.buffer.bytes", PCA, Int, Always(&["-1", "32768", "65536"], SYSTEM_BUFFERS)),
     row("reconnect.backoff.ms", PC, Long, Always(&["50"], FIXED_PAUSE)),
     row("reconnect.backoff.max.ms", PC, Long, Always(&["1000"], FIXED_PAUSE)),
     row("socket.connection.setup.timeout.ms", PC, Long, Always(&["10000"], FIXED_LIMIT)),
@@ -298,7 +299,10 @@ mod tests {
         assert_eq!(complaint("key.deserializer", DESERIALIZERS[0]), None);
         assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
         assert_eq!(complaint("receive.buffer.bytes", "-1"), None);
-        assert!(complaint("receive.buffer.bytes", "65536").is_some());
+        assert!(
+            complaint("receive.buffer.bytes", "65536").is_none()
+                && complaint("receive.buffer.bytes", "1048576").is_some()
+        );
         assert_eq!(complaint("connections.max.idle.ms", "540000"), None);
         let forever = complaint("connections.max.idle.ms", "-1");
         assert!(forever.is_some_and(|(_, why)| why.contains("nine minutes")));

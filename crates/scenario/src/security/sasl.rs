@@ -15,11 +15,10 @@ const TOKEN_URL: &str = "sasl.oauthbearer.token.endpoint.url";
 const TOKEN: &str = "token";
 /// Begins the names of options that are SASL extensions.
 const EXTENSION: &str = "extension_";
-const LOGIN_MODULES: [&str; 3] = [
-    "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
-];
+const PLAIN: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
+const SCRAM: &str = "org.apache.kafka.common.security.scram.ScramLoginModule";
+const BEARER: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule";
+const LOGIN_MODULES: [&str; 3] = [PLAIN, SCRAM, BEARER];
 const TOKEN_HINT: &str = "write `token=\"${TOKEN}\"` into `sasl.jaas.config`, and in the target's `client` \
                           `secrets: {TOKEN: {exec: [COMMAND, …]}}`; managed clusters give such tokens for their IAM";
 
@@ -31,7 +30,7 @@ impl Reader<'_> {
         };
         match mechanism.parse() {
             Ok(Mechanism::Plain) => {
-                let module = self.login_module()?;
+                let module = self.login_module(PLAIN)?;
                 let (username, password) = self.user(&module)?;
                 Ok(Sasl::Plain { username, password })
             }
@@ -52,7 +51,8 @@ impl Reader<'_> {
         }
     }
 
-    fn login_module(&self) -> Result<LoginModule, InputError> {
+    /// As in Java: each mechanism is spoken by a login module of its own.
+    fn login_module(&self, of_mechanism: &str) -> Result<LoginModule, InputError> {
         let Some(text) = self.text(JAAS) else {
             let message = format!("`{JAAS}` is missing: it says who logs in");
             return Err(self.wrong(MECHANISM, message).hint(
@@ -64,8 +64,15 @@ impl Reader<'_> {
             let hint = Some(error.hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
             self.wrong(JAAS, format!("`{JAAS}`: {}", error.message)).maybe_hint(hint)
         })?;
-        if LOGIN_MODULES.contains(&module.class.as_str()) {
+        if module.class == of_mechanism {
             return Ok(module);
+        }
+        if LOGIN_MODULES.contains(&module.class.as_str()) {
+            let mechanism = self.text(MECHANISM).unwrap_or_default();
+            let message = format!("`{JAAS}`: {} does not speak {mechanism}", module.name());
+            return Err(self
+                .wrong(JAAS, message)
+                .hint(format!("the login module of {mechanism} is {of_mechanism}")));
         }
         let message = format!("`{JAAS}`: login module {} is not supported here", quoted(&module.class));
         Err(self.wrong(JAAS, message).hint(format!("supported are {}", listed(LOGIN_MODULES))))
@@ -84,7 +91,7 @@ impl Reader<'_> {
     }
 
     fn scram(&mut self, hash: ScramHash) -> Result<Sasl, InputError> {
-        let module = self.login_module()?;
+        let module = self.login_module(SCRAM)?;
         let (username, password) = self.user(&module)?;
         let is_delegation_token =
             module.options.get("tokenauth").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -92,7 +99,7 @@ impl Reader<'_> {
     }
 
     fn bearer(&mut self) -> Result<Sasl, InputError> {
-        let module = self.login_module()?;
+        let module = self.login_module(BEARER)?;
         let extension = |(name, value): (&String, &String)| {
             Some((name.strip_prefix(EXTENSION)?.to_owned(), value.clone()))
         };

@@ -115,6 +115,22 @@ fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
     assert_eq!(response_ns as f64, at_three_digits(140 * MS));
 }
 
+/// They lie above every quantile of both, so that those of the response and of what it is without the generator are of the same
+/// records.
+#[test]
+fn records_that_failed_make_no_generator_late() {
+    let mut trial = Trial::clean();
+    // 9,000 of 12,000 are 75 %: those are among the slow ones, as 7,500 of 10,000 are not.
+    for timing in [Timing::Response, Timing::WithoutGenerator] {
+        timed(&mut trial, timing, &[(4 * MS, 7_600), (700 * MS, 2_400)]);
+    }
+    for second in 2..12 {
+        trial.counts(second).failed.insert("delivery-timeout".into(), 200);
+    }
+    trial.is("writers.response.p75", at_three_digits(700 * MS));
+    assert_eq!(late(&trial), []);
+}
+
 /// What is said of the generator in the mean, of a response whose mean is 36 ms.
 fn late_in_the_mean(late_us: u64) -> Vec<(Severity, [u64; 2], BTreeSet<String>)> {
     let mut trial = Trial::clean();

@@ -127,6 +127,26 @@ fn without_acknowledgements_nothing_is_compared_and_that_is_said() {
 }
 
 #[test]
+fn what_was_written_without_acknowledgements_and_is_not_in_the_log_is_told_once_a_broker_hung_up() {
+    let mut trial = Trial::clean();
+    let written = ACKNOWLEDGED;
+    trial.writers().client.acks = 0;
+    let said = |trial: &Trial| trial.told(|found| matches!(found, Caveat::NotAppended { .. }));
+    trial.log_grows(0);
+    assert_eq!(said(&trial), [], "it may not have read what sockets held");
+    trial.events =
+        vec![event(EventKind::Disconnected, Subject::Item("writers".into()), "the connection ended")];
+    for (growth, severity) in [(0, Severity::Invalid), (written - 1, Severity::Warning)] {
+        trial.log_grows(growth);
+        let found = said(&trial);
+        assert_eq!(found[0].caveat, Caveat::NotAppended { item: "writers".into(), written, growth });
+        assert_eq!((found.len(), found[0].severity), (1, severity));
+    }
+    trial.log_grows(written);
+    assert_eq!(said(&trial), []);
+}
+
+#[test]
 fn of_several_readings_the_last_on_either_side_count() {
     let mut trial = Trial::clean();
     let mut earlier: Vec<_> =
