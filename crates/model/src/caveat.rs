@@ -2,31 +2,16 @@
 
 mod compression;
 
-pub use crate::concern::Concern;
+pub use crate::concern::{Concern, ScopedCaveat};
 use crate::event::Subject;
-use crate::finding::Scope;
 pub use crate::severity::Severity;
 use serde::{Deserialize, Serialize};
-
-/// A caveat with what it concerns and what it does to its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScopedCaveat {
-    /// What it concerns.
-    pub scope: Scope,
-    /// Whether the figures may be used.
-    pub severity: Severity,
-    /// Which figures of the scope it speaks of.
-    pub concerns: Concern,
-    /// The caveat.
-    pub caveat: Caveat,
-}
 
 /// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caveat {
-    /// An open loop had more records open than its requests in flight explain, when the window began or more and more
-    /// in it: its latencies hold the time in that queue and grow with the length of the trial.
+    /// More records of an open loop were open than its requests in flight explain: its latencies hold the time in that queue.
     QueueGrowth {
         /// Load item.
         item: String,

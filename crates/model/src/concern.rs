@@ -1,10 +1,25 @@
-//! Which metrics a caveat speaks of.
+//! A caveat at its place: which metrics it speaks of.
 
-use crate::caveat::{Caveat, ScopedCaveat};
+use crate::caveat::Caveat;
 use crate::command_metrics::{EXIT_CODE, SUCCEEDED};
+use crate::finding::Scope;
 use crate::metric::{self, Address, QUANTILES, SubjectKind};
 use crate::sample::Timing;
+use crate::severity::Severity;
 use serde::{Deserialize, Serialize};
+
+/// A caveat with what it concerns and what it does to its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopedCaveat {
+    /// What it concerns.
+    pub scope: Scope,
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// Which figures of the scope it speaks of.
+    pub concerns: Concern,
+    /// The caveat.
+    pub caveat: Caveat,
+}
 
 /// Which figures of its scope a caveat speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

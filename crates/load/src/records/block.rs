@@ -42,7 +42,7 @@ impl Block {
         self.records.clear();
         match source.drawn_by_key_alone() {
             Some((keys, value)) => {
-                let numbers = keys.draw_all::<RECORDS>(&mut self.draws);
+                let numbers = self.draws.keys::<RECORDS>(keys);
                 let drawn = |key| Drawn { pick: Pick { key, value }, partition: keys.partition(key) };
                 self.records.extend(numbers.map(drawn));
             }

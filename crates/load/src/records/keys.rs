@@ -1,12 +1,12 @@
 //! Keys: which comes next, how it is written, and which partition it belongs to.
 
-use super::Draws;
 use super::alias::AliasTable;
 use super::given::Given;
 use kdyno_kafka::producer::partition_of_key;
 use kdyno_model::plan::KeyLaw;
 use rand::RngExt;
 use rand_distr::{Distribution, Zipf};
+use rand_pcg::Pcg64;
 use std::sync::Arc;
 
 /// Most keys whose partitions, and whose probabilities, are kept in a table: 10 bytes for each.
@@ -91,25 +91,29 @@ impl Keys {
         }
     }
 
-    /// The next key of a client.
+    /// The next key of a client, of which `in_turn` is the next one of its own among all numbers.
     #[inline]
-    pub(super) fn draw(&self, draws: &mut Draws) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Pcg64, in_turn: impl FnOnce() -> u64) -> u32 {
         match &self.law {
-            Law::Sequential => (draws.key_in_turn() % u64::from(self.count())) as u32,
-            Law::Uniform => draws.rng.random_range(0..self.count()),
-            Law::Table(table) => table.at(draws.rng.random()),
-            Law::Zipf(zipf) => (zipf.sample(&mut draws.rng) as u32).clamp(1, self.count()) - 1,
+            Law::Sequential => (in_turn() % u64::from(self.count())) as u32,
+            Law::Uniform => rng.random_range(0..self.count()),
+            Law::Table(table) => table.at(rng.random()),
+            Law::Zipf(zipf) => (zipf.sample(rng) as u32).clamp(1, self.count()) - 1,
         }
     }
 
     /// Its next ones: the same as one by one.
-    pub(super) fn draw_all<const COUNT: usize>(&self, draws: &mut Draws) -> [u32; COUNT] {
+    pub(super) fn draw_all<const COUNT: usize>(
+        &self,
+        rng: &mut Pcg64,
+        mut in_turn: impl FnMut() -> u64,
+    ) -> [u32; COUNT] {
         match &self.law {
             Law::Table(table) => {
-                let random: [u64; COUNT] = std::array::from_fn(|_| draws.rng.random());
+                let random: [u64; COUNT] = std::array::from_fn(|_| rng.random());
                 random.map(|random| table.at(random))
             }
-            _ => std::array::from_fn(|_| self.draw(draws)),
+            _ => std::array::from_fn(|_| self.draw(rng, &mut in_turn)),
         }
     }
 
@@ -203,21 +207,24 @@ fn eight_digits(number: u32) -> [u8; 8] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::SeedableRng;
 
     const SEED: u64 = 20_261_122;
 
     fn draws(keys: &Keys, count: u32) -> Vec<u32> {
-        let mut draws = Draws::new(SEED, 0, 1);
-        (0..count).map(|_| keys.draw(&mut draws)).collect()
+        let mut rng = Pcg64::seed_from_u64(SEED);
+        (0..count).map(|turn| keys.draw(&mut rng, || u64::from(turn))).collect()
     }
 
     #[test]
     fn keys_drawn_together_are_those_that_are_drawn_one_by_one() {
         let laws = [KeyLaw::Sequential, KeyLaw::Uniform, KeyLaw::Zipf { exponent: 1.0 }];
         for keys in laws.map(|law| Keys::numbered(law, 1_000, 8, Some(6))) {
-            let mut draws = Draws::new(SEED, 0, 1);
-            let together = [keys.draw_all::<64>(&mut draws), keys.draw_all(&mut draws)].concat();
-            assert_eq!(together, self::draws(&keys, 128), "{:?}", keys.law);
+            let (mut rng, mut turns) = (Pcg64::seed_from_u64(SEED), 0..);
+            let mut next = || turns.next().unwrap_or(0);
+            let together =
+                [keys.draw_all::<64>(&mut rng, &mut next), keys.draw_all(&mut rng, &mut next)].concat();
+            assert_eq!(together, draws(&keys, 128), "{:?}", keys.law);
         }
     }
 

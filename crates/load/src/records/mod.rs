@@ -351,6 +351,11 @@ pub(crate) fn fill(bytes: &mut [u8], are_letters: bool, rng: &mut Pcg64) {
     }
 }
 
+/// The number of the next key that comes in turn; clients take turns too.
+fn take_turn(next: &mut u64, clients: u64) -> u64 {
+    std::mem::replace(next, *next + clients)
+}
+
 /// Draws one client's records.
 #[derive(Debug)]
 pub struct Draws {
@@ -369,17 +374,18 @@ impl Draws {
         Self { rng, next_key: client.into(), clients: clients.into(), next_value: 0 }
     }
 
-    /// Number of the next key that comes in turn.
-    fn key_in_turn(&mut self) -> u64 {
-        let in_turn = self.next_key;
-        self.next_key += self.clients;
-        in_turn
+    /// The next keys, where nothing else of their records is drawn.
+    fn keys<const COUNT: usize>(&mut self, keys: &Keys) -> [u32; COUNT] {
+        keys.draw_all(&mut self.rng, || take_turn(&mut self.next_key, self.clients))
     }
 
     /// The next record.
     #[inline]
     pub fn draw(&mut self, source: &RecordSource) -> Drawn {
-        let key = source.keys.as_ref().map_or(0, |keys| keys.draw(self));
+        let key = source
+            .keys
+            .as_ref()
+            .map_or(0, |keys| keys.draw(&mut self.rng, || take_turn(&mut self.next_key, self.clients)));
         let is_null = source.null_below > 0 && u64::from(self.rng.random::<u32>()) < source.null_below;
         let next_value = &mut self.next_value;
         let mut in_turn = || std::mem::replace(next_value, (*next_value + 1) % NULL);
