@@ -32,7 +32,7 @@ export function separated(number: number, decimals: number): string {
 export function time(ns: number, digits: number): string {
   const [divisor, unit] = ns < 999.5 ? [1, "ns"] : ns < 999.5e3 ? [1e3, "µs"] : ns < 999.5e6 ? [1e6, "ms"] : [1e9, "s"];
   const number = ns / divisor;
-  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(number)));
-  const step = 10 ** Math.max(0, Math.floor(Math.log10(number)) - digits + 1);
+  const last = Math.floor(Math.log10(number)) - digits + 1;
+  const [step, decimals] = [10 ** last, Math.max(0, -last)];
   return `${separated(Math.round(number / step) * step, decimals)} ${unit}`;
 }

@@ -131,6 +131,39 @@ const TRIES = {
     await close();
   },
 
+  async "times at the cursor have two digits, whatever their unit"() {
+    const { page, close } = await tab();
+    const figure = page.locator("figure[id^='trial-1-time']");
+    const chart = figure.locator("svg.plot[data-values^='log']").first();
+    await chart.scrollIntoViewIfNeeded();
+    const heads = await figure.locator("details.data thead th").allTextContents();
+    const column = heads.findIndex((head) => head.includes("p50"));
+    const rows = await figure.locator("details.data tbody tr").evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => cell.textContent ?? "")));
+    const [from = 0, to = 0] = ((await figure.getAttribute("data-time")) ?? "").split(" ").map(Number);
+    const width = (await chart.boundingBox())?.width ?? 0;
+    const nanos = (/** @type {string} */ text) => {
+      const [, number, unit] = /([\d.,]+) (ns|µs|ms|s)/u.exec(text) ?? [];
+      const factor = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[unit ?? ""];
+      return factor === undefined ? undefined : Number(number?.replaceAll(",", "")) * factor;
+    };
+    let compared = 0;
+    for (const row of rows) {
+      const [second, value] = [Number(row[0]), nanos(row[column] ?? "")];
+      if (value === undefined) continue;
+      await chart.hover({ position: { x: ((second + 0.5 - from) / (to - from)) * width, y: 60 } });
+      await page.waitForFunction((second) => [...document.querySelectorAll("figure[id^='trial-1-time'] .readout")]
+        .some((one) => Math.floor(Number.parseFloat(one.textContent ?? "")) === second), second);
+      const told = (await figure.locator(".readout").allInnerTexts()).join(" ");
+      const near = nanos(/p50 ≈ ([\d.,]+ (?:ns|µs|ms|s))/u.exec(told)?.[1] ?? "");
+      // Two digits, and half a pixel of a logarithmic axis.
+      assert.ok(near !== undefined && Math.abs(near / value - 1) < 0.07, `${told} and ${row}`);
+      compared += 1;
+    }
+    assert.ok(compared > 3, `${heads}: ${rows[0]}`);
+    await close();
+  },
+
   async "arrow keys move the cursor, and what it is at is said"() {
     const { page, close } = await tab();
     const chart = page.locator("[data-time] svg[tabindex='0']").first();

@@ -246,16 +246,21 @@ fn runs_of(named: &str, dir: Option<&Path>) -> Result<Vec<RunSummary>, Failure> 
     Ok(runs)
 }
 
-/// The newest run of a scenario that ended as planned, and a word about a newer one that did not; `None` where no scenario that
-/// ran was named, or none of its runs ended so.
+/// The newest run of a scenario that ended as planned, of those without `--set` where there are any, and a word about a newer one
+/// that was passed over; `None` where no scenario that ran was named, or none of its runs ended so.
 pub(crate) fn newest_whole_run(named: &str, dir: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     let of_scenario = runs_of(named, dir)?;
     let is_whole = |run: &RunSummary| run.end.as_ref().is_some_and(|end| end.status == RunStatus::Completed);
-    let Some(whole) = of_scenario.iter().rfind(|run| is_whole(run)) else { return Ok(None) };
-    out::note(&format!("the newest whole run of {named} is {}", whole.path.display()));
+    let as_written = of_scenario.iter().rfind(|run| is_whole(run) && run.changed.is_empty());
+    let Some(whole) = as_written.or_else(|| of_scenario.iter().rfind(|run| is_whole(run))) else {
+        return Ok(None);
+    };
+    let (path, profile) = (whole.path.display(), &whole.profile);
+    out::note(&format!("the newest whole run of {named} is {path}, profile {profile}"));
     if let Some(newer) = of_scenario.last().filter(|run| run.path != whole.path) {
+        let why = if is_whole(newer) { "was changed by `--set`" } else { "did not end as planned" };
         let newer = newer.path.display();
-        out::note(&format!("{newer} is newer and did not end as planned; name it to have it instead"));
+        out::note(&format!("{newer} is newer and {why}; name it to have it instead"));
     }
     Ok(Some(whole.path.clone()))
 }

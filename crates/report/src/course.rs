@@ -90,7 +90,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         ("file", false),
     ];
     let title = format!("{of} over {} run{}", runs.len(), if runs.len() == 1 { "" } else { "s" });
-    let table = TextTable::new(&columns, rows);
+    let table = TextTable::new(&columns, rows).with_names(5);
     let cut_short = is_any_cut_short.then(|| CUT_SHORT_NOTE.to_owned());
     let answer =
         Answer::of_table(title.clone(), table, cut_short.into_iter().chain(hosts_note(runs)).collect());

@@ -6,6 +6,7 @@ use kdyno_model::metric::Address;
 const WORDS: &[(&[&str], &str)] = &[
     (&["fetched", "per", "s"], "handed over"),
     (&["fetched", "wire"], "batch bytes fetched"),
+    (&["acked", "mib", "per", "s"], "bytes acknowledged"),
     (&["mib", "per", "s"], ""),
     (&["mib", "per", "min"], ""),
     (&["per", "s"], ""),
@@ -58,6 +59,7 @@ mod tests {
     fn metrics_are_headed_by_words() {
         for (metric, expected) in [
             ("acked_per_s", "acknowledged"),
+            ("acked_mib_per_s", "bytes acknowledged"),
             ("acked_per_s_sum_of_clients", "acknowledged sum of clients"),
             ("clients_overlap_share", "clients overlap share"),
             ("response.p99.9", "response p99.9"),

@@ -198,7 +198,7 @@ fn without(all: &[&StoredRun<'_>], label: &str, side: usize) -> String {
     let has = if names.len() == 1 { "has" } else { "have" };
     let case = match label {
         "" => "the scenario's one case".to_owned(),
-        label => format!("the case `{label}`"),
+        label => format!("a case called `{label}` (cases are matched by what they are called)"),
     };
     format!("{} {has} no figures of {case}: it is left out", names.join(", "))
 }

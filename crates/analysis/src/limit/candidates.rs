@@ -469,7 +469,8 @@ impl Asked<'_> {
         let batches_per_s = self.item.tally.windowed.batches as f64 / self.window.seconds();
         let batch_bytes = f64::from(client.batch_bytes.max(self.plan.value_bytes));
         let buffer_bytes = client.buffer_bytes as f64 * f64::from(self.item.plan.clients);
-        let held = batches_per_s * service_s * batch_bytes;
+        // Records that are left open wait before the buffer too, and count with what they waited: more than all is not in use.
+        let held = (batches_per_s * service_s * batch_bytes).min(buffer_bytes);
         let detail = format!("{} were in use, of {}", units::bytes(held), units::bytes(buffer_bytes));
         evidence(kind, (buffer_bytes > 0.0).then(|| held / buffer_bytes), detail)
     }

@@ -286,7 +286,8 @@ fn a_case_or_figure_that_a_run_lacks_is_told() {
     before[0].header.plan.cases[0].label = "brokers=1".into();
     let caveats = compared(&before, &after).1;
     let detail = &caveats.last().unwrap().1;
-    assert!(detail.ends_with(" has no figures of the case `brokers=1`: it is left out"), "{detail}");
+    let says = " has no figures of a case called `brokers=1` (cases are matched by what they are called): it is left out";
+    assert!(detail.ends_with(says), "{detail}");
     let says = |after: Stored| compared(&all(&[100.0]), &[after]).0.remove(0).says;
     let reason = |says: Says| match says {
         Says::Invalid { reason } => reason,

@@ -96,9 +96,9 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
-    /// Number of the trial (hlog, flame, collapsed, jfr, kubernetes)
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = number(1, u32::MAX))]
-    pub(crate) trial: u32,
+    /// Number of the trial (hlog, flame, collapsed, jfr, kubernetes) [default: the first one that counts]
+    #[arg(long, value_name = "N", value_parser = number(1, u32::MAX))]
+    pub(crate) trial: Option<u32>,
     /// Of which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers
     /// together, of jfr the only recording]
     #[arg(long, value_name = "PROCESS")]

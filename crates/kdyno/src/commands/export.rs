@@ -16,11 +16,11 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     }
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let bytes = match args.format {
-        ExportFormat::Hlog => response_log(&path, args.trial)?.into_bytes(),
+        ExportFormat::Hlog => response_log(&path, trial(&path, args)?)?.into_bytes(),
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
-            export_stacks::export(&path, args)?
+            export_stacks::export(&path, trial(&path, args)?, args)?
         }
-        ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, args.trial)?.into_bytes(),
+        ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, trial(&path, args)?)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
             of_evidence(&Evidence::read_judged(&path)?, format)?
         }
@@ -52,22 +52,35 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<V
     Ok(text.into_bytes())
 }
 
+/// The trial that was asked for, else the first one that did not only condition a cluster.
+fn trial(path: &Path, args: &ExportArgs) -> Result<TrialId, Failure> {
+    if let Some(number) = args.trial {
+        return Ok(TrialId(number));
+    }
+    let trials = RunFile::open(path)?.trials()?;
+    let counted = trials.iter().find(|start| !start.trial.is_conditioning());
+    Ok(counted.map_or(TrialId(1), |start| start.trial.id))
+}
+
 /// The cluster of one trial, by its number, as resources of Kubernetes.
-fn kubernetes(evidence: &Evidence, number: u32) -> Result<String, Failure> {
-    kdyno_report::kubernetes::document(&evidence.input(), TrialId(number))
+fn kubernetes(evidence: &Evidence, trial: TrialId) -> Result<String, Failure> {
+    kdyno_report::kubernetes::document(&evidence.input(), trial)
         .map_err(|why| Failure::usage(why.message).maybe_hint(why.hint.map(str::to_owned)))
 }
 
 /// The response times of one trial, by its number.
-fn response_log(path: &Path, number: u32) -> Result<String, Failure> {
+fn response_log(path: &Path, trial: TrialId) -> Result<String, Failure> {
     let file = RunFile::open(path)?;
     let trials = file.trials()?;
-    let start = trials.iter().find(|start| start.trial.id == TrialId(number)).ok_or_else(|| {
-        Failure::usage(format!("there is no trial {number}: {} were started", trials.len()))
-    })?;
+    let start = trials
+        .iter()
+        .find(|start| start.trial.id == trial)
+        .ok_or_else(|| Failure::usage(format!("there is no trial {trial}: {} were started", trials.len())))?;
     if start.streams.is_empty() {
-        return Err(Failure::usage(format!("trial {number} has no load items, so no latencies of records"))
-            .hint("response times of commands and users over time: `--format series-csv`"));
+        return Err(Failure::usage(format!(
+            "trial {trial} produces and consumes nothing itself, so it has no latencies of records"
+        ))
+        .hint("response times of commands and users over time: `--format series-csv`"));
     }
     kdyno_report::hlog::response_log(&file.evidence(start.trial.id)?).map_err(Failure::tool)
 }

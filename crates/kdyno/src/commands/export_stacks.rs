@@ -15,10 +15,9 @@ use std::path::Path;
 const BROKERS: &str = "brokers";
 
 /// The bytes of a format that is made of what was sampled.
-pub(super) fn export(path: &Path, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
+pub(super) fn export(path: &Path, trial: TrialId, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     let file = RunFile::open(path)?;
     let run = Run { sampled: file.sampled()?, findings: file.judgement()?.findings, file };
-    let trial = TrialId(args.trial);
     let of = args.of.as_deref();
     if args.format == ExportFormat::Jfr {
         return run.recording(trial, of);

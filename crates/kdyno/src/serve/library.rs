@@ -62,8 +62,12 @@ impl Library {
 
     /// The file of that name, which is one of the list: a name from outside never becomes a path.
     pub(super) fn file(&self, name: &str) -> Result<Option<RunSummary>, StoreError> {
-        let runs = self.list()?.runs;
-        Ok(runs.into_iter().find(|run| crate::evidence::file_name(&run.path) == name))
+        let RunList { runs, unreadable } = self.list()?;
+        let is_it = |path: &Path| crate::evidence::file_name(path) == name;
+        match unreadable.into_iter().find(|(path, _)| is_it(path)) {
+            Some((_, why)) => Err(why),
+            None => Ok(runs.into_iter().find(|run| is_it(&run.path))),
+        }
     }
 }
 

@@ -118,6 +118,8 @@ fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
         let is_refused = [400, 404].contains(&answer.status);
         assert!(is_refused && !answer.body.contains("business"), "{path}: {} {}", answer.status, answer.body);
     }
+    let garbage = served.get("/run/garbage.kdyno");
+    assert!(garbage.body.contains("is not a run file of kdyno"), "it is there: {}", garbage.body);
     let list = served.get("/?q=%3Cscript%3Ealert(1)%3C/script%3E");
     let text = list.body.replace(kdyno_report::html::SCRIPT, "");
     assert!(text.contains("&lt;script&gt;") && !text.contains("<script"), "{text}");

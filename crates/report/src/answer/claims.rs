@@ -13,6 +13,10 @@ use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Claim, ClaimExpr, Contrast, Plan};
 
+/// Why a ratio is not the quotient of two figures that stand beside it.
+const PAIRED: &str = "Ratios are of repeats in pairs, each with the one that ran in the same round: they need not be the quotient of \
+                      two figures, which are of all repeats of a case.";
+
 /// What became of the scenario's claims; `None` without any.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let judged: Vec<&JudgedClaim> = judged(input).collect();
@@ -33,7 +37,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         sentences: judged.iter().map(|one| sentence(one, input)).collect(),
         table: Some(TextTable::new(&columns, judged.iter().map(|one| row(one, input)).collect())),
         curve: None,
-        notes: Vec::new(),
+        notes: vec![PAIRED.to_owned()],
     })
 }
 
@@ -140,7 +144,7 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
         ("repeats", true),
     ];
     let title = "Contrasts, all else equal".to_owned();
-    Some(Answer::of_table(title, TextTable::new(&columns, rows), Vec::new()))
+    Some(Answer::of_table(title, TextTable::new(&columns, rows).with_names(3), vec![PAIRED.to_owned()]))
 }
 
 fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<Cell> {

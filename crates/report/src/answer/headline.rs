@@ -10,7 +10,7 @@ use crate::marks::{self, Signs};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
-use kdyno_model::metric::{self, Unit};
+use kdyno_model::metric::{self, Address, Unit};
 use kdyno_model::plan::Contrast;
 use std::collections::BTreeSet;
 
@@ -46,19 +46,30 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
         return Headline { sentences, legend: None };
     }
     let Headline { mut sentences, legend } = of_table(table);
-    sentences.extend(of_contrasts(input));
+    sentences.extend(of_contrasts(input, table));
     Headline { sentences, legend }
 }
 
-/// Of each contrast the ratio that it names first, unless nothing is known of it.
-fn of_contrasts(input: &ReportInput<'_>) -> Vec<Sentence> {
-    let mut told: Vec<&Contrast> = Vec::new();
-    let mut sentences = Vec::new();
-    for (contrast, one) in claims::contrasted(input) {
-        if one.estimate == Value::None || told.contains(&contrast) {
-            continue;
+/// Of each contrast one ratio of which something is known: that of the metric which comes first in the table, whose figures stand
+/// before it, else the one that it names first.
+fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence> {
+    let column = |of: &Address| table.columns.iter().position(|column| column.of == *of && is_answer(column));
+    let mut told: Vec<(&Contrast, &Finding)> = Vec::new();
+    for (contrast, one) in
+        claims::contrasted(input).into_iter().filter(|(_, one)| one.estimate != Value::None)
+    {
+        let is_before = |other: &Finding| match (column(&one.of), column(&other.of)) {
+            (Some(place), Some(other)) => place < other,
+            (place, other) => place.is_some() && other.is_none(),
+        };
+        match told.iter_mut().find(|(known, _)| *known == contrast) {
+            Some((_, known)) if is_before(known) => *known = one,
+            Some(_) => {}
+            None => told.push((contrast, one)),
         }
-        told.push(contrast);
+    }
+    let mut sentences = Vec::new();
+    for (contrast, one) in told {
         let [from, to] = [contrast.from, contrast.to].map(|case| input.case_label(case));
         let level = match one.interval {
             Interval::Bounds { level, .. } => format!(", {} % confidence", units::significant(level * 100.0)),

@@ -148,8 +148,8 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
     let told = || {
         let reach = digits::decimals_apart_from(&[margin * 100.0], reach * 100.0, Some(reach * 100.0), 0);
         format!(
-            "The interval of {} reaches ±{} % at {} confidence, further than the margin of {}: so much evidence could not show \
-             that the sides are alike in it.",
+            "The interval of {} is as wide as ±{} % at {} confidence, wider than the margin of ±{}: so much evidence could not \
+             show that the sides are alike in it.",
             verdict.of,
             reach,
             level_text(level),

@@ -36,6 +36,7 @@ pub(super) fn metric(of: &Address) -> String {
         ("duration", _) => format!("duration of {whose}"),
         ("acked_per_s", _) => format!("acknowledged rate of {whose}"),
         ("acked_per_s_sum_of_clients", _) => format!("acknowledged rate of {whose}, summed over its clients"),
+        ("acked_mib_per_s", _) => format!("acknowledged bytes per second of {whose}"),
         ("fetched_per_s", _) => format!("fetched rate of {whose}"),
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),

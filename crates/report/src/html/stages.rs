@@ -28,8 +28,27 @@ struct Stage<'a> {
     /// Letter in the bar and in the legend, and look.
     letter: char,
     look: usize,
+    /// Its mean, or what that is at least.
     ns: f64,
     finding: &'a Finding,
+}
+
+impl Stage<'_> {
+    fn is_least(&self) -> bool {
+        matches!(self.finding.estimate, Value::AtLeast(_))
+    }
+
+    /// How its bar looks: what is a least value, and what must not be used, is seen as that.
+    fn class(&self) -> String {
+        let mut class = format!("seg {}", pen::look_class(self.look));
+        if self.is_least() {
+            class.push_str(" least");
+        }
+        if self.finding.is_invalid() {
+            class.push_str(" pale");
+        }
+        class
+    }
 }
 
 /// One bar.
@@ -61,6 +80,7 @@ pub fn figure(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
         figure id="stage-bars" {
             figcaption { "Stages of a record, one after the other: the client's, and the brokers' within its request" }
             (legend(&bars))
+            @if let Some(note) = doubts(&bars) { p class="note" { (note) } }
             (lanes(&rows, &Axis { across: &across, text: &tick_time, label: "mean time" }))
             @if shown.len() < groups.len() { p class="note" { "The first " (shown.len()) " of " (groups.len()) " cases." } }
             (folded(&table(&bars), "stages"))
@@ -73,7 +93,9 @@ fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
         let of = Address { subject: subject.to_owned(), metric };
         let found = figures.get(group.scope, Quantity::Value, &of)?;
         match found.estimate {
-            Value::Is(ns) if ns.is_finite() && (0.0..NUMBER_MAX).contains(&ns) => Some((found, ns)),
+            Value::Is(ns) | Value::AtLeast(ns) if ns.is_finite() && (0.0..NUMBER_MAX).contains(&ns) => {
+                Some((found, ns))
+            }
             _ => None,
         }
     };
@@ -135,7 +157,7 @@ fn lane(bar: &Bar<'_>, across: &Scale) -> Lane {
         drawn.push(html! {
             g {
                 title { (stage.name) ": " (marks::text(stage.finding)) }
-                (pen::bar(&format!("seg {}", pen::look_class(stage.look)), ends, 2.0, BAR_PX - 4.0))
+                (pen::bar(&stage.class(), ends, 2.0, BAR_PX - 4.0))
                 @if ends.1 - ends.0 > LETTER {
                     text class="in-bar" x=(percent(f64::midpoint(ends.0, ends.1))) y=(px(BAR_PX / 2.0 + 4.0)) text-anchor="middle" { (stage.letter) }
                 }
@@ -176,6 +198,15 @@ fn legend(bars: &[Bar<'_>]) -> Markup {
             }
         }
     }
+}
+
+/// What looks otherwise than a mean that is known.
+fn doubts(bars: &[Bar<'_>]) -> Option<String> {
+    let any = |is_it: fn(&Stage<'_>) -> bool| bars.iter().flat_map(|bar| &bar.stages).any(is_it);
+    let least = any(|stage| stage.is_least()).then_some("Dashed: the stage took at least so long.");
+    let pale = any(|stage| stage.finding.is_invalid()).then_some("Pale: must not be used.");
+    let told: Vec<&str> = least.into_iter().chain(pale).collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 fn table(bars: &[Bar<'_>]) -> Markup {

@@ -5,7 +5,8 @@ use crate::digits;
 use crate::units;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, FindPlan, Judge, PairDesign, Plan, Strategy, Vary,
+    Better, CasePlan, ComparePlan, Contrast, Depth, EvidenceUnit, FindPlan, Judge, PairDesign, Plan,
+    Strategy, Vary,
 };
 
 /// One line each.
@@ -26,8 +27,18 @@ pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
             if is_duet { ", both sides at once and at the rates of the pairs" } else { "" }
         ));
     }
+    lines.extend(plan.contrasts.iter().map(|one| contrast_text(one, plan)));
     lines.extend(plan.claims.iter().map(|claim| format!("claim: {} ({})", claim.text, claim.that)));
     lines
+}
+
+fn contrast_text(one: &Contrast, plan: &Plan) -> String {
+    let [from, to] = [one.from, one.to].map(|case| match plan.cases.get(case as usize) {
+        Some(case) => case.label.as_str(),
+        None => units::NOTHING,
+    });
+    let of: Vec<String> = one.of.iter().map(ToString::to_string).collect();
+    format!("contrast: {}, from {from} to {to} ({})", one.name, of.join(", "))
 }
 
 fn compare_lines(compare: &ComparePlan, plan: &Plan) -> Vec<String> {

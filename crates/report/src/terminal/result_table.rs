@@ -168,10 +168,11 @@ fn repeats_note(table: &CaseTable<'_>) -> Option<String> {
     let ours = || table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours?.finding);
     let counts: BTreeSet<u32> = ours().map(|one| one.n).filter(|n| *n > 1).collect();
     let what = match (table.repeated, counts.contains(&2), counts.iter().any(|n| *n > 2)) {
-        (false, ..) => return None,
+        // Of an interrupted run each figure may be of one trial.
+        (false, ..) | (true, false, false) => return None,
         (true, true, false) => "Figures are means of the 2 repeats, where both count",
         (true, true, true) => "Figures are medians over the repeats, of 2 their mean",
-        (true, false, _) => "Figures are medians over the repeats",
+        (true, false, true) => "Figures are medians over the repeats",
     };
     let levels: Vec<f64> = ours().filter_map(level).collect();
     let least = levels.iter().copied().reduce(f64::min);

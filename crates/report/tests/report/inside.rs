@@ -1,7 +1,7 @@
 //! Where the milliseconds went, in every form of a report.
 
 use crate::fixture::{Run, finding, run};
-use kdyno_model::finding::{Scope, Value};
+use kdyno_model::finding::{Mark, Scope, Value};
 use kdyno_report::html::page;
 use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{csv, json, markdown};
@@ -45,6 +45,35 @@ fn stages_of_records_stand_beside_those_of_their_requests() {
     let json = json::run(&run.input()).to_string();
     assert!(json.contains("produce_remote_mean"), "{json}");
     assert!(csv::findings(&run.input()).contains("produce_remote_mean"));
+}
+
+/// A stage that is only known to be at least so long has its place in the bar, and what must not be used looks like that.
+#[test]
+fn stages_that_are_least_values_are_drawn_as_such() {
+    let mut run = run();
+    run.only_one_trial();
+    with(Scope::Case(0), &mut run);
+    assert!(!bars(&run).contains("Dashed"), "{}", bars(&run));
+    for one in run.findings.iter_mut().filter(|one| one.of.subject == "writers") {
+        match one.of.metric.as_str() {
+            "linger.mean" => one.estimate = Value::AtLeast(3.96e6),
+            "request.mean" => _ = one.marks.insert(Mark::Invalid),
+            _ => {}
+        }
+    }
+    let bars = bars(&run);
+    assert!(bars.contains("seg look-") && bars.contains(" least\"") && bars.contains(" pale\""), "{bars}");
+    assert!(
+        bars.contains("≥ 3.96 ms") && bars.contains("Dashed: the stage took at least so long. Pale: must"),
+        "{bars}"
+    );
+}
+
+/// The figure of the bars.
+fn bars(run: &Run) -> String {
+    let page = page(&run.input());
+    let (_, figure) = page.split_once("<figure id=\"stage-bars\"").expect("the bars");
+    figure.split("</figure>").next().expect("its end").to_owned()
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
             verdict.ratio = Some(Ratio { estimate: 1.01, interval: interval(0.96, 1.06, 0.99) });
             verdict.equivalence_interval = Some(interval(1.01 - half_width, 1.01 + half_width, 0.98));
         });
-        block.contains("reaches ±4 % at 98.0 % confidence, further than the margin of 3 %")
+        block.contains("is as wide as ±4 % at 98.0 % confidence, wider than the margin of ±3 %")
     };
     assert!(is_told(0.04) && !is_told(0.02));
 }
