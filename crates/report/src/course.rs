@@ -255,7 +255,10 @@ fn has_cut_short(input: &ReportInput<'_>, place: Place) -> bool {
 }
 
 /// The trials of a case, of a comparison those of its side.
-fn trials_of<'a>(input: &ReportInput<'a>, (case, side): Place) -> impl Iterator<Item = &'a Trial> + use<'a> {
+pub(crate) fn trials_of<'a>(
+    input: &ReportInput<'a>,
+    (case, side): Place,
+) -> impl Iterator<Item = &'a Trial> + use<'a> {
     let side = input.sides().map(|_| ComparePlan::SIDES[side]);
     let is_of_place =
         move |trial: &&Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);

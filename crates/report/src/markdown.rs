@@ -52,7 +52,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
     out.extend(logs::answers(input).iter().map(answer_block));
     out.extend(health::answer(input).map(|answer| answer_block(&answer.without_table())));
     // The table is for those who look into the run.
-    let processes = processes::answer(input).map(Answer::without_table);
+    let processes = processes::answer(input).map(Answer::sentences_alone);
     out.extend(processes.filter(|answer| !answer.sentences.is_empty()).map(|answer| answer_block(&answer)));
     out.push_str(&origin(input));
     out

@@ -21,6 +21,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Without the table, and without what is said of it.
+    pub(crate) fn sentences_alone(self) -> Self {
+        Self { table: None, notes: Vec::new(), ..self }
+    }
+
     /// An answer that is a table.
     pub(crate) fn of_table(title: String, table: TextTable, notes: Vec<String>) -> Self {
         Self { title, sentences: Vec::new(), table: Some(table), curve: None, notes }

@@ -3,7 +3,8 @@
 mod reference;
 
 use crate::answer::verdict;
-use crate::input::ReportInput;
+use crate::course::{place, trials_of};
+use crate::input::{ReportInput, is_cut_short};
 use crate::names::{ScopeParts, bounded, name_of};
 use kdyno_model::conclusion::{Conclusion, Verdict};
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
@@ -56,7 +57,7 @@ const FINDINGS_BEFORE: [Column; 8] = [
     LABEL,
 ];
 
-const FINDINGS_AFTER: [Column; 21] = [
+const FINDINGS_AFTER: [Column; 22] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers`, \
@@ -113,6 +114,11 @@ const FINDINGS_AFTER: [Column; 21] = [
          where there is none",
     ),
     ("equivalence_high", "upper bound of the same"),
+    (
+        "cut_short",
+        "`true`: a trial behind the row ended before its plan did, so that it covers less than was asked for; empty where the row is \
+         of no trial or case",
+    ),
 ];
 
 const SERIES_BEFORE: [Column; 6] = [RUN_ID, TRIAL, CASE, SIDE, REPEAT, LABEL];
@@ -198,7 +204,11 @@ pub fn findings(input: &ReportInput<'_>) -> String {
         let before = [run_id(input), scope.kind].into_iter().chain(whose.place());
         let before = before.chain([text(scope.published_row)]);
         let driver = whose.driver(&finding.of.subject);
-        let after = figures(finding).into_iter().chain([driver]).chain(judged(finding, input));
+        let after = figures(finding)
+            .into_iter()
+            .chain([driver])
+            .chain(judged(finding, input))
+            .chain([cut_short(finding.scope, input)]);
         out.push_str(&row(before.chain(whose.labelled(&params)).chain(after)));
     }
     out
@@ -402,6 +412,16 @@ fn figures(finding: &Finding) -> [String; 17] {
         reason,
         finding.marks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
     ]
+}
+
+/// Whether a trial that a row rests on ended before its plan did.
+fn cut_short(scope: Scope, input: &ReportInput<'_>) -> String {
+    let is_cut = |trial: &Trial| is_cut_short(trial, input.caveats);
+    let told = match scope {
+        Scope::Trial(id) => input.trial(id).map(is_cut),
+        _ => place(scope).map(|place| trials_of(input, place).any(is_cut)),
+    };
+    told.map_or_else(String::new, |told| told.to_string())
 }
 
 /// The verdict on a ratio of two sides, and the bounds by which it is judged that they are alike.

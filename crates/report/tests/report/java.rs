@@ -82,11 +82,15 @@ fn documents_name_the_driver() {
     assert_eq!((driver("writers"), driver("readers")), ("java 4.1.1 -Xmx1g".into(), "native".into()));
     let table = csv::findings(&java.input());
     let (head, rows) = table.split_once("\r\n").expect("a head");
-    assert!(head.ends_with(",marks,driver,verdict,equivalence_low,equivalence_high"), "{head}");
+    assert!(head.ends_with(",marks,driver,verdict,equivalence_low,equivalence_high,cut_short"), "{head}");
     let row = |text: &str| rows.lines().find(|line| line.contains(text)).expect("a row").to_owned();
-    assert!(row(",writers,client_gc,").ends_with(",java 4.1.1 -Xmx1g,,,"), "{}", row(",writers,client_gc,"));
-    assert!(row(",readers,fetched_per_s,").ends_with(",native,,,"));
-    assert!(row(",brokers,").ends_with(",,,,"));
+    assert!(
+        row(",writers,client_gc,").ends_with(",java 4.1.1 -Xmx1g,,,,false"),
+        "{}",
+        row(",writers,client_gc,")
+    );
+    assert!(row(",readers,fetched_per_s,").ends_with(",native,,,,false"));
+    assert!(row(",brokers,").ends_with(",,,,,false"));
 }
 
 /// A mean of its own service stands where a native client has stages.

@@ -80,9 +80,12 @@ fn csv_has_the_verdict_and_the_interval_that_equivalent_is_judged_by() {
         .push(Finding { quantity, ..finding(verdict.scope, &verdict.of.to_string(), Value::Is(1.0)) });
     let text = csv::findings(&run.input());
     let judged: Vec<&str> = text.lines().filter(|line| line.contains(",ratio_b_to_a,")).collect();
-    assert!(judged.len() == 1 && judged[0].ends_with(&format!(",equivalent,{low},{high}")), "{text}");
+    assert!(judged.len() == 1 && judged[0].ends_with(&format!(",equivalent,{low},{high},")), "{text}");
     assert!(
-        text.lines().skip(1).filter(|line| !line.contains(",ratio_b_to_a,")).all(|line| line.ends_with(",,"))
+        text.lines()
+            .skip(1)
+            .filter(|line| !line.contains(",ratio_b_to_a,"))
+            .all(|line| line.ends_with(",,,false"))
     );
 }
 
