@@ -157,6 +157,13 @@ impl Distribution {
         if self.unfinished.is_empty() { Value::Is(mean_ns) } else { Value::AtLeast(mean_ns) }
     }
 
+    /// The mean of those that were acknowledged, or handed over, ns; `None` without any.
+    pub fn mean_of_finished(&self) -> Option<f64> {
+        let finished = self.finished();
+        let sum_ns = self.sum_ns as f64 - self.sum_below_zero_ns as f64;
+        (finished > 0).then(|| sum_ns / finished as f64)
+    }
+
     /// The largest, ns.
     pub fn max(&self) -> Value {
         self.quantile(1.0)

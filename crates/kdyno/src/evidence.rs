@@ -258,7 +258,11 @@ pub(crate) fn newest_whole_run(named: &str, dir: Option<&Path>) -> Result<Option
     let (path, profile) = (whole.path.display(), &whole.profile);
     out::note(&format!("the newest whole run of {named} is {path}, profile {profile}"));
     if let Some(newer) = of_scenario.last().filter(|run| run.path != whole.path) {
-        let why = if is_whole(newer) { "was changed by `--set`" } else { "did not end as planned" };
+        let why = match is_whole(newer) {
+            true => "was changed by `--set`",
+            false if newer.live => "goes on",
+            false => "did not end as planned",
+        };
         let newer = newer.path.display();
         out::note(&format!("{newer} is newer and {why}; name it to have it instead"));
     }

@@ -47,7 +47,7 @@ pub enum Caveat {
         /// How many.
         records: u64,
     },
-    /// Records of the measure phase were offered and not one of them was acknowledged.
+    /// Records of the measure phase were offered, and in its window not one was acknowledged.
     NothingAcknowledged {
         /// Load item.
         item: String,
@@ -176,9 +176,9 @@ pub enum Caveat {
     NotAppended {
         /// Load item.
         item: String,
-        /// Records that it and others wrote to the topic.
+        /// Records that it wrote.
         written: u64,
-        /// By how many the log grew.
+        /// By how many the log grew beyond what others wrote to it.
         growth: u64,
     },
     /// A consumer was behind when the window ended.

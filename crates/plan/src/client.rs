@@ -9,8 +9,8 @@ use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, P
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, UNIFORM_STICKY, find, find_java,
-    producer_defaults, removed_in, since,
+    DEFAULT_PARTITIONER, Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, UNIFORM_STICKY, find,
+    find_java, producer_defaults, removed_in, since,
 };
 use kdyno_scenario::file::{ItemClientFile, KeyFile, LoadFile, RoleFile, TransactionsFile};
 use kdyno_scenario::input::{InputError, Place};
@@ -127,7 +127,7 @@ pub(crate) fn producer(
 ) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
     let mut settings = producer_defaults(&version);
-    let (mut delivery, mut backoff_max_ns, mut idempotence) = (None, None, None);
+    let (mut delivery, mut backoff_max_ns, mut idempotence, mut of_class) = (None, None, None, None);
     for given in &given {
         let ns = given.ns();
         match given.name {
@@ -155,9 +155,15 @@ pub(crate) fn producer(
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }
-            "partitioner.class" if given.word == UNIFORM_STICKY => settings.ignore_keys = true,
+            // As in Java a class of its own knows nothing of what came with 3.3.
+            "partitioner.class" if [UNIFORM_STICKY, DEFAULT_PARTITIONER].contains(&given.word.as_str()) => {
+                of_class = Some(given.word == UNIFORM_STICKY);
+            }
             _ => {}
         }
+    }
+    if let Some(ignores_keys) = of_class {
+        (settings.ignore_keys, settings.adaptive_partitioning) = (ignores_keys, false);
     }
     settings.compression_level = level_in_force(settings.compression, &given);
     match is_transactional {

@@ -68,7 +68,14 @@ fn files(name: &str, case: &CasePlan, load: &LoadPlan) -> Vec<(String, String)> 
         file("producer", about, producer(plan))
     };
     let of_consumer = |plan: &ConsumePlan| {
-        let about = "kdyno's client, with Kafka's defaults, which are the same in every release, where a scenario says nothing";
+        let about = match plan.group {
+            None => {
+                "kdyno's client, with Kafka's defaults, which are the same in every release, where a scenario says nothing"
+            }
+            Some(_) => {
+                "kdyno's client, with the defaults of the release that the scenario names where it says nothing"
+            }
+        };
         file("consumer", about.to_owned(), consumer(plan))
     };
     match &load.role {
@@ -96,9 +103,9 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
         ("delivery.timeout.ms", milliseconds(client.delivery_timeout_ns)),
         ("retry.backoff.ms", milliseconds(client.retry_backoff_ns)),
     ]);
-    // Settings that the release has not yet are left out.
+    // Settings that the release has not yet are left out where they ask for what it does.
     let knows = |major, minor| knows(&client.defaults, (major, minor));
-    if knows(3, 7) {
+    if knows(3, 7) || client.retry_backoff_max_ns != client.retry_backoff_ns {
         found.push(("retry.backoff.max.ms", milliseconds(client.retry_backoff_max_ns)));
     }
     found.extend([
@@ -107,14 +114,19 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
     ]);
     match client.partitioner {
         Partitioner::RoundRobin => found.push(("partitioner.class", client.partitioner_class().to_owned())),
-        Partitioner::Sticky if knows(3, 3) => found.extend([
+        Partitioner::Sticky if knows(3, 3) || client.adaptive_partitioning => found.extend([
             ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
             ("partitioner.availability.timeout.ms", milliseconds(client.availability_timeout_ns)),
         ]),
         Partitioner::Sticky => {}
     }
-    if client.ignore_keys && knows(3, 3) {
-        found.push(("partitioner.ignore.keys", "true".to_owned()));
+    match client.ignore_keys {
+        true if knows(3, 3) => found.push(("partitioner.ignore.keys", "true".to_owned())),
+        true => {
+            let class = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
+            found.push(("partitioner.class", class.to_owned()));
+        }
+        false => {}
     }
     if plan.transactions.is_some() {
         found.push(("transactional.id", "<each client its own>".to_owned()));

@@ -29,7 +29,15 @@ pub enum Judged {
 
 /// What the run as a whole comes to.
 pub fn judged(input: &ReportInput<'_>) -> Judged {
-    let all = [lost(input), shown(input), untold(input), comparison(input), found(input), claimed(input)];
+    let all = [
+        lost(input),
+        shown(input),
+        untold(input),
+        nothing_acknowledged(input),
+        comparison(input),
+        found(input),
+        claimed(input),
+    ];
     all.into_iter().min().unwrap_or(Judged::Fine)
 }
 
@@ -58,6 +66,14 @@ fn lost(input: &ReportInput<'_>) -> Judged {
 /// The shown columns of a table of cases.
 fn shown(input: &ReportInput<'_>) -> Judged {
     if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
+}
+
+/// A load item of which no record was acknowledged, in a run of cases where nobody claimed anything of it: it was not meant.
+fn nothing_acknowledged(input: &ReportInput<'_>) -> Judged {
+    let plan = input.plan();
+    let is_asked = matches!(plan.strategy, Strategy::List(_)) && plan.claims.is_empty();
+    let is_it = |one: &ScopedCaveat| matches!(one.caveat, Caveat::NothingAcknowledged { .. });
+    if is_asked && input.caveats.iter().any(is_it) { Judged::Invalid } else { Judged::Fine }
 }
 
 /// A command that failed before it told, in any trial of a case, a figure that is shown: there is none that could be invalid.

@@ -177,8 +177,8 @@ const BOOLEAN: &[&str] = &["true", "false"];
 /// Java's class for records that stick to a partition whatever their keys: today's default that ignores keys.
 pub const UNIFORM_STICKY: &str = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
 /// Java's default before 3.3, as a class.
-const DEFAULT: &str = "org.apache.kafka.clients.producer.internals.DefaultPartitioner";
-const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN, UNIFORM_STICKY, DEFAULT];
+pub const DEFAULT_PARTITIONER: &str = "org.apache.kafka.clients.producer.internals.DefaultPartitioner";
+const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN, UNIFORM_STICKY, DEFAULT_PARTITIONER];
 
 const OF_TOPICS: &str = "is a setting of topics";
 const OF_BROKERS: &str = "is a setting of brokers";

@@ -249,6 +249,27 @@ fn sasl_says_what_is_missing_and_what_is_spoken() {
     }
 }
 
+/// As in Java, where SCRAM is spoken only once its login module was loaded, and PLAIN takes what either module was given.
+#[test]
+fn a_login_module_speaks_its_mechanism() {
+    let of = |module: &str, mechanism: &str| {
+        format!(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config=\
+             org.apache.kafka.common.security.{module} required username=\"u\" password=\"p\";\n"
+        )
+    };
+    let (plain, scram) = ("plain.PlainLoginModule", "scram.ScramLoginModule");
+    for (module, mechanism) in [(plain, "PLAIN"), (scram, "PLAIN"), (scram, "SCRAM-SHA-512")] {
+        read(&of(module, mechanism));
+    }
+    let said = refused(&of(plain, "SCRAM-SHA-256"));
+    assert!(
+        said.contains("PlainLoginModule does not speak SCRAM-SHA-256") && said.contains("ScramLoginModule"),
+        "{said}"
+    );
+    assert!(refused(&of(scram, "OAUTHBEARER")).contains("does not speak OAUTHBEARER"));
+}
+
 #[test]
 fn a_token_comes_from_a_file_or_from_a_secret_of_the_target() {
     let head = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n";

@@ -101,17 +101,16 @@ pub(super) fn failures(trial: &Trial<'_>) -> Vec<Found> {
     reasons.collect()
 }
 
-/// Then there is no rate, and whoever reads of one reads it of nothing.
+/// Its rate of 0 is a figure like any other; that there was nothing else is told.
 pub(super) fn nothing_acknowledged(trial: &Trial<'_>) -> Vec<Found> {
-    let found = trial.items.iter().filter_map(|item| {
+    of_items(trial, |item| {
         item.plan.role.as_produce()?;
         let records = unfinished(&item.tally.measured);
-        let item_name = || item.name.to_owned();
-        let caveat = Caveat::NothingAcknowledged { item: item_name(), records };
-        let is_told = records > 0 && item.tally.measured.acknowledged == 0;
-        is_told.then(|| Found::of(item, caveat).concerning(Concern::Rates { item: item_name() }))
-    });
-    found.collect()
+        // Of a load that queues, what is acknowledged in the window may all be of the warm-up.
+        let acknowledged = item.tally.measured.acknowledged + item.tally.windowed.acknowledged;
+        let is_told = records > 0 && acknowledged == 0;
+        is_told.then(|| Caveat::NothingAcknowledged { item: item.name.to_owned(), records })
+    })
 }
 
 pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {

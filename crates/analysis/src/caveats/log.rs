@@ -8,7 +8,7 @@
 use super::cluster::since_t0;
 use super::found::{Found, events};
 use crate::java;
-use crate::rows::Trial;
+use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{EventKind, Subject};
@@ -129,20 +129,24 @@ pub(super) fn not_appended_at_all(trial: &Trial<'_>) -> Vec<Found> {
 
 /// Where no broker closed a connection the end offsets were read before it had taken what sockets still held.
 fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> {
-    if since_t0(trial, EventKind::Disconnected).next().is_none() {
-        return Vec::new();
-    }
     let found = trial.items.iter().filter_map(|item| {
         item.plan.role.as_produce().filter(|plan| plan.client.acks == 0)?;
-        let topic = item.plan.topic.as_str();
-        let growth = growth(trial.probes(), &Subject::Topic(topic.to_owned()))?;
-        let writers = trial.items.iter().filter(|other| other.plan.topic == topic);
-        let written = writers.filter(|other| other.plan.role.as_produce().is_some());
-        let written = written.map(|other| Some(other.tally.totals.as_ref()?.acknowledged));
-        let written = written.sum::<Option<u64>>().filter(|written| growth < *written)?;
+        let own = Subject::Item(item.name.to_owned());
+        since_t0(trial, EventKind::Disconnected).find(|event| event.subject == own)?;
+        let growth = growth(trial.probes(), &Subject::Topic(item.plan.topic.clone()))?;
+        let others = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
+        let others = others.filter(|other| other.plan.role.as_produce().is_some() && other.name != item.name);
+        // Markers of transactions take an offset each.
+        let of_other = |other: &Item<'_>| {
+            let totals = other.tally.totals.as_ref()?;
+            Some(totals.acknowledged.saturating_add(totals.markers))
+        };
+        let of_others = others.map(of_other).sum::<Option<u64>>()?;
+        let written = item.tally.totals.as_ref()?.acknowledged;
+        let growth = growth.saturating_sub(of_others);
         let caveat = Caveat::NotAppended { item: item.name.to_owned(), written, growth };
         let found = || Found::of(item, caveat).concerning(Concern::Rates { item: item.name.to_owned() });
-        is_told(growth as f64 / written as f64).then(found)
+        (growth < written && is_told(growth as f64 / written as f64)).then(found)
     });
     found.collect()
 }

@@ -10,7 +10,6 @@ use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::declared::bytes_per_s;
 use kdyno_model::event::Subject;
-use kdyno_model::finding::Value;
 use kdyno_model::plan::{ProducePlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Timing, series};
@@ -469,8 +468,7 @@ impl Asked<'_> {
         let batches_per_s = self.item.tally.windowed.batches as f64 / self.window.seconds();
         let batch_bytes = f64::from(client.batch_bytes.max(self.plan.value_bytes));
         let buffer_bytes = client.buffer_bytes as f64 * f64::from(self.item.plan.clients);
-        // Records that are left open wait before the buffer too, and count with what they waited: more than all is not in use.
-        let held = (batches_per_s * service_s * batch_bytes).min(buffer_bytes);
+        let held = batches_per_s * service_s * batch_bytes;
         let detail = format!("{} were in use, of {}", units::bytes(held), units::bytes(buffer_bytes));
         evidence(kind, (buffer_bytes > 0.0).then(|| held / buffer_bytes), detail)
     }
@@ -490,11 +488,8 @@ impl Asked<'_> {
         evidence(LimitKind::Quota, Some(1.0), detail)
     }
 
-    /// Mean of a timing, s, at least.
+    /// Mean of a timing, s, of records that were acknowledged: what is left open waits before the client's buffer, too.
     fn mean_s(&self, timing: Timing) -> Option<f64> {
-        match self.item.latencies.get(&timing)?.mean() {
-            Value::Is(ns) | Value::AtLeast(ns) => Some(ns / NS_PER_S as f64),
-            Value::None => None,
-        }
+        Some(self.item.latencies.get(&timing)?.mean_of_finished()? / NS_PER_S as f64)
     }
 }

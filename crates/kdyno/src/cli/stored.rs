@@ -135,7 +135,8 @@ pub(crate) struct PublishArgs {
     /// your own
     #[arg(value_name = "FRONT", value_hint = ValueHint::FilePath)]
     pub(crate) front: String,
-    /// Its runs, as for `kdyno report` [default: of each scenario that the front names the newest run that ended as planned]
+    /// Its runs, as for `kdyno report` [default: of each scenario that the front names the newest run that ended as planned, of those
+    /// without `--set` where there are any]
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) runs: Vec<String>,
     /// Folder in which names are looked up [default: kdyno-runs]

@@ -94,7 +94,8 @@ fn front(named: &str) -> Result<(String, String), Failure> {
 
 /// The runs that were named, or the newest of each scenario that the front names.
 fn chosen(front: &Front, named: &[String], dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    let named = if named.is_empty() { &front.scenarios } else { named };
+    let are_chosen = named.is_empty();
+    let named = if are_chosen { &front.scenarios } else { named };
     if named.is_empty() {
         return Err(Failure::usage("no run was named, and the front names no `scenarios`")
             .hint("name runs after it; `kdyno runs` lists them"));
@@ -107,7 +108,8 @@ fn chosen(front: &Front, named: &[String], dir: Option<&Path>) -> Result<Vec<Pat
     }
     let mut paths = Vec::new();
     for one in named {
-        let path = match newest_whole_run(one, dir)? {
+        let whole = if are_chosen { newest_whole_run(one, dir)? } else { None };
+        let path = match whole {
             Some(path) => path,
             None => found(one, front, dir)?,
         };

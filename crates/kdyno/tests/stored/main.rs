@@ -52,9 +52,9 @@ fn store_planned(
     judgement: &Judgement,
 ) {
     let text = format!(
-        "kdyno: 1\nid: {scenario}\nquestion: Does {scenario} work?\nsystem: {{brokers: 1}}\n\
+        "kdyno: 1\nid: {scenario}\nquestion: Does {scenario} work?\nparams: {{rate: 100/s}}\nsystem: {{brokers: 1}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\n\
-         load: {{writers: {{produce: perf, rate: 100/s, value: 100B}}}}\nphases: {{measure: 1s}}\n"
+         load: {{writers: {{produce: perf, rate: $rate, value: 100B}}}}\nphases: {{measure: 1s}}\n"
     );
     let parsed = Scenario::parse(&text, "test").expect("a scenario");
     let folder = place.path().join("kdyno-runs");

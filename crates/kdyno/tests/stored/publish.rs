@@ -1,9 +1,10 @@
 //! Several stored runs as one document.
 
 use crate::common::Place;
-use crate::{measured, store, store_with};
+use crate::{measured, store, store_planned, store_with};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::RunStatus;
+use kdyno_plan::Choices;
 
 #[test]
 fn runs_become_a_document_with_the_author_s_front() {
@@ -56,6 +57,13 @@ fn a_document_is_of_whole_runs_and_of_the_front_s_scenarios_or_says_so() {
     let (said, text) = publish(&[]);
     assert_eq!([whole, begun].map(|file| text.contains(file)), [true, false], "{text}");
     assert!(said.contains("is newer and did not end as planned"), "{said}");
+    // One that was changed is passed over, newer as it is.
+    let (changed, at) = ("20261122-100012-rate.kdyno", 12_000_000_000);
+    let choices = Choices { set: vec![("rate".to_owned(), "200/s".to_owned())], ..Choices::default() };
+    store_planned(&place, changed, ("rate", &choices), at, (RunStatus::Completed, at + 1), &nothing);
+    let (said, text) = publish(&[]);
+    assert_eq!([whole, changed].map(|file| text.contains(file)), [true, false], "{text}");
+    assert!(said.contains("is newer and was changed by `--set`"), "{said}");
     // By its own name the other one is taken, and a run of something else with a word.
     let (said, text) = publish(&["20261122-100009", "other"]);
     assert_eq!([whole, begun].map(|file| text.contains(file)), [false, true], "{text}");

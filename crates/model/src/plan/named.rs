@@ -22,12 +22,14 @@ impl ProducerSettings {
             ("retry.backoff.max.ms", ms(self.retry_backoff_max_ns)),
             ("metadata.max.age.ms", ms(self.metadata_max_age_ns)),
             ("enable.idempotence", self.enable_idempotence.to_string()),
-            ("partitioner.class", self.partitioner_class().to_owned()),
             ("partitioner.adaptive.partitioning.enable", self.adaptive_partitioning.to_string()),
             ("partitioner.availability.timeout.ms", ms(self.availability_timeout_ns)),
             ("partitioner.ignore.keys", self.ignore_keys.to_string()),
         ];
         found.extend(self.level().map(|(setting, level)| (setting, level.to_string())));
+        // Java's default has no class.
+        let class = Some(self.partitioner_class()).filter(|class| !class.is_empty());
+        found.extend(class.map(|class| ("partitioner.class", class.to_owned())));
         found
     }
 }

@@ -37,7 +37,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         sentences: judged.iter().map(|one| sentence(one, input)).collect(),
         table: Some(TextTable::new(&columns, judged.iter().map(|one| row(one, input)).collect())),
         curve: None,
-        notes: vec![PAIRED.to_owned()],
+        notes: Vec::new(),
     })
 }
 
@@ -71,13 +71,17 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
     let claim = claim(one, input);
     let unit = claim.and_then(|claim| unit_of(&claim.left).or(unit_of(&claim.right))).unwrap_or(Unit::Count);
     let share = one.compared.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
-    let side = |value| words::side(value, unit, share);
+    // A number that was named is as exact as it was named.
+    let side = |value, typed: Option<&ClaimExpr>| match typed {
+        Some(ClaimExpr::Number(_)) => digits::value(value, unit, None),
+        _ => words::side(value, unit, share),
+    };
     let nothing = || units::NOTHING.to_owned();
     let [of_left, of_right] = &one.marks;
     vec![
         claim.map_or_else(nothing, |claim| claim.text.clone()).into(),
-        Cell::figure(of_left, side(one.left)),
-        Cell::figure(of_right, side(one.right)),
+        Cell::figure(of_left, side(one.left, claim.map(|claim| &claim.left))),
+        Cell::figure(of_right, side(one.right, claim.map(|claim| &claim.right))),
         one.compared.as_ref().map_or_else(
             || nothing().into(),
             |compared| {
@@ -85,7 +89,13 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
                 Cell::figure(&marks_of_both(&one.marks), format!("{sign}{}", words::ratio(compared)))
             },
         ),
-        one.compared.as_ref().map_or_else(nothing, words::interval).into(),
+        one.compared
+            .as_ref()
+            .map_or_else(nothing, |compared| {
+                // What neither is: the same, as a ratio or as a difference.
+                words::interval_apart_from(compared, &[if is_ratio(one, compared) { 1.0 } else { 0.0 }], 0)
+            })
+            .into(),
         one.n.to_string().into(),
         one.says.to_string().into(),
     ]
@@ -130,6 +140,7 @@ pub(super) fn contrasted<'a>(input: &ReportInput<'a>) -> Vec<(&'a Contrast, &'a 
 /// The ratios between named cases; `None` without any.
 pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
     let found = contrasted(input);
+    let are_paired = found.iter().any(|(_, one)| one.n > 1);
     let rows: Vec<Vec<Cell>> =
         found.into_iter().map(|(contrast, finding)| contrast_row(contrast, finding, input)).collect();
     if rows.is_empty() {
@@ -144,7 +155,11 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
         ("repeats", true),
     ];
     let title = "Contrasts, all else equal".to_owned();
-    Some(Answer::of_table(title, TextTable::new(&columns, rows).with_names(3), vec![PAIRED.to_owned()]))
+    Some(Answer::of_table(
+        title,
+        TextTable::new(&columns, rows).with_names(3),
+        are_paired.then(|| PAIRED.to_owned()).into_iter().collect(),
+    ))
 }
 
 fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<Cell> {

@@ -10,8 +10,10 @@ use crate::marks::Cell;
 use crate::units;
 use kdyno_model::event::{GROUP, Subject};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::inside::BYTES_IN;
 use kdyno_model::logs;
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::SystemPlan;
 use std::collections::BTreeSet;
 
 const BROKERS: &str = "brokers";
@@ -55,7 +57,8 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     of_logs.into_iter().chain(of_groups).collect()
 }
 
-/// Where logs grew by less than clients wrote: retention deleted meanwhile, so that growth is not what was written.
+/// Where logs grew by less than clients wrote, times the replicas of their topics: retention deleted meanwhile, or less was stored
+/// than was sent, so that growth is not what was written.
 fn deleted(input: &ReportInput<'_>) -> Option<String> {
     let figures = Figures::new(input.findings, input.caveats);
     let of_brokers = |scope: Scope, metric: &str| {
@@ -66,8 +69,8 @@ fn deleted(input: &ReportInput<'_>) -> Option<String> {
         }
     };
     let cut = inside::groups(input).into_iter().filter_map(|(label, scope)| {
-        let (grown, written) =
-            (of_brokers(scope, logs::LOG_GROWTH)?, of_brokers(scope, kdyno_model::inside::BYTES_IN)?);
+        let grown = of_brokers(scope, logs::LOG_GROWTH)?;
+        let written = of_brokers(scope, BYTES_IN)? * f64::from(replicas(input, scope));
         let told = format!(
             "{} of {} MiB/s{}",
             units::significant(grown),
@@ -84,10 +87,26 @@ fn deleted(input: &ReportInput<'_>) -> Option<String> {
     };
     (!cut.is_empty()).then(|| {
         format!(
-            "Logs grew by less than clients wrote ({}{more}): retention deleted meanwhile, so growth is not what was written.",
+            "Logs grew by less than was written to all replicas ({}{more}): retention or compaction deleted meanwhile, or brokers \
+             compressed, so growth is not what was written.",
             shown.join("; ")
         )
     })
+}
+
+/// Fewest replicas of a topic that a case writes to; of a target, whose topics may have others, one.
+fn replicas(input: &ReportInput<'_>, scope: Scope) -> u32 {
+    let plan = input.plan();
+    let other = |case: u32| plan.strategy.as_compare().and_then(|compare| compare.b.get(case as usize));
+    let case = match scope {
+        Scope::Case(case) => plan.cases.get(case as usize),
+        Scope::SideB { case } => other(case),
+        _ => None,
+    };
+    let Some(case) = case.filter(|case| matches!(case.system, SystemPlan::Local(_))) else { return 1 };
+    let written = case.load.values().filter(|item| item.role.as_produce().is_some());
+    let topics = written.filter_map(|item| case.topics.get(&item.topic));
+    topics.map(|topic| topic.replicas).min().unwrap_or(1)
 }
 
 fn in_case(label: &str) -> String {

@@ -139,12 +139,11 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
-/// A figure of a side beside the ratio of both, whose half-width this is: with three digits or more, so that who divides one
-/// by the other finds the ratio.
+/// A figure of a side beside the ratio of both, whose half-width this is, if it has one: with three digits or more, so that who
+/// divides one by the other comes near the ratio.
 pub(super) fn side(value: Value, unit: Unit, half_width: Option<f64>) -> String {
-    let share = half_width.map_or(SIDE_SHARE_MAX, |share| share.min(SIDE_SHARE_MAX));
     let width = match value {
-        Value::Is(number) => Some(share * number.abs()),
+        Value::Is(number) => half_width.map(|share| share.min(SIDE_SHARE_MAX) * number.abs()),
         Value::AtLeast(_) | Value::None => None,
     };
     digits::value(value, unit, width)
@@ -161,17 +160,14 @@ pub(super) fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-/// The interval of a ratio, `1.08 – 1.16`; nothing where there is none.
-pub(super) fn interval(ratio: &Ratio) -> String {
-    interval_apart_from(ratio, &[1.0], 0)
-}
-
-/// The same beside a margin, which lies as far from 1 as this share.
+/// The interval of a ratio beside a margin, which lies as far from 1 as this share.
 pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
     interval_apart_from(ratio, &[1.0 - margin, 1.0, 1.0 + margin], digits::decimals_of(margin))
 }
 
-fn interval_apart_from(ratio: &Ratio, values: &[f64], of_limit: usize) -> String {
+/// The interval of a ratio, `1.08 – 1.16`, whose ends are not rounded onto any of these values that they are not, with so many
+/// decimals at least; nothing where there is none.
+pub(super) fn interval_apart_from(ratio: &Ratio, values: &[f64], of_limit: usize) -> String {
     match bounds(ratio) {
         Some((low, high, _)) => {
             let width = Some((high - low) / 2.0);
@@ -204,6 +200,7 @@ mod tests {
         let alike = with(0.99, 0.9526, 1.0174);
         assert_eq!(between(&alike, 0.05), "between −4.7 % and +2 %, 96.1 % confidence");
         assert_eq!(between(&alike, 0.0475), "between −4.74 % and +1.74 %, 96.1 % confidence");
+        let interval = |ratio: &Ratio| interval_apart_from(ratio, &[1.0], 0);
         assert_eq!(interval(&alike), "0.95 – 1.02");
         assert_eq!(interval_beside_margin(&alike, 0.05), "0.953 – 1.02", "it lies within 0.95");
         assert_eq!(interval_beside_margin(&alike, 0.0475), "0.9526 – 1.0174");

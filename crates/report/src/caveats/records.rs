@@ -181,21 +181,21 @@ fn not_written(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             item,
             &[*records as f64],
             format!(
-                "{item}: nothing was acknowledged: all of {} records failed or stayed open",
+                "{item}: nothing was acknowledged, all of {} records failed or stayed open",
                 numbers.count(0)
             ),
-            "see why they failed; its rate and latencies say nothing",
+            "see why they failed",
         ),
         Caveat::NotAppended { item, written, growth } => told(
             item,
             &[*written as f64, *growth as f64],
             format!(
-                "{item}: {} records were written to its topic with acks=0, and its log grew by {}: a broker answers what it \
-                 refuses by closing the connection, and does not say why",
+                "{item}: {} records were written to its topic with acks=0, and its log grew by {}: brokers closed connections, as \
+                 they do with what they refuse, and do not say why",
                 numbers.count(0),
                 numbers.count(1)
             ),
-            "use acks=1 to be told the reason",
+            "use acks=1 or acks=all to be told of each record",
         ),
         _ => groups(caveat, numbers),
     }

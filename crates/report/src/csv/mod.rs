@@ -105,7 +105,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     ),
     (
         "verdict",
-        "of `ratio_b_to_a` in `comparison`: `better`, `worse`, `differs`, `maybe better`, `maybe worse`, `equivalent`, `cannot tell` \
+        "of `ratio_b_to_a` in `comparison`: `better`, `worse`, `differs`, `maybe better`, `maybe worse`, `maybe differs`, `equivalent`, `cannot tell` \
          or `invalid`; empty elsewhere",
     ),
     (
@@ -116,8 +116,8 @@ const FINDINGS_AFTER: [Column; 22] = [
     ("equivalence_high", "upper bound of the same"),
     (
         "cut_short",
-        "`true`: a trial behind the row ended before its plan did, so that it covers less than was asked for; empty where the row is \
-         of no trial or case",
+        "of a `value` of a trial, case or side: `true` where a trial behind it ended before its plan did, so that it covers less than was \
+         asked for, else `false`; empty elsewhere",
     ),
 ];
 
@@ -208,7 +208,7 @@ pub fn findings(input: &ReportInput<'_>) -> String {
             .into_iter()
             .chain([driver])
             .chain(judged(finding, input))
-            .chain([cut_short(finding.scope, input)]);
+            .chain([cut_short(finding, input)]);
         out.push_str(&row(before.chain(whose.labelled(&params)).chain(after)));
     }
     out
@@ -415,11 +415,14 @@ fn figures(finding: &Finding) -> [String; 17] {
 }
 
 /// Whether a trial that a row rests on ended before its plan did.
-fn cut_short(scope: Scope, input: &ReportInput<'_>) -> String {
+fn cut_short(finding: &Finding, input: &ReportInput<'_>) -> String {
+    if finding.quantity != Quantity::Value {
+        return String::new();
+    }
     let is_cut = |trial: &Trial| is_cut_short(trial, input.caveats);
-    let told = match scope {
+    let told = match finding.scope {
         Scope::Trial(id) => input.trial(id).map(is_cut),
-        _ => place(scope).map(|place| trials_of(input, place).any(is_cut)),
+        scope => place(scope).map(|place| trials_of(input, place).any(is_cut)),
     };
     told.map_or_else(String::new, |told| told.to_string())
 }

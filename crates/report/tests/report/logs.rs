@@ -57,10 +57,19 @@ fn growth_that_retention_cut_is_told_as_that() {
         run.findings.push(of_case("brokers.log_growth_mib_per_s", grown));
         run.findings.push(of_case("brokers.bytes_in_mib_per_s", written));
     }
-    let text = run_table(&run.input(), &OPTIONS);
     let note =
-        "Logs grew by less than clients wrote (34.9 of 310 MiB/s (brokers=3)): retention deleted meanwhile";
+        "Logs grew by less than was written to all replicas (34.9 of 310 MiB/s (brokers=3)): retention or";
+    for case in &mut run.header.plan.cases {
+        case.topics.values_mut().for_each(|topic| topic.replicas = 1);
+    }
+    let text = run_table(&run.input(), &OPTIONS);
     assert!(text.contains(note), "{text}");
+    // With three replicas of each record 102 are a third of what was written in the other case too.
+    for case in &mut run.header.plan.cases {
+        case.topics.values_mut().for_each(|topic| topic.replicas = 3);
+    }
+    let text = run_table(&run.input(), &OPTIONS);
+    assert!(text.contains("(34.9 of 930 MiB/s (brokers=3); 102 of 300 MiB/s (brokers=6))"), "{text}");
 }
 
 /// A terminal is narrower than the table: each part of it says of which broker and case its rows are, and shares are percent.

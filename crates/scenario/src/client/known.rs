@@ -144,7 +144,8 @@ pub const OTHERS: &[Other] = &[
     row("client.dns.lookup", PCA, Text, Always(&["use_all_dns_ips"], ALL_ADDRESSES)),
     // Java's defaults, which many files spell out, ask for nothing else than leaving them out does.
     row("send.buffer.bytes", PCA, Int, Always(&["-1", "131072"], SYSTEM_BUFFERS)),
-    row("receive.buffer.bytes", PCA, Int, Always(&["-1", "32768", "65536"], SYSTEM_BUFFERS)),
+    row("receive.buffer.bytes", P, Int, Always(&["-1", "32768"], SYSTEM_BUFFERS)),
+    row("receive.buffer.bytes", CA, Int, Always(&["-1", "65536"], SYSTEM_BUFFERS)),
     row("reconnect.backoff.ms", PC, Long, Always(&["50"], FIXED_PAUSE)),
     row("reconnect.backoff.max.ms", PC, Long, Always(&["1000"], FIXED_PAUSE)),
     row("socket.connection.setup.timeout.ms", PC, Long, Always(&["10000"], FIXED_LIMIT)),

@@ -30,7 +30,7 @@ impl Reader<'_> {
         };
         match mechanism.parse() {
             Ok(Mechanism::Plain) => {
-                let module = self.login_module(PLAIN)?;
+                let module = self.login_module(&[PLAIN, SCRAM])?;
                 let (username, password) = self.user(&module)?;
                 Ok(Sasl::Plain { username, password })
             }
@@ -51,8 +51,8 @@ impl Reader<'_> {
         }
     }
 
-    /// As in Java: each mechanism is spoken by a login module of its own.
-    fn login_module(&self, of_mechanism: &str) -> Result<LoginModule, InputError> {
+    /// As in Java: SCRAM is spoken where its login module is, and so are tokens; PLAIN takes user and password of either.
+    fn login_module(&self, of_mechanism: &[&str]) -> Result<LoginModule, InputError> {
         let Some(text) = self.text(JAAS) else {
             let message = format!("`{JAAS}` is missing: it says who logs in");
             return Err(self.wrong(MECHANISM, message).hint(
@@ -64,7 +64,7 @@ impl Reader<'_> {
             let hint = Some(error.hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
             self.wrong(JAAS, format!("`{JAAS}`: {}", error.message)).maybe_hint(hint)
         })?;
-        if module.class == of_mechanism {
+        if of_mechanism.contains(&module.class.as_str()) {
             return Ok(module);
         }
         if LOGIN_MODULES.contains(&module.class.as_str()) {
@@ -72,7 +72,7 @@ impl Reader<'_> {
             let message = format!("`{JAAS}`: {} does not speak {mechanism}", module.name());
             return Err(self
                 .wrong(JAAS, message)
-                .hint(format!("the login module of {mechanism} is {of_mechanism}")));
+                .hint(format!("the login module of {mechanism} is {}", of_mechanism[0])));
         }
         let message = format!("`{JAAS}`: login module {} is not supported here", quoted(&module.class));
         Err(self.wrong(JAAS, message).hint(format!("supported are {}", listed(LOGIN_MODULES))))
@@ -91,7 +91,7 @@ impl Reader<'_> {
     }
 
     fn scram(&mut self, hash: ScramHash) -> Result<Sasl, InputError> {
-        let module = self.login_module(SCRAM)?;
+        let module = self.login_module(&[SCRAM])?;
         let (username, password) = self.user(&module)?;
         let is_delegation_token =
             module.options.get("tokenauth").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     fn bearer(&mut self) -> Result<Sasl, InputError> {
-        let module = self.login_module(BEARER)?;
+        let module = self.login_module(&[BEARER])?;
         let extension = |(name, value): (&String, &String)| {
             Some((name.strip_prefix(EXTENSION)?.to_owned(), value.clone()))
         };

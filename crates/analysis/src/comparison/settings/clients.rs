@@ -97,7 +97,6 @@ fn around(item: &LoadPlan) -> Settings {
 
 fn around_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
     let mut found = vec![
-        ("partitioner", format!("{:?}", produce.client.partitioner).to_lowercase()),
         ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
         ("transactions", transactions_text(produce)),
     ];
