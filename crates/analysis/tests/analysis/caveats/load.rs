@@ -303,6 +303,7 @@ fn that_nothing_was_acknowledged_is_told() {
         let refused = std::mem::take(&mut row.counts.acknowledged);
         row.counts.failed.insert("TOPIC_AUTHORIZATION_FAILED".into(), refused);
     }
+    trial.take_totals();
     let said = |trial: &Trial| trial.told(|found| matches!(found, Caveat::NothingAcknowledged { .. }));
     let found = said(&trial);
     assert_eq!(found[0].caveat, Caveat::NothingAcknowledged { item: item(), records: 10_000 });
@@ -310,7 +311,7 @@ fn that_nothing_was_acknowledged_is_told() {
     trial.is("writers.acked_per_s", 0.0);
     assert!(!trial.marked(Mark::Invalid).contains("writers.acked_per_s"), "nothing is a rate too");
     // Of a load that queues, what is acknowledged in the window may be of the warm-up.
-    trial.counts(1).acknowledged = 1;
+    trial.push(WRITERS, Grain::Second, Phase::Warmup, 1, 5).counts.acknowledged = 1;
     assert_eq!(said(&trial), []);
 }
 
