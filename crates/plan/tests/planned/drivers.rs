@@ -1,7 +1,7 @@
 //! What a plan makes of items that Kafka's Java client carries.
 
 use crate::common::{asking, compared, comparing, facts, planned};
-use kdyno_model::plan::{Driver, JavaClient, JavaDriver, LoadPlan, Role};
+use kdyno_model::plan::{Driver, JavaClient, JavaDriver, LoadPlan, Partitioner, Role};
 use kdyno_model::version::NEWEST;
 use kdyno_plan::{Choices, Paths, estimate, plan};
 use kdyno_scenario::Scenario;
@@ -33,6 +33,28 @@ fn properties(client: &str) -> String {
 
 fn refused(writers: &str, readers: &str) -> String {
     planned(&text(writers, readers), &Choices::default()).expect_err(&format!("{writers} {readers}"))
+}
+
+/// As in Java a class of its own knows nothing of what came with 3.3, whatever stands before or behind it.
+#[test]
+fn old_partitioners_are_the_sticky_one_as_it_was() {
+    let producer = |client: &str| {
+        let writers = format!("key: {{sequential: {{of: 10}}}}, client: {{{client}}}");
+        let Role::Produce(plan) = item("writers", &writers, "clients: 1").role else { panic!("it produces") };
+        (plan.client.partitioner, plan.client.ignore_keys, plan.client.adaptive_partitioning)
+    };
+    let class = "partitioner.class: org.apache.kafka.clients.producer";
+    assert_eq!(producer("acks: 1"), (Partitioner::Sticky, false, true));
+    let uniform = format!("{class}.UniformStickyPartitioner, partitioner.ignore.keys: false");
+    assert_eq!(producer(&uniform), (Partitioner::Sticky, true, false));
+    let default = format!("partitioner.ignore.keys: true, {class}.internals.DefaultPartitioner");
+    assert_eq!(producer(&default), (Partitioner::Sticky, false, false));
+    // Java's own client is given the class.
+    let uniform = format!("{class}.UniformStickyPartitioner");
+    assert_eq!(
+        properties(&uniform),
+        "partitioner.class=org.apache.kafka.clients.producer.UniformStickyPartitioner"
+    );
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Profiles, cases, `--set`, order, targets: what the plan makes of a scenario.
 
 use kdyno_model::outcome::{Judgement, TrialOutcome};
-use kdyno_model::plan::{
-    Arrivals, Fill, Isolation, Partitioner, Payload, Plan, Rate, RatePiece, Role, SystemPlan,
-};
+use kdyno_model::plan::{Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
 use kdyno_plan::{Choices, Next, Note, check_stored, estimate, next, plan, remarks, retarget, volume_bytes};
@@ -48,27 +46,6 @@ fn set(pairs: &[(&str, &str)]) -> Choices {
 
 fn labels(plan: &Plan) -> Vec<&str> {
     plan.cases.iter().map(|case| case.label.as_str()).collect()
-}
-
-/// As in Java a class of its own knows nothing of what came with 3.3, whatever stands before or behind it.
-#[test]
-fn old_partitioners_are_the_sticky_one_as_it_was() {
-    let producer = |client: &str| {
-        let text = BASE.replace(
-            "value: $size}",
-            &format!("value: $size, key: {{sequential: {{of: 10}}}}, client: {{{client}}}}}"),
-        );
-        let Role::Produce(plan) = made(&text).cases[0].load["writers"].role.clone() else {
-            panic!("it produces")
-        };
-        (plan.client.partitioner, plan.client.ignore_keys, plan.client.adaptive_partitioning)
-    };
-    let class = "partitioner.class: org.apache.kafka.clients.producer";
-    assert_eq!(producer("acks: 1"), (Partitioner::Sticky, false, true));
-    let uniform = format!("{class}.UniformStickyPartitioner, partitioner.ignore.keys: false");
-    assert_eq!(producer(&uniform), (Partitioner::Sticky, true, false));
-    let default = format!("partitioner.ignore.keys: true, {class}.internals.DefaultPartitioner");
-    assert_eq!(producer(&default), (Partitioner::Sticky, false, false));
 }
 
 #[test]
