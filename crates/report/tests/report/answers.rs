@@ -284,6 +284,14 @@ fn the_answer_decides_what_a_run_comes_to() {
 
     let mut run = with_claims();
     assert_eq!(judged(&run.input()), Judged::NotMet, "one claim does not hold");
+    let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
+    run.caveats.push(caveat(1, Severity::Warning, nothing));
+    assert_eq!(judged(&run.input()), Judged::NotMet, "it may be what was claimed");
+    let claims = std::mem::take(&mut run.header.plan.claims);
+    let conclusions = std::mem::take(&mut run.conclusions);
+    assert_eq!(judged(&run.input()), Judged::Invalid, "nobody claimed anything");
+    (run.header.plan.claims, run.conclusions) = (claims, conclusions);
+    run.caveats.pop();
     run.conclusions.retain(|one| !format!("{one:?}").contains("DoesNot"));
     assert_eq!(judged(&run.input()), Judged::Inconclusive, "one cannot be told");
 }
