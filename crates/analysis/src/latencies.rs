@@ -1,8 +1,9 @@
 //! One load item's latencies, its workers' rows merged.
 //!
 //! Records without an acknowledgement count in response and service, which end with the outcome, and in what the response is
-//! without the load generator, which is set against it quantile by quantile; the stages are of those that were acknowledged. Those of a stream that was killed are told by what its rows leave open. In the
-//! end-to-end latency, records count that were acknowledged and never handed over.
+//! without the load generator, which is set against it quantile by quantile; the stages are of those that were acknowledged.
+//! Those of a stream that was killed are told by what its rows leave open. In the end-to-end latency, records count that were
+//! acknowledged and never handed over.
 
 use crate::end_to_end;
 use crate::error::AnalysisError;

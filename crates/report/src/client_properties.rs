@@ -8,6 +8,7 @@ use kdyno_model::plan::{
     CasePlan, ClientListener, ConsumePlan, GroupProtocol, LoadPlan, Mechanism, Partitioner, ProducePlan,
     Role, Sasl, Security, StartOffset, Store, StoreContent, SystemPlan, Tls, TlsVersion,
 };
+use kdyno_model::version::Version;
 
 /// A setting with its value.
 type Setting = (&'static str, String);
@@ -113,7 +114,9 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
         ("enable.idempotence", client.enable_idempotence.to_string()),
     ]);
     match client.partitioner {
-        Partitioner::RoundRobin => found.push(("partitioner.class", client.partitioner_class().to_owned())),
+        Partitioner::RoundRobin => {
+            found.push(("partitioner.class", Partitioner::ROUND_ROBIN_CLASS.to_owned()))
+        }
         Partitioner::Sticky if knows(3, 3) || client.adaptive_partitioning => found.extend([
             ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
             ("partitioner.availability.timeout.ms", milliseconds(client.availability_timeout_ns)),
@@ -122,10 +125,7 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
     }
     match client.ignore_keys {
         true if knows(3, 3) => found.push(("partitioner.ignore.keys", "true".to_owned())),
-        true => {
-            let class = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
-            found.push(("partitioner.class", class.to_owned()));
-        }
+        true => found.push(("partitioner.class", Partitioner::UNIFORM_STICKY_CLASS.to_owned())),
         false => {}
     }
     if plan.transactions.is_some() {
@@ -135,10 +135,9 @@ fn producer(plan: &ProducePlan) -> Vec<Setting> {
     found
 }
 
-/// Whether clients of a release, such as `4.1`, have what came with another; what is no number is taken for a new one.
+/// Whether clients of a release, such as `4.1`, have what came with another; one that is not known is taken for a new one.
 fn knows(defaults: &str, since: (u32, u32)) -> bool {
-    let mut numbers = defaults.split('.').map_while(|number| number.parse().ok());
-    numbers.next().zip(numbers.next()).is_none_or(|release: (u32, u32)| release >= since)
+    Version::of_client(defaults).ok().is_none_or(|release| release.at_least(since.0, since.1))
 }
 
 fn consumer(plan: &ConsumePlan) -> Vec<Setting> {

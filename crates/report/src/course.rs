@@ -154,9 +154,8 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
         format!("{} – {}", end(min), end(max))
     });
     let begun = started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant);
-    let mark = row_mark(has_cut_short(input, place));
     vec![
-        [mark, &begun].join(" ").trim_start().into(),
+        marked_cut_short(&begun, has_cut_short(input, place)).into(),
         plan.scenario.as_str().into(),
         profile.join(", ").into(),
         kafka(input, place).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
@@ -186,13 +185,10 @@ fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot
         spread: spread.filter(|(low, high)| low.is_finite() && high.is_finite()),
         has_interval,
         unit: finding.unit,
-        text: [
-            row_mark(has_cut_short(input, place)),
+        text: marked_cut_short(
             &marks::marked(&finding.marks, digits::with_spread(finding)),
-        ]
-        .join(" ")
-        .trim_start()
-        .to_owned(),
+            has_cut_short(input, place),
+        ),
     })
     .filter(|dot| dot.value.is_finite())
 }
@@ -249,6 +245,11 @@ pub(crate) fn started(input: &ReportInput<'_>) -> Option<u64> {
     input.sessions.first().map(|(session, _)| session.started_unix_ns)
 }
 
+/// A text with the sign of what was cut short before it, where it was.
+fn marked_cut_short(text: &str, is_cut_short: bool) -> String {
+    if is_cut_short { format!("{} {text}", row_mark(true)) } else { text.to_owned() }
+}
+
 /// Whether a trial behind the figure of a place covers less than was planned.
 fn has_cut_short(input: &ReportInput<'_>, place: Place) -> bool {
     trials_of(input, place).any(|trial| is_cut_short(trial, input.caveats))
@@ -257,20 +258,22 @@ fn has_cut_short(input: &ReportInput<'_>, place: Place) -> bool {
 /// The trials of a case, of a comparison those of its side.
 pub(crate) fn trials_of<'a>(
     input: &ReportInput<'a>,
-    (case, side): Place,
+    place: Place,
 ) -> impl Iterator<Item = &'a Trial> + use<'a> {
+    let is_it = is_of_place(input, place);
+    input.reported().filter(move |trial| is_it(trial))
+}
+
+/// Whether a trial is of a case, of a comparison of its side.
+fn is_of_place(input: &ReportInput<'_>, (case, side): Place) -> impl Fn(&Trial) -> bool + use<> {
     let side = input.sides().map(|_| ComparePlan::SIDES[side]);
-    let is_of_place =
-        move |trial: &&Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);
-    input.reported().filter(is_of_place)
+    move |trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side)
 }
 
 /// The version that the trials of the case, and of its side, ran on, as their cluster told it.
-fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
-    let side = input.sides().map(|_| ComparePlan::SIDES[side]);
-    let is_of_place =
-        |trial: &Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);
-    let of_place = input.trials.iter().find(|start| is_of_place(&start.trial));
+fn kafka(input: &ReportInput<'_>, place: Place) -> Option<String> {
+    let is_it = is_of_place(input, place);
+    let of_place = input.trials.iter().find(|start| is_it(&start.trial));
     of_place?.cluster.get("kafka").cloned()
 }
 

@@ -172,10 +172,10 @@ pub const CONSUMER: &[Setting] = &[
 const TEXT_BYTES_MAX: u64 = 1000;
 
 /// Java's class for one record to each partition in turn.
-pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
+pub const ROUND_ROBIN: &str = Partitioner::ROUND_ROBIN_CLASS;
 const BOOLEAN: &[&str] = &["true", "false"];
 /// Java's class for records that stick to a partition whatever their keys: today's default that ignores keys.
-pub const UNIFORM_STICKY: &str = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
+pub const UNIFORM_STICKY: &str = Partitioner::UNIFORM_STICKY_CLASS;
 /// Java's default before 3.3, as a class.
 pub const DEFAULT_PARTITIONER: &str = "org.apache.kafka.clients.producer.internals.DefaultPartitioner";
 const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN, UNIFORM_STICKY, DEFAULT_PARTITIONER];

@@ -28,20 +28,18 @@ impl ProducerSettings {
         ];
         found.extend(self.level().map(|(setting, level)| (setting, level.to_string())));
         // Java's default has no class.
-        let class = Some(self.partitioner_class()).filter(|class| !class.is_empty());
-        found.extend(class.map(|class| ("partitioner.class", class.to_owned())));
+        if self.partitioner == Partitioner::RoundRobin {
+            found.push(("partitioner.class", Partitioner::ROUND_ROBIN_CLASS.to_owned()));
+        }
         found
     }
 }
 
-impl ProducerSettings {
-    /// `partitioner.class`: empty for Java's default, which has none.
-    pub fn partitioner_class(&self) -> &'static str {
-        match self.partitioner {
-            Partitioner::Sticky => "",
-            Partitioner::RoundRobin => "org.apache.kafka.clients.producer.RoundRobinPartitioner",
-        }
-    }
+impl Partitioner {
+    /// Java's class for one record to each partition in turn.
+    pub const ROUND_ROBIN_CLASS: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
+    /// Java's class, up to 3.x, for records that stick to a partition whatever their keys.
+    pub const UNIFORM_STICKY_CLASS: &str = "org.apache.kafka.clients.producer.UniformStickyPartitioner";
 }
 
 impl ConsumePlan {

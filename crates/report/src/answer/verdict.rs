@@ -130,7 +130,8 @@ fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
     (compare?.design == PairDesign::Duet).then(|| told.to_owned())
 }
 
-fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
+/// The verdicts among conclusions.
+pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
     conclusions.iter().filter_map(|one| match one {
         Conclusion::Verdict(of) => Some(of),
         _ => None,

@@ -83,10 +83,10 @@ pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let Some((low, high, level)) = bounds(ratio) else { return String::new() };
     let width = Some((high - low) / 2.0 * 100.0);
     let percent_of_margin = margin * 100.0;
+    let of_margin = digits::decimals_of(percent_of_margin);
     let apart_from = [-percent_of_margin, 0.0, percent_of_margin];
     let signed = |bound: f64| {
         let sign = if bound >= 1.0 { "+" } else { "" };
-        let of_margin = digits::decimals_of(percent_of_margin);
         let number = digits::decimals_apart_from(&apart_from, (bound - 1.0) * 100.0, width, of_margin);
         format!("{sign}{} %", number.replace('-', "−"))
     };

@@ -6,7 +6,7 @@ use crate::answer::verdict;
 use crate::course::{place, trials_of};
 use crate::input::{ReportInput, is_cut_short};
 use crate::names::{ScopeParts, bounded, name_of};
-use kdyno_model::conclusion::{Conclusion, Verdict};
+use kdyno_model::conclusion::Verdict;
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Strategy};
 use kdyno_model::series::{Resource, SecondPoint, TrialSeries};
@@ -430,12 +430,10 @@ fn cut_short(finding: &Finding, input: &ReportInput<'_>) -> String {
 /// The verdict on a ratio of two sides, and the bounds by which it is judged that they are alike.
 fn judged(finding: &Finding, input: &ReportInput<'_>) -> [String; 3] {
     let is_it = |one: &&Verdict| one.scope == finding.scope && one.of == finding.of;
-    let verdicts = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(of) => Some(of),
-        _ => None,
-    });
-    let is_ratio = finding.quantity == Quantity::RatioBToA;
-    let Some(verdict) = verdicts.filter(|_| is_ratio).find(is_it) else { return Default::default() };
+    if finding.quantity != Quantity::RatioBToA {
+        return Default::default();
+    }
+    let Some(verdict) = verdict::verdicts(input.conclusions).find(is_it) else { return Default::default() };
     let [low, high] = match verdict.equivalence_interval {
         Some(Interval::Bounds { low, high, .. }) => [low, high].map(|bound| number(Value::Is(bound)).0),
         _ => Default::default(),

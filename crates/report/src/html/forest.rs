@@ -14,7 +14,7 @@ use crate::figures::Figures;
 use crate::headings::named;
 use crate::input::ReportInput;
 use crate::{digits, marks, units};
-use kdyno_model::conclusion::{Conclusion, MetricRole, Verdict};
+use kdyno_model::conclusion::{MetricRole, Verdict};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::plan::{Better, ComparePlan};
 use kdyno_model::trial::Trial;
@@ -66,11 +66,7 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
 
 fn of_case<'a>(input: &ReportInput<'a>, case: u32) -> impl Iterator<Item = &'a Verdict> + use<'a> {
     let scope = Scope::Comparison { case };
-    let verdicts = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(of) => Some(of),
-        _ => None,
-    });
-    verdicts.filter(move |one| one.scope == scope)
+    verdict::verdicts(input.conclusions).filter(move |one| one.scope == scope)
 }
 
 /// What the axis has to hold of a verdict.
