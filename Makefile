@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench test-library test-matrix accuracy accuracy-cluster mutants clean
+.PHONY: help demo test check bench release test-library test-matrix accuracy accuracy-cluster mutants clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -43,6 +43,12 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 	@scripts/setup.sh bench
 	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
+
+release: ## an archive that runs where no toolchain is, with its licences and sum, in target/release-archive
+	@scripts/setup.sh web
+	@scripts/web.sh
+	cargo build --locked --release --workspace --bin kdyno --bin xtask
+	$${CARGO_TARGET_DIR:-target}/release/xtask release
 
 # A workspace of its own, which takes longer to build than the tests that need it: no part of `make test`.
 test-library: ## the example application: format, lints, its tests, and what goes wrong on real brokers (quarter of an hour)

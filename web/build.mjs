@@ -18,7 +18,11 @@ const result = await build({
   target: ["chrome110", "firefox115", "safari16"],
   loader: { ".css": "text" },
   legalComments: "none",
+  metafile: true,
 });
+// An archive of the program has the licences of crates; a package of npm's in the script would need its own there.
+const foreign = Object.keys(result.metafile.inputs).find((path) => path.includes("node_modules/"));
+if (foreign !== undefined) throw new Error(`the bundle has a package of npm's, whose licence nobody packs: ${foreign}`);
 const script = result.outputFiles[0]?.text.trim() ?? "";
 if (script === "" || /<\/script|<!--/iu.test(script)) throw new Error("the bundle cannot stand in a page");
 const hash = createHash("sha256").update(script, "utf8").digest("base64");

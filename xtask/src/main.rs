@@ -4,6 +4,7 @@
 mod accuracy;
 mod bench;
 mod messages;
+mod release;
 mod summary;
 mod tidy;
 
@@ -56,6 +57,12 @@ enum Chore {
     AccuracyCluster(accuracy::cluster::Options),
     /// Cost and rates beside the floor and the peers, or beside an earlier commit (build with --release)
     Bench(BenchArgs),
+    /// An archive of the program, its licences and pages, tried where nothing else is (build with --release)
+    Release {
+        /// The program to pack [default: release/kdyno in the target folder]
+        #[arg(long, value_name = "PATH")]
+        kdyno: Option<PathBuf>,
+    },
     /// A bare loop that asks an echo
     #[command(hide = true)]
     AccuracyBare {
@@ -151,6 +158,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Accuracy { numbers, kdyno } => accuracy::run(&root()?, &numbers, kdyno)?,
         Chore::AccuracyCluster(options) => accuracy::cluster::run(&root()?, options)?,
         Chore::Bench(args) => return bench(args),
+        Chore::Release { kdyno } => release::run(&root()?, kdyno)?,
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
         Chore::AccuracyBusy { file } => accuracy::probes::busy(&file)?,

@@ -1,0 +1,131 @@
+//! What goes into the archive, and how it is packed: the same files make the same archive, byte for byte.
+
+use std::fs::create_dir_all;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::command::{git, said};
+use super::linked::Linked;
+use super::source::Release;
+
+/// Files and folders of the source that somebody with the archive alone reads: commands and help refer to them.
+const READ: &[&str] = &["LICENSE", "README.md", "CHANGELOG.md", "docs"];
+
+/// Shells, and the names by which they look for what completes their words.
+const SHELLS: &[(&str, &str)] = &[("bash", "kdyno.bash"), ("zsh", "_kdyno"), ("fish", "kdyno.fish")];
+
+/// Puts everything into a folder.
+pub fn fill(release: &Release, folder: &Path) -> anyhow::Result<Linked> {
+    let program = folder.join("kdyno");
+    // Line tables are four fifths of the program; names of functions stay, for traces and for perf.
+    said(Command::new("strip").arg("--strip-debug").arg("-o").arg(&program).arg(&release.program))?;
+    let linked = Linked::read(&program)?;
+    for file in tracked(&release.root)? {
+        copy(&release.root.join(&file), &folder.join(&file))?;
+    }
+    let licences = folder.join("licenses");
+    write(&licences.join("crates.txt"), &release.metadata.notices()?)?;
+    copy(&of_rust()?, &licences.join("rust-standard-library.html"))?;
+    said(Command::new(&program).arg("man").arg(folder.join("man/man1")))?;
+    for (shell, name) in SHELLS {
+        let script = said(Command::new(&program).args(["completions", shell]))?;
+        write(&folder.join("completions").join(name), &(script + "\n"))?;
+    }
+    write(&folder.join("INSTALL.txt"), &install(release, &linked))?;
+    Ok(linked)
+}
+
+/// Paths of those files that Git tracks.
+fn tracked(root: &Path) -> anyhow::Result<Vec<String>> {
+    let listed = said(git(root).args(["ls-files", "-z", "--"]).args(READ))?;
+    let files: Vec<String> =
+        listed.split('\0').filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
+    if let Some(missing) = READ.iter().find(|one| !files.iter().any(|file| file.starts_with(**one))) {
+        bail!("Git tracks no {missing} in {}", root.display());
+    }
+    Ok(files)
+}
+
+/// The notices of Rust's standard library, which is linked into every program; they come with the compiler.
+fn of_rust() -> anyhow::Result<PathBuf> {
+    let toolchain = PathBuf::from(said(Command::new("rustc").args(["--print", "sysroot"]))?);
+    let notices = toolchain.join("share/doc/rust/COPYRIGHT-library.html");
+    if !notices.is_file() {
+        bail!("the notices of Rust's standard library are not where rustup puts them: {}", notices.display());
+    }
+    Ok(notices)
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    create_dir_all(to.parent().context("below a folder")?)?;
+    std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    create_dir_all(path.parent().context("below a folder")?)?;
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What somebody reads who has unpacked the archive.
+fn install(release: &Release, linked: &Linked) -> String {
+    format!(
+        "\
+{says}, a performance lab for Apache Kafka, for {arch} Linux
+
+To measure a cluster of yours nothing has to be installed: no Java, no Rust. It needs
+{linked},
+a folder for what it measured (the current one, or --out), /tmp or TMPDIR, and no network but the brokers' own:
+
+    ./kdyno quick --bootstrap-server HOST:9092      a first figure of a cluster; `./kdyno quick --help`
+    ./kdyno run MY.yaml --target MY-CLUSTER.yaml    docs/guide/own-cluster.md
+    ./kdyno show latest                             and `report`, `export`, `serve`: anywhere
+    ./kdyno doctor                                  which settings of this host would make Kafka slower
+
+What starts Kafka on this host (`./kdyno run first-light`, `cluster up`) also needs a JDK, 17 or newer, and Maven, which
+downloads Kafka once; Kafka's own Java client as the load (`driver: java`) needs both too.
+
+Put kdyno into a folder of your PATH, or link it from there. For the manual pages (`man kdyno-run`) copy man/man1 to
+/usr/local/share/man; for completions
+    bash    cp completions/kdyno.bash /usr/share/bash-completion/completions/kdyno
+    zsh     cp completions/_kdyno /usr/local/share/zsh/site-functions/
+    fish    cp completions/kdyno.fish /usr/share/fish/vendor_completions.d/
+
+README.md and docs/ are those of this version. kdyno is licensed under the Apache License 2.0 (LICENSE); what is linked
+into it is listed with its licences in licenses/.
+",
+        says = release.says,
+        arch = std::env::consts::ARCH,
+    )
+}
+
+/// Packs the folder of the archive's name. Names are sorted, times are the commit's, the owner is nobody's.
+pub fn archive(release: &Release, work: &Path) -> anyhow::Result<PathBuf> {
+    let archive = work.join(format!("{}.tar.gz", release.name));
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner"])
+        .args(["--mode=u=rwX,go=rX", "--use-compress-program=gzip -9 -n"])
+        .arg(format!("--mtime=@{}", release.made_at))
+        .arg("--file")
+        .arg(&archive)
+        .arg("--directory")
+        .arg(work)
+        .arg(&release.name)
+        .env("LC_ALL", "C");
+    said(&mut tar)?;
+    Ok(archive)
+}
+
+/// Writes the archive's sum beside it, as `sha256sum --check` reads it.
+pub fn checksum(archive: &Path) -> anyhow::Result<PathBuf> {
+    let name = archive.file_name().context("a file has a name")?;
+    let mut sha256sum = Command::new("sha256sum");
+    sha256sum.arg(name).current_dir(archive.parent().context("in a folder")?);
+    let mut beside = archive.as_os_str().to_owned();
+    beside.push(".sha256");
+    let beside = PathBuf::from(beside);
+    write(&beside, &(said(&mut sha256sum)? + "\n"))?;
+    Ok(beside)
+}
