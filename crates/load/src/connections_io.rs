@@ -65,6 +65,7 @@ impl ConnectionsIo {
     fn tell(&self, at_ns: u64, event: ConnectionEvent, events: &mut Events) {
         let client = self.number;
         let (kind, detail) = match event {
+            ConnectionEvent::Secured { key, agreed } => return events.secured(at_ns, key, agreed),
             ConnectionEvent::Unreachable { key, why } => (
                 EventKind::Unreachable,
                 format!("client {client}: {key} cannot be reached, trying on: {why}"),

@@ -307,6 +307,8 @@ impl StreamContext {
 pub struct Events {
     kept: Vec<(u64, WorkerEvent)>,
     count: u32,
+    /// Upon what the stream's clients and brokers agreed, as far as it was told.
+    sessions: BTreeSet<String>,
     /// Whose throttling has been told.
     throttling: Vec<ConnectionKey>,
     /// Who leads a partition, as told last: its clients hear of it one after the other.
@@ -331,6 +333,14 @@ impl Events {
             _ => return,
         };
         self.kept.push((now_ns, WorkerEvent { at_ns: 0, stream: None, kind, detail }));
+    }
+
+    /// Notes upon what a client and a broker agreed for their session, unless others have agreed upon the same.
+    pub fn secured(&mut self, now_ns: u64, with: ConnectionKey, agreed: String) {
+        if !self.sessions.contains(&agreed) {
+            self.push(now_ns, EventKind::Secured, format!("{agreed}, first with {with}"));
+            self.sessions.insert(agreed);
+        }
     }
 
     /// Notes that a broker throttles the stream's clients; each broker is told once.

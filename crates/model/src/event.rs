@@ -57,6 +57,8 @@ pub enum EventKind {
     Unreachable,
     /// A broker refused what no further attempt can change; it is not tried again.
     Refused,
+    /// Clients and brokers agreed upon a version and a cipher suite of TLS; the detail says which, and is told once of each.
+    Secured,
     /// A broker closed a connection, or its replies made no sense.
     Disconnected,
     /// Asking for a topic's partitions and their leaders failed.

@@ -237,6 +237,13 @@ pub enum ConnectionEvent {
         /// Why.
         why: String,
     },
+    /// A connection is up for the first time, with a session that was agreed upon so.
+    Secured {
+        /// Which.
+        key: ConnectionKey,
+        /// Version and cipher suite.
+        agreed: String,
+    },
     /// A connection cannot be made; told once, until it was open again.
     Unreachable {
         /// Which.

@@ -181,6 +181,11 @@ impl<T> Connection<T> {
         lost.into_iter()
     }
 
+    /// What the two ends of its session agreed upon, e.g. `TLSv1.3 with TLS_AES_256_GCM_SHA384`; none of a connection in the open.
+    pub fn agreed(&self) -> Option<String> {
+        self.session.as_ref().and_then(SessionBytes::agreed)
+    }
+
     /// What the end of the socket's bytes means: before the connection was of use, mostly that the two ends have
     /// another idea of the listener.
     pub fn closed_by_peer(&self) -> ConnectionError {

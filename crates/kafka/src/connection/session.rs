@@ -51,6 +51,10 @@ pub trait Session: fmt::Debug + Send {
     fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError>;
     /// Whether the two ends have not agreed yet, so that nothing can be sent.
     fn is_handshaking(&self) -> bool;
+    /// What the two ends agreed upon, in words: version and cipher suite. `None`: they have not yet, or do not tell.
+    fn agreed(&self) -> Option<String> {
+        None
+    }
     /// Takes plaintext to send; only called when the handshake is over.
     fn send(&mut self, plaintext: &[IoSlice<'_>]);
     /// Bytes of ciphertext that wait for [`Self::write_to`].
@@ -186,6 +190,11 @@ impl SessionBytes {
     /// Whether the two ends have not agreed yet; then, whether the peer said anything at all.
     pub(super) fn handshaking(&self) -> Option<bool> {
         self.session.is_handshaking().then_some(self.has_received)
+    }
+
+    /// What the two ends agreed upon.
+    pub(super) fn agreed(&self) -> Option<String> {
+        self.session.agreed()
     }
 
     /// Where to read the socket into; never empty.

@@ -4,6 +4,7 @@ use crate::NullBroker;
 use crate::common::{Place, RUN_DEADLINE, ran};
 use kdyno_model::plan::Role;
 use kdyno_store::RunFile;
+use std::collections::BTreeSet;
 use std::io::Read;
 
 #[test]
@@ -99,6 +100,13 @@ fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
     };
     let said = quick(&secured);
     ran(&said);
+    let document = place.show();
+    let events = document["events"].as_array().expect("events").iter();
+    let agreed: Vec<_> = events.filter(|event| event["kind"] == "secured").collect();
+    let detail = agreed.first().and_then(|event| event["detail"].as_str()).unwrap_or_default();
+    assert!(detail.starts_with("TLSv1.3 with TLS_AES_"), "{}", document["events"]);
+    let subjects: BTreeSet<_> = agreed.iter().map(|event| event["subject"].to_string()).collect();
+    assert_eq!(subjects.len(), agreed.len(), "each load item tells it once: {agreed:?}");
     let said = quick(&open);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("its listener is probably PLAINTEXT"), "{said:?}");

@@ -145,8 +145,7 @@ pub fn provider(ciphers: &[String]) -> Result<CryptoProvider, TlsError> {
         return Ok(provider);
     }
     // rustls names the suites of TLS 1.3 apart; in Java, as at IANA, they begin as all others do.
-    let java_name =
-        |suite: &rustls::SupportedCipherSuite| format!("{:?}", suite.suite()).replacen("TLS13_", "TLS_", 1);
+    let java_name = |suite: &rustls::SupportedCipherSuite| words::suite_name(suite.suite());
     let all = std::mem::take(&mut provider.cipher_suites);
     for name in ciphers {
         let found = all.iter().find(|suite| java_name(suite) == *name);

@@ -67,6 +67,11 @@ impl Session for TlsSession {
         self.tls.is_handshaking()
     }
 
+    fn agreed(&self) -> Option<String> {
+        let suite = self.tls.negotiated_cipher_suite()?.suite();
+        Some(words::agreed(self.tls.protocol_version()?, suite))
+    }
+
     fn send(&mut self, plaintext: &[IoSlice<'_>]) {
         // Without a limit all is taken.
         let _ = self.tls.writer().write_vectored(plaintext);

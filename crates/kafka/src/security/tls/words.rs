@@ -1,7 +1,7 @@
 //! Why there is no session, in a sentence that names the cause and the setting.
 
 use crate::connection::SessionError;
-use rustls::{AlertDescription as Alert, CertificateError, Error};
+use rustls::{AlertDescription as Alert, CertificateError, CipherSuite, Error, ProtocolVersion};
 
 const DAY_S: u64 = 86_400;
 /// Most names of a certificate that are told: some have hundreds.
@@ -10,6 +10,21 @@ const NAMES_TOLD_MAX: usize = 10;
 /// What stands before and after the names of a broker's certificate: whoever keeps these sentences for others leaves
 /// the names out.
 pub const CERTIFICATE_NAMES: (&str, &str) = ("the broker's certificate is for ", ", and not for ");
+
+/// A cipher suite by the name that Java and IANA give it.
+pub(super) fn suite_name(suite: CipherSuite) -> String {
+    format!("{suite:?}").replacen("TLS13_", "TLS_", 1)
+}
+
+/// What both ends agreed upon, version and cipher suite by Java's names.
+pub(super) fn agreed(version: ProtocolVersion, suite: CipherSuite) -> String {
+    let version = match version {
+        ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+        ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+        other => format!("{other:?}"),
+    };
+    format!("{version} with {}", suite_name(suite))
+}
 
 /// What the peer sent instead of TLS.
 pub(super) fn no_tls() -> SessionError {
