@@ -1,8 +1,9 @@
 //! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
 
 use crate::scenario_source::first_bytes_of_file;
+use kdyno_avro::SchemaError;
 use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
-use kdyno_plan::FoundFile;
+use kdyno_plan::{FoundFile, UnusableSchema, ValuesBySchema};
 use std::path::Path;
 
 /// Files that are part of the program, for the scenarios that are: names and what they hold.
@@ -35,6 +36,18 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, String> {
         return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| "is not bundled".to_owned());
     }
     first_bytes_of_file(Path::new(path), GIVEN_BYTES_MAX + 1)
+}
+
+/// Values by a schema, as planning asks for them.
+///
+/// # Errors
+/// Nothing can be made of it.
+pub(crate) fn by_schema(schema: &[u8], id: u32) -> ValuesBySchema {
+    let unusable = |error: SchemaError| {
+        let hint = error.hint_text().map(ToOwned::to_owned);
+        UnusableSchema { why: error.to_string(), hint }
+    };
+    kdyno_avro::values(schema, id).map_err(unusable)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::secrets::Secrets;
 use crate::worker::Worker;
 use kdyno_kafka::admin::{Access, SampleBounds};
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, GIVEN_COUNT_MAX, GivenFile, GivenSource, LoadPlan, Plan, Role, SamplePlan,
-    SystemPlan, WorkerPlan, pieces,
+    AttachedPlan, AvroPlan, CasePlan, GIVEN_COUNT_MAX, GivenFile, GivenSource, LoadPlan, Plan, Role,
+    SamplePlan, SystemPlan, WorkerPlan, pieces,
 };
 use kdyno_model::worker::GivenContent;
 use std::collections::BTreeMap;
@@ -37,6 +37,7 @@ impl Given {
                 }
                 let content = match (&source, &case.system) {
                     (GivenSource::File(file), _) => of_file(file, files)?,
+                    (GivenSource::Avro(avro), _) => of_schema(avro, files)?,
                     (GivenSource::Sample(sample), SystemPlan::Attached(target)) => {
                         of_topic(sample, target, &secrets.access(target, case)?)?
                     }
@@ -94,12 +95,29 @@ fn key(case: &CasePlan, source: &GivenSource) -> (Option<String>, GivenSource) {
 }
 
 fn of_file(file: &GivenFile, files: Files<'_>) -> Result<GivenContent, LabError> {
-    let failed = |why: String| LabError::Given { what: format!("the file {}", file.path), why };
-    let content = files(&file.path).map_err(failed)?;
-    if crc32c::crc32c(&content) != file.crc {
+    let content = planned(("the file", &file.path), file.crc, files)?;
+    Ok(GivenContent::new(GivenSource::File(file.clone()), pieces(&content, &file.delimiter)))
+}
+
+fn of_schema(avro: &AvroPlan, files: Files<'_>) -> Result<GivenContent, LabError> {
+    let what = ("the schema", avro.path.as_str());
+    let values = kdyno_avro::values(&planned(what, avro.crc, files)?, avro.id);
+    let values = values.map_err(|error| failed_file(what)(error.to_string()))?;
+    Ok(GivenContent::new(GivenSource::Avro(avro.clone()), values.iter().map(Vec::as_slice)))
+}
+
+/// The content of a file that has not changed since the plan was made.
+fn planned((kind, path): (&str, &str), crc: u32, files: Files<'_>) -> Result<Vec<u8>, LabError> {
+    let failed = failed_file((kind, path));
+    let content = files(path).map_err(&failed)?;
+    if crc32c::crc32c(&content) != crc {
         return Err(failed("has changed since the plan was made".to_owned()));
     }
-    Ok(GivenContent::new(GivenSource::File(file.clone()), pieces(&content, &file.delimiter)))
+    Ok(content)
+}
+
+fn failed_file((kind, path): (&str, &str)) -> impl Fn(String) -> LabError {
+    move |why| LabError::Given { what: format!("{kind} {path}"), why }
 }
 
 fn failed_topic(topic: &str) -> impl Fn(String) -> LabError {
@@ -128,6 +146,18 @@ fn of_topic(sample: &SamplePlan, target: &AttachedPlan, access: &Access) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_must_be_the_one_that_was_planned_with() {
+        let schema = br#"{"type": "string", "arg.properties": {"length": 3}}"#;
+        let avro =
+            |crc| AvroPlan { path: "/here/a.avsc".to_owned(), crc, id: 7, count: 1, value_bytes_max: 9 };
+        let given = of_schema(&avro(crc32c::crc32c(schema)), &|_| Ok(schema.to_vec())).expect("the same");
+        assert_eq!((given.bytes[..6].to_vec(), given.lengths[0]), (vec![0, 0, 0, 0, 7, 6], 9));
+        assert_eq!(given.lengths.len(), 1 << 16);
+        let error = of_schema(&avro(1), &|_| Ok(schema.to_vec())).expect_err("another one");
+        assert_eq!(error.to_string(), "the schema /here/a.avsc has changed since the plan was made");
+    }
 
     #[test]
     fn a_file_must_be_the_one_that_was_planned_with() {

@@ -14,6 +14,29 @@ pub type PlanError = InputError;
 #[derive(Debug, Clone, Copy)]
 pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
 
+/// Makes values by an Avro schema with an id, framed. Planning itself knows no such schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Schemas(pub fn(&[u8], u32) -> ValuesBySchema);
+
+/// Values by a schema, framed, or why there are none.
+pub type ValuesBySchema = Result<Vec<Vec<u8>>, UnusableSchema>;
+
+/// Why no values are made by a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableSchema {
+    /// One lowercase clause about it.
+    pub why: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Default for Schemas {
+    /// None are made.
+    fn default() -> Self {
+        Self(|_, _| Err(UnusableSchema { why: "cannot be used here".to_owned(), hint: None }))
+    }
+}
+
 /// Tells whether a file or folder is there. Planning itself looks at nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Paths(pub fn(&Path) -> bool);
@@ -66,6 +89,8 @@ pub struct Choices {
     pub flame: Option<FlameKind>,
     /// Reads the files that the scenario names.
     pub files: Files,
+    /// Makes the values of schemas that the scenario names.
+    pub schemas: Schemas,
     /// Looks for the Java clients that the scenario names.
     pub paths: Paths,
 }

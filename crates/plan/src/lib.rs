@@ -53,7 +53,7 @@ mod zones;
 
 pub use choices::{
     Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, Paths, PlanError,
-    SideChoices,
+    Schemas, SideChoices, UnusableSchema, ValuesBySchema,
 };
 pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
@@ -138,11 +138,12 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     let produced =
         plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| item.role.as_produce());
     let file = produced.flat_map(|produce| produce.records.given()).find_map(|source| match source {
-        GivenSource::File(file) if !file.is_bundled() => Some(file),
-        _ => None,
+        GivenSource::File(file) => (!file.is_bundled()).then_some(file.path),
+        GivenSource::Avro(avro) => Some(avro.path),
+        GivenSource::Sample(_) => None,
     });
-    if let Some(file) = file {
-        let message = format!("the stored plan sends what the file {} holds", quoted(&file.path));
+    if let Some(path) = file {
+        let message = format!("the stored plan sends what the file {} holds", quoted(&path));
         return Err(InputError::whole(message)
             .hint("run the scenario again: such references of a run file are not followed"));
     }

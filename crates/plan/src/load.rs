@@ -238,6 +238,7 @@ fn record_fits(
         ValuesFile::Lognormal { p99, max, .. } => max.as_ref().unwrap_or(p99),
         ValuesFile::File(file) => &file.name,
         ValuesFile::Sample { mean, .. } => mean,
+        ValuesFile::Avro { schema, .. } => schema,
     };
     let hint = match &typed.value.values {
         ValuesFile::Lognormal { max: None, .. } => {

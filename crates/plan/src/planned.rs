@@ -41,7 +41,8 @@ pub(crate) fn plan_cases(
     let typed = scenario.typed();
     let mut planned: Option<Planned> = None;
     for case in &chosen.cases {
-        let reader = Reader { files: choices.files, paths: choices.paths, ..Reader::new(scenario, case) };
+        let Choices { files, schemas, paths, .. } = *choices;
+        let reader = Reader { files, schemas, paths, ..Reader::new(scenario, case) };
         let repeat = reader.whole(&typed.repeat, "repeat", 1..=REPEAT_MAX)?;
         let isolation = read_isolation(&reader)?;
         let conditioning = phases::conditioning(&reader)?;

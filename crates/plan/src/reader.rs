@@ -1,7 +1,7 @@
 //! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
 
 use crate::cases::Case;
-use crate::{Files, Paths, PlanError};
+use crate::{Files, Paths, PlanError, Schemas};
 use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
@@ -15,13 +15,15 @@ pub(crate) struct Reader<'a> {
     pub case: &'a Case,
     /// Reads the files that the scenario names.
     pub files: Files,
+    /// Makes the values of schemas that the scenario names.
+    pub schemas: Schemas,
     /// Looks for the Java clients that the scenario names.
     pub paths: Paths,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(scenario: &'a Scenario, case: &'a Case) -> Self {
-        Self { scenario, case, files: Files::default(), paths: Paths::default() }
+        Self { scenario, case, files: Files::default(), schemas: Schemas::default(), paths: Paths::default() }
     }
 
     /// An error at a value, which names the case when there are several.

@@ -1,11 +1,11 @@
 //! What records are made of: keys, values, headers, tombstones.
 
-use crate::PlanError;
 use crate::reader::Reader;
+use crate::{PlanError, UnusableSchema};
 use kdyno_model::plan::{
-    Compression, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan,
-    KEY_BYTES_MAX, KeyLaw, KeyPlan, LoadPlan, Plan, RecordPlan, SamplePlan, TRAILER_HEADER, VALUE_BYTES_MAX,
-    ValuesPlan, pieces,
+    AvroPlan, Compression, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX,
+    HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, LoadPlan, Plan, RecordPlan, SamplePlan, TRAILER_HEADER,
+    VALUE_BYTES_MAX, ValuesPlan, pieces,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
@@ -30,8 +30,8 @@ pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(Recor
     let key = key(reader, &typed.key)?;
     let compressible = match (&typed.value.compressible, &values) {
         (None, _) => None,
-        (Some(ratio), ValuesPlan::File(_) | ValuesPlan::Sample(_)) => {
-            let message = "`compressible`: values of a file or a topic are what they are";
+        (Some(ratio), ValuesPlan::File(_) | ValuesPlan::Sample(_) | ValuesPlan::Avro(_)) => {
+            let message = "`compressible`: values of a file, a topic or a schema are what they are";
             return Err(reader.wrong(ratio, message).hint("leave it out; the ratio that they reach is told"));
         }
         (Some(ratio), _) => Some(reader.number(ratio, "compressible", 1.0..=RATIO_MAX)?),
@@ -91,6 +91,11 @@ fn values(reader: &Reader<'_>, typed: &ValuesFile) -> Result<(ValuesPlan, u32), 
             let (file, bytes) = given(reader, file, VALUE_BYTES_MAX)?;
             let mean = bytes.div_ceil(u64::from(file.pieces)) as u32;
             Ok((ValuesPlan::File(file), mean))
+        }
+        ValuesFile::Avro { schema, id } => {
+            let id = reader.small(id, "id", 0..=i32::MAX as u32)?;
+            let (avro, mean) = avro(reader, schema, id)?;
+            Ok((ValuesPlan::Avro(avro), mean))
         }
     }
 }
@@ -233,6 +238,28 @@ fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(
         delimiter,
     };
     Ok((file, bytes))
+}
+
+/// Values by a schema, and their mean size.
+fn avro(reader: &Reader<'_>, typed: &Typed, id: u32) -> Result<(AvroPlan, u32), PlanError> {
+    let name = reader.filled(typed, "schema")?;
+    let wrong = |why: String| reader.wrong(typed, format!("the schema {} {why}", quoted(&name)));
+    let found = (reader.files.0)(reader.scenario.file_name(), &name).map_err(wrong)?;
+    let values =
+        (reader.schemas.0)(&found.content, id).map_err(|UnusableSchema { why, hint }| match hint {
+            None => wrong(why),
+            Some(hint) => wrong(why).hint(hint),
+        })?;
+    let bytes: u64 = values.iter().map(|value| value.len() as u64).sum();
+    let (count, most) = (values.len(), values.iter().map(Vec::len).max().unwrap_or(0));
+    let avro = AvroPlan {
+        path: found.path,
+        crc: crc32c::crc32c(&found.content),
+        id,
+        count: count as u32,
+        value_bytes_max: most as u32,
+    };
+    Ok((avro, bytes.div_ceil(count.max(1) as u64) as u32))
 }
 
 /// What stands between two pieces, with `\n`, `\r` and `\t` for what they mean.

@@ -22,7 +22,7 @@ pub use load::{
 };
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
-pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
+pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
 pub use zones::ZONES;
 

@@ -42,6 +42,7 @@ const SECTIONS: &[&Section] = &[
     &keys::UNIFORM,
     &keys::LOGNORMAL,
     &keys::SAMPLE,
+    &keys::AVRO,
     &keys::KEY,
     &keys::NUMBERED,
     &keys::ZIPF,

@@ -63,6 +63,14 @@ pub const CRATES: &[CrateRule] = &[
         never: "see clusters or the store; depend on tokio; lock, format or allocate per record",
     },
     CrateRule {
+        place: "avro",
+        may_use: &[],
+        pure: false,
+        no_tokio: true,
+        program: false,
+        never: "read a file; draw a random number that another run would not draw",
+    },
+    CrateRule {
         place: "plan",
         may_use: &["model", "scenario", "analysis"],
         pure: true,
@@ -139,6 +147,7 @@ pub const CRATES: &[CrateRule] = &[
         place: "lab",
         may_use: &[
             "model",
+            "avro",
             "kafka",
             "credentials",
             "load",
@@ -159,6 +168,7 @@ pub const CRATES: &[CrateRule] = &[
         may_use: &[
             "model",
             "scenario",
+            "avro",
             "kafka",
             "credentials",
             "kafka-server",

@@ -163,6 +163,7 @@ fn files(run: &StoredRun<'_>) -> String {
     let files: BTreeSet<String> = given
         .filter_map(|source| match source {
             GivenSource::File(file) => Some(file.content()),
+            GivenSource::Avro(avro) => Some(avro.content()),
             GivenSource::Sample(_) => None,
         })
         .collect();

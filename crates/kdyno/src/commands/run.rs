@@ -9,7 +9,7 @@ use crate::progress::text_options;
 use crate::target_source::{of_cases, read_target};
 use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
-use kdyno_plan::{Ask, CaseTarget, Choices, Files, Note, Paths};
+use kdyno_plan::{Ask, CaseTarget, Choices, Files, Note, Paths, Schemas};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -61,7 +61,8 @@ pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Fa
     let source = scenario_source::find(named)?;
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
     let seed = Some(choices.seed.unwrap_or_else(random_u64));
-    let choices = Choices { seed, files: Files(given_files::beside), paths: Paths(Path::exists), ..choices };
+    let (files, schemas) = (Files(given_files::beside), Schemas(given_files::by_schema));
+    let choices = Choices { seed, files, schemas, paths: Paths(Path::exists), ..choices };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;

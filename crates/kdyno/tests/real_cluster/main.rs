@@ -4,6 +4,7 @@
 //! once as there are processors (`common::turns`): most of a test is waiting.
 
 mod alone;
+mod avro;
 mod bare_host;
 mod clusters;
 #[path = "../common/mod.rs"]

@@ -121,6 +121,7 @@ impl RecordSource {
             None => Err(match source {
                 GivenSource::File(file) => file.path,
                 GivenSource::Sample(sample) => format!("topic {}", sample.topic),
+                GivenSource::Avro(avro) => avro.path,
             }),
         };
         let keys = match &records.key {
@@ -139,6 +140,7 @@ impl RecordSource {
             }
             ValuesPlan::File(file) => Values::Given(find(GivenSource::File(file.clone()))?),
             ValuesPlan::Sample(sample) => Values::Given(find(GivenSource::Sample(sample.clone()))?),
+            ValuesPlan::Avro(avro) => Values::Given(find(GivenSource::Avro(avro.clone()))?),
         };
         let value_bytes = values.given().map_or(value_bytes, Given::mean_bytes);
         let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));

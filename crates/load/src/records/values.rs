@@ -20,7 +20,7 @@ pub(super) enum Values {
     Lognormal(LogNormal<f64>, u32),
     /// Decimal numbers, each client's one after the other.
     Numbered,
-    /// Those of a file or a topic, each with the same probability.
+    /// Those of a file, a topic or a schema, each with the same probability.
     Given(Arc<Given>),
 }
 

@@ -40,9 +40,9 @@ pub use question::{
     FindPlan, Judge, OnClusters, PairDesign, Threshold, Vary,
 };
 pub use records::{
-    GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, GivenSource, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan,
-    KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan,
-    pieces,
+    AvroPlan, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, GivenSource, HEADER_BYTES_MAX, HEADERS_MAX,
+    HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_BYTES, TRAILER_HEADER,
+    ValuesPlan, pieces,
 };
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use shares::FullestShare;

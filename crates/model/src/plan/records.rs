@@ -69,7 +69,7 @@ impl RecordPlan {
             ValuesPlan::Fixed => value_bytes >= TRAILER_BYTES,
             ValuesPlan::Uniform { bytes_min, .. } => *bytes_min >= TRAILER_BYTES,
             ValuesPlan::Lognormal { .. } | ValuesPlan::Numbered => false,
-            ValuesPlan::File(_) | ValuesPlan::Sample(_) => false,
+            ValuesPlan::File(_) | ValuesPlan::Sample(_) | ValuesPlan::Avro(_) => false,
         };
         let is_always_in_value = has_room && self.tombstone_share == 0.0;
         key + headers + if is_always_in_value { 0 } else { header(TRAILER_HEADER, TRAILER_BYTES) }
@@ -82,12 +82,13 @@ impl RecordPlan {
             ValuesPlan::Uniform { bytes_max, .. } | ValuesPlan::Lognormal { bytes_max, .. } => *bytes_max,
             ValuesPlan::File(file) => file.piece_bytes_max,
             ValuesPlan::Sample(sample) => sample.value_bytes_max,
+            ValuesPlan::Avro(avro) => avro.value_bytes_max,
         }
     }
 
     /// Whether values are not kdyno's to change.
     pub fn has_given_values(&self) -> bool {
-        matches!(self.values, ValuesPlan::File(_) | ValuesPlan::Sample(_))
+        matches!(self.values, ValuesPlan::File(_) | ValuesPlan::Sample(_) | ValuesPlan::Avro(_))
     }
 
     /// What there is to say of the records, in words, by what it is of; `none` where there is none. `value_bytes`: of all
@@ -124,6 +125,7 @@ impl RecordPlan {
         let values = match &self.values {
             ValuesPlan::File(file) => Some(GivenSource::File(file.clone())),
             ValuesPlan::Sample(sample) => Some(GivenSource::Sample(sample.clone())),
+            ValuesPlan::Avro(avro) => Some(GivenSource::Avro(avro.clone())),
             ValuesPlan::Fixed | ValuesPlan::Numbered => None,
             ValuesPlan::Uniform { .. } | ValuesPlan::Lognormal { .. } => None,
         };
@@ -210,6 +212,30 @@ pub enum ValuesPlan {
     File(GivenFile),
     /// Values of a topic that is there when the run begins, each drawn with the same probability.
     Sample(SamplePlan),
+    /// Values made from a schema before the run, each drawn with the same probability.
+    Avro(AvroPlan),
+}
+
+/// Values by an Avro schema, framed as Confluent's serializer does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct AvroPlan {
+    /// Where the schema lies.
+    pub path: String,
+    /// CRC-32C of the file when the plan was made: every trial has the same records.
+    pub crc: u32,
+    /// The schema's id in its registry.
+    pub id: u32,
+    /// How many values are made.
+    pub count: u32,
+    /// Bytes of the largest of them.
+    pub value_bytes_max: u32,
+}
+
+impl AvroPlan {
+    /// The schema's name without the folder, its checksum and its id: the same wherever the file lies.
+    pub fn content(&self) -> String {
+        format!("{}, id {}", content(&self.path, self.crc), self.id)
+    }
 }
 
 /// Values of a topic.
@@ -231,6 +257,8 @@ pub enum GivenSource {
     File(GivenFile),
     /// A topic.
     Sample(SamplePlan),
+    /// A schema.
+    Avro(AvroPlan),
 }
 
 impl ValuesPlan {
@@ -251,6 +279,13 @@ impl ValuesPlan {
             Self::Sample(sample) => {
                 let most = size(sample.bytes_max.into());
                 format!("up to {most} of topic {}, {mean} in the mean as stated", sample.topic)
+            }
+            Self::Avro(avro) => {
+                let (values, sum) = (count(f64::from(avro.count)), checksum(avro.crc));
+                format!(
+                    "{mean} in the mean, {values} made by the Avro schema {} ({sum}, id {})",
+                    avro.path, avro.id
+                )
             }
         }
     }
@@ -277,24 +312,29 @@ impl GivenFile {
 
     /// In words.
     fn described(&self) -> String {
-        format!("{} of the file {} ({})", count(f64::from(self.pieces)), self.path, self.checksum())
-    }
-
-    /// What tells its content from that of another file, or from what it held another day.
-    fn checksum(&self) -> String {
-        format!("CRC-32C {:08x}", self.crc)
+        format!("{} of the file {} ({})", count(f64::from(self.pieces)), self.path, checksum(self.crc))
     }
 
     /// Its name without the folder, and its checksum: the same wherever the file lies.
     pub fn content(&self) -> String {
-        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
-        format!("{name}, {}", self.checksum())
+        content(&self.path, self.crc)
     }
 
     /// Whether it is part of the program.
     pub fn is_bundled(&self) -> bool {
         self.path.starts_with(Self::BUNDLED)
     }
+}
+
+/// What tells a file's content from that of another one, or from what it held another day.
+fn checksum(crc: u32) -> String {
+    format!("CRC-32C {crc:08x}")
+}
+
+/// A file's name without the folder, and its checksum.
+fn content(path: &str, crc: u32) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    format!("{name}, {}", checksum(crc))
 }
 
 /// A header of every record.

@@ -1,7 +1,9 @@
 //! What a plan makes of the keys that say what records are made of.
 
-use kdyno_model::plan::{GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, SamplePlan, ValuesPlan};
-use kdyno_plan::{Choices, Files, FoundFile, check_stored, plan};
+use kdyno_model::plan::{
+    AvroPlan, GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, SamplePlan, ValuesPlan,
+};
+use kdyno_plan::{Choices, Files, FoundFile, Schemas, UnusableSchema, ValuesBySchema, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -59,6 +61,49 @@ fn records_are_what_the_scenario_says() {
     };
     let (values, key) = (ValuesPlan::File(file("lines.txt")), Some(KeyPlan::File(file("keys"))));
     assert_eq!((found, mean), (RecordPlan { values, key, ..RecordPlan::default() }, 2));
+}
+
+#[test]
+fn values_are_made_by_a_schema() {
+    const SCHEMA: &[u8] = b"\"string\"";
+    fn schema(_: &str, name: &str) -> Result<FoundFile, String> {
+        let content = if name == "a.avsc" { SCHEMA } else { b"\"colour\"" };
+        Ok(FoundFile { path: format!("/here/{name}"), content: content.to_vec() })
+    }
+    fn two(schema: &[u8], id: u32) -> ValuesBySchema {
+        match schema == SCHEMA {
+            true => Ok(vec![vec![0; id as usize], vec![0; 11]]),
+            false => Err(UnusableSchema {
+                why: "is no Avro schema".to_owned(),
+                hint: Some("try another".to_owned()),
+            }),
+        }
+    }
+    let planned = |said: &str| {
+        let (files, schemas) = (Files(schema), Schemas(two));
+        let planned = plan(&scenario(said), &Choices { files, schemas, ..Choices::default() });
+        planned.map(|plan| {
+            let writers = plan.cases[0].load["writers"].role.as_produce().unwrap();
+            (writers.records.clone(), writers.value_bytes, check_stored(&plan).unwrap_err().to_string())
+        })
+    };
+    let (records, mean, stored) = planned("value: {avro: {schema: a.avsc, id: 42}}").unwrap();
+    let (path, crc) = ("/here/a.avsc".to_owned(), crc32c::crc32c(SCHEMA));
+    let avro = AvroPlan { path, crc, id: 42, count: 2, value_bytes_max: 42 };
+    // Of 42 and 11 bytes.
+    assert_eq!((records.values, mean), (ValuesPlan::Avro(avro), 27));
+    assert!(stored.contains("sends what the file `/here/a.avsc` holds"), "{stored}");
+    for (said, told) in [
+        ("value: {avro: {schema: b.avsc, id: 42}}", "the schema `b.avsc` is no Avro schema"),
+        ("value: {avro: {schema: a.avsc, id: -1}}", "`id`"),
+        (
+            "value: {avro: {schema: a.avsc, id: 1}, compressible: 3}",
+            "values of a file, a topic or a schema are what they are",
+        ),
+    ] {
+        let error = planned(said).unwrap_err().to_string();
+        assert!(error.contains(told), "{said}: {error}");
+    }
 }
 
 /// Of values of a topic those are left out that no limit lets through; how many partitions it has shows when it is there.

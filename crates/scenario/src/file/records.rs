@@ -23,6 +23,7 @@ pub enum ValuesFile {
     Lognormal { median: Typed, p99: Typed, max: Option<Typed> },
     File(GivenNameFile),
     Sample { topic: Typed, mean: Typed, at_most: Typed },
+    Avro { schema: Typed, id: Typed },
 }
 
 /// A file of keys or values.
@@ -74,7 +75,7 @@ pub(super) fn payload(fields: &Fields<'_>) -> Result<PayloadFile, InputError> {
 
 /// The value of a produce item.
 pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
-    const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample"];
+    const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample", "avro"];
     let Some(node @ Node::Map(..)) = fields.get("value") else {
         let values = ValuesFile::Size(fields.required("value")?);
         return Ok(ValueFile { values, compressible: None });
@@ -85,7 +86,7 @@ pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
         let how =
             if there.is_empty() { "says nothing of sizes" } else { "says more than one thing of sizes" };
         return Err(InputError::at(value.place, format!("`value` {how}"))
-            .hint("it takes exactly one of `size`, `uniform`, `lognormal`, `file` and `sample`"));
+            .hint("it takes exactly one of `size`, `uniform`, `lognormal`, `file`, `sample` and `avro`"));
     };
     let values = match (source, value.get(source)) {
         ("uniform", Some(node)) => {
@@ -102,6 +103,10 @@ pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
             let sample = Fields::of(node, &keys::SAMPLE)?;
             let (topic, mean) = (sample.required("topic")?, sample.required("mean")?);
             ValuesFile::Sample { topic, mean, at_most: sample.required("at_most")? }
+        }
+        ("avro", Some(node)) => {
+            let avro = Fields::of(node, &keys::AVRO)?;
+            ValuesFile::Avro { schema: avro.required("schema")?, id: avro.required("id")? }
         }
         _ => ValuesFile::Size(value.required("size")?),
     };
@@ -159,6 +164,7 @@ impl ValueFile {
             ValuesFile::Sample { topic, mean, at_most } => {
                 vec![("topic", topic), ("mean", mean), ("at_most", at_most)]
             }
+            ValuesFile::Avro { schema, id } => vec![("schema", schema), ("id", id)],
         };
         found.extend(self.compressible.iter().map(|ratio| ("compressible", ratio)));
         found

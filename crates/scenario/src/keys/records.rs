@@ -5,7 +5,7 @@ use super::{COUNT, Key, Kind, SIZE, Section, TEXT, key, needed, or, section};
 /// Values of records.
 pub static VALUE: Section = section(
     "value",
-    "Exactly one of `size`, `uniform`, `lognormal`, `file` and `sample`; beside the first three `compressible`.",
+    "Exactly one of `size`, `uniform`, `lognormal`, `file`, `sample` and `avro`; beside the first three `compressible`.",
     &[
         key("size", SIZE, "all values have this size"),
         key("uniform", Kind::Section(&UNIFORM), "each size in a range with the same probability"),
@@ -19,6 +19,11 @@ pub static VALUE: Section = section(
             "sample",
             Kind::Section(&SAMPLE),
             "values of a topic of the target, each drawn with the same probability",
+        ),
+        key(
+            "avro",
+            Kind::Section(&AVRO),
+            "values made from an Avro schema, framed as Confluent's serializer does, each drawn with the same probability",
         ),
         key(
             "compressible",
@@ -63,6 +68,20 @@ pub static SAMPLE: Section = section(
             "about how large its values are in the mean: caps and the bytes that a run will write are reckoned with it",
         ),
         or("at_most", SIZE, "16MiB", "how much of it is read, at most 32 MiB"),
+    ],
+);
+
+/// Values by an Avro schema.
+pub static AVRO: Section = section(
+    "avro",
+    "Values that are random within an Avro schema, in its binary encoding, behind a byte 0 and the schema's id in its \
+     registry in 4 bytes. Up to 65,536 are made before the run, or as many as 16 MiB hold, the same in every run. What the \
+     schema does not say may stand in it under `arg.properties`, as Confluent's generator takes it: `length` of strings, \
+     bytes, arrays and maps (8 to 15 without it), `range` of numbers, `options` of numbers, strings, booleans and enums, \
+     `odds` of booleans. Dates and timestamps lie in 2025 without a `range`.",
+    &[
+        needed("schema", TEXT, "the schema file beside the scenario, in JSON (`.avsc`), at most 1 MiB"),
+        needed("id", COUNT, "the schema's id in its registry, which consumers look it up by"),
     ],
 );
 
