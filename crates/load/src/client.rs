@@ -399,11 +399,12 @@ impl ProduceClient {
         self.finished.extend(self.kafka.take_finished());
         for request in self.finished.drain(..) {
             recorder.request(request.at_ns, request.batches, request.bytes as u64);
+            let by = self.kafka.connections().key(request.connection);
             if request.throttled_ns > 0 {
                 recorder.throttled(request.at_ns, request.throttled_ns);
-                let by = self.kafka.connections().key(request.connection);
                 events.throttled(request.at_ns, by, request.throttled_ns);
             }
+            events.split(request.at_ns, by, request.split);
         }
     }
 

@@ -311,6 +311,8 @@ pub struct Events {
     sessions: BTreeSet<String>,
     /// Whose throttling has been told.
     throttling: Vec<ConnectionKey>,
+    /// Whether it was told that batches were split.
+    has_told_splits: bool,
     /// Who leads a partition, as told last: its clients hear of it one after the other.
     leaders: BTreeMap<i32, i32>,
     /// What was told last of a topic that the brokers do not describe, or that is another one: its clients hear of
@@ -350,6 +352,16 @@ impl Events {
             let ms = throttled_ns / 1_000_000;
             let detail = format!("{by} throttles its clients, for {ms} ms at first: a quota is exceeded");
             self.push(now_ns, EventKind::Throttled, detail);
+        }
+    }
+
+    /// Notes that batches were split, if any were; it is told once.
+    pub fn split(&mut self, now_ns: u64, by: ConnectionKey, batches: u32) {
+        if batches > 0 && !std::mem::replace(&mut self.has_told_splits, true) {
+            let detail = format!(
+                "{by} takes no batch as large as one that it got (MESSAGE_TOO_LARGE): it is split, as others may be later"
+            );
+            self.push(now_ns, EventKind::BatchSplit, detail);
         }
     }
 

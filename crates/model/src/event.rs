@@ -71,6 +71,9 @@ pub enum EventKind {
     RecordsSkipped,
     /// A broker held back its answers: a quota was exceeded.
     Throttled,
+    /// A broker took a batch for too large, and it was split into smaller ones, as Java's client does; told once of each load
+    /// item.
+    BatchSplit,
     /// A transaction was aborted because something of it had failed.
     TransactionAborted,
     /// A transactional producer sends nothing any more; the detail says why.

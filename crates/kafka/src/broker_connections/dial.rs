@@ -59,6 +59,7 @@ impl<T> BrokerConnections<T> {
         let was_open = closed.state == ConnectionState::Open;
         let was_up = closed.connection.is_up();
         closed.left_why = None;
+        closed.has_told_session = false;
         if was_up {
             closed.failures = 0;
         }

@@ -138,6 +138,8 @@ pub(super) struct BrokerConnection<T> {
     pub(super) left_why: Option<&'static str>,
     /// It was up before, so that each end has taken what the other shows.
     pub(super) has_been_up: bool,
+    /// It was told upon what the session was agreed, if there is one.
+    pub(super) has_told_session: bool,
     /// How often in a row it ended since it was up.
     pub(super) failures: u32,
     /// Attempts in a row whose socket was not connected.
@@ -167,6 +169,7 @@ impl<T> BrokerConnection<T> {
             is_idle: false,
             left_why: None,
             has_been_up: false,
+            has_told_session: false,
             failures: 0,
             setup_failures: 0,
             muted_until_ns: None,
@@ -237,7 +240,7 @@ pub enum ConnectionEvent {
         /// Why.
         why: String,
     },
-    /// A connection is up for the first time, with a session that was agreed upon so.
+    /// A connection is up, with a session that was agreed upon so.
     Secured {
         /// Which.
         key: ConnectionKey,

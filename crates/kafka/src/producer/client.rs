@@ -29,6 +29,8 @@ pub struct FinishedRequest {
     pub connection: usize,
     /// How long the broker throttles the client, ns.
     pub throttled_ns: u64,
+    /// Batches of it that were split, since they were too large for the broker.
+    pub split: u32,
 }
 
 /// A producing client. Before [`Self::prepare`] it only connects.
@@ -301,6 +303,7 @@ impl<M: RecordData> ProducerClient<M> {
                 bytes: written.bytes,
                 connection,
                 throttled_ns: 0,
+                split: 0,
             });
         }
         self.finished.len() > before
@@ -361,10 +364,10 @@ impl<M: RecordData> Client for ProducerClient<M> {
                     return producer.on_transaction_answer(asked, answer, feature_level, now_ns);
                 }
             };
-            let FollowUp { refresh_metadata, batches, throttled_ns } =
+            let FollowUp { refresh_metadata, batches, throttled_ns, split } =
                 producer.on_reply(token, request.version, body, request.written_ns, now_ns)?;
             let bytes = request.bytes;
-            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns });
+            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns, split });
             if refresh_metadata {
                 is_metadata_old = true;
                 hints.extend(m00_produce::leader_hints(body, request.version)?);

@@ -17,6 +17,8 @@ pub struct FollowUp {
     pub batches: u32,
     /// How long the broker throttles the client, ns.
     pub throttled_ns: u64,
+    /// Batches of it that were split, since they were too large for the broker.
+    pub split: u32,
 }
 
 impl<M: RecordData> Producer<M> {
@@ -72,7 +74,10 @@ impl<M: RecordData> Producer<M> {
                     self.note_stored(&batch);
                     self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns });
                 }
-                _ => self.on_error(batch, error, received_ns),
+                _ => {
+                    follow_up.split += u32::from(is_split(&batch, error));
+                    self.on_error(batch, error, received_ns);
+                }
             }
             follow_up.refresh_metadata |= error.refreshes_metadata();
         }
@@ -101,7 +106,7 @@ impl<M: RecordData> Producer<M> {
 
     /// The broker did not take a batch.
     pub(super) fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) {
-        if error == ErrorCode::MESSAGE_TOO_LARGE && batch.count > 1 {
+        if is_split(&batch, error) {
             self.split(batch);
         } else if self.is_retried(&batch, error) {
             self.try_again(batch, now_ns);
@@ -208,4 +213,9 @@ impl<M: RecordData> Producer<M> {
         let timeout_ns = if self.ended_by().is_some() { 0 } else { self.config.delivery_timeout_ns };
         waiting.chain(flying).map(|batch| batch.created_ns + timeout_ns).min()
     }
+}
+
+/// Whether a batch that the broker did not take is split.
+fn is_split<M>(batch: &Batch<M>, error: ErrorCode) -> bool {
+    error == ErrorCode::MESSAGE_TOO_LARGE && batch.count > 1
 }

@@ -131,6 +131,8 @@ fn a_batch_that_is_too_large_is_divided() {
     );
     assert_all_acknowledged(&outcome);
     assert_eq!(outcome.counts().retries, 0);
+    let told = outcome.events.iter().filter(|event| event.contains("MESSAGE_TOO_LARGE"));
+    assert_eq!(told.count(), 1, "{:?}", outcome.events);
     let batches = kept(&outcome.cluster, 0);
     let numbers: Vec<u64> = batches.iter().flatten().map(|record| record.number).collect();
     assert_eq!(numbers, (0..outcome.counts().offered).collect::<Vec<_>>());
