@@ -7,6 +7,8 @@ use serde_json::{Map, Value as Json};
 const NAME: &str = "arg.properties";
 /// Lengths of strings, bytes, arrays and maps of which nothing is said, as Confluent's generator has them.
 const LENGTH: (u32, u32) = (8, 15);
+/// Letters of what is wrong that are shown.
+const SHOWN_MAX: usize = 60;
 /// Longest that may be asked for; what a value may come to as a whole is bounded besides.
 const LENGTH_MAX: u32 = 8 << 20;
 
@@ -24,8 +26,15 @@ impl<'s> Hints<'s> {
         while let Json::Object(object) = json {
             match object.get(NAME) {
                 None => {}
+                Some(_) if said.is_some() => {
+                    return Err(SchemaError::new(format!(
+                        "says `{NAME}` of {place} twice, one within the other"
+                    )));
+                }
                 Some(Json::Object(found)) => said = Some(found),
-                Some(_) => return Err(SchemaError::new(format!("`{NAME}` of {place} is no object"))),
+                Some(_) => {
+                    return Err(SchemaError::new(format!("says `{NAME}` of {place}, which is no object")));
+                }
             }
             match object.get("type") {
                 Some(inner @ (Json::Object(_) | Json::Array(_))) => json = inner,
@@ -37,7 +46,7 @@ impl<'s> Hints<'s> {
 
     /// What is wrong with one of them.
     fn wrong(&self, name: &str, why: &str) -> SchemaError {
-        SchemaError::new(format!("`{name}` in `{NAME}` of {} {why}", self.place))
+        SchemaError::new(format!("says `{name}` in `{NAME}` of {}, which {why}", self.place))
     }
 
     /// Refuses what the type cannot make use of.
@@ -45,7 +54,9 @@ impl<'s> Hints<'s> {
         let mut names = self.said.iter().flat_map(|said| said.keys());
         let Some(name) = names.find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
         let hint = match known {
-            [] => format!("of this type `{NAME}` says nothing here"),
+            [] => {
+                "of a record, a union, a fixed, a decimal and null nothing is taken; say it of the types within".to_owned()
+            }
             known => format!("of this type it may say `{}`", known.join("`, `")),
         };
         Err(self.wrong(name, "is not known here").hint(hint))
@@ -63,7 +74,7 @@ impl<'s> Hints<'s> {
         read: impl Fn(&Json) -> Option<T>,
     ) -> Result<(T, T), SchemaError> {
         let Some(said) = self.get(name) else { return Ok(usual) };
-        let wrong = || self.wrong(name, "takes `min` and `max`, numbers that suit its type");
+        let wrong = || self.wrong(name, "is no map of `min` and `max` with numbers that suit its type");
         let ends = said.as_object().ok_or_else(wrong)?;
         if ends.is_empty() || ends.keys().any(|end| end != "min" && end != "max") {
             return Err(wrong());
@@ -78,8 +89,9 @@ impl<'s> Hints<'s> {
         if let Some(length) = self.get("length").and_then(read) {
             return self.checked_length((length, length));
         }
-        let usual = (LENGTH.0, LENGTH.1 + 1);
-        let (min, max) = self.ends("length", usual, read)?;
+        // Without `min` none is too short.
+        let min_usual = if self.get("length").is_some() { 0 } else { LENGTH.0 };
+        let (min, max) = self.ends("length", (min_usual, LENGTH.1 + 1), read)?;
         let is_open = self.get("length").is_some_and(|said| said.get("max").is_none());
         let max = if is_open && max <= min { min.saturating_add(1) } else { max };
         self.checked_length((min, max.checked_sub(1).ok_or_else(|| self.none("length"))?))
@@ -94,7 +106,7 @@ impl<'s> Hints<'s> {
     }
 
     fn none(&self, name: &str) -> SchemaError {
-        self.wrong(name, "leaves none").hint("`max` itself is not reached: it must be more than `min`")
+        self.wrong(name, "leaves no value").hint("`max` itself is not reached: it must be more than `min`")
     }
 
     /// Smallest and largest whole number, of those that the type has or that are usual; below `max`.
@@ -112,7 +124,8 @@ impl<'s> Hints<'s> {
 
     /// Smallest real number, and the one that none reaches.
     pub(crate) fn real(&self, possible: f64) -> Result<(f64, f64), SchemaError> {
-        let (min, max) = self.ends("range", (0.0, 1.0), Json::as_f64)?;
+        let usual = if self.get("range").is_some() { (-possible, possible) } else { (0.0, 1.0) };
+        let (min, max) = self.ends("range", usual, Json::as_f64)?;
         if min.abs() > possible || max.abs() > possible {
             return Err(self.wrong("range", "goes beyond the type"));
         }
@@ -132,8 +145,16 @@ impl<'s> Hints<'s> {
         read: impl Fn(&Json) -> Option<T>,
     ) -> Result<Option<Vec<T>>, SchemaError> {
         let Some(said) = self.get("options") else { return Ok(None) };
-        let wrong = || self.wrong("options", "is no list of values of its type");
-        let list = said.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
-        list.iter().map(|option| read(option).ok_or_else(wrong)).collect::<Result<_, _>>().map(Some)
+        let others = self.said.iter().flat_map(|said| said.keys()).filter(|name| *name != "options");
+        if let Some(other) = others.into_iter().next() {
+            return Err(self.wrong(other, "says nothing beside `options`").hint("leave one of them out"));
+        }
+        let wrong = |which: &str| self.wrong("options", &format!("is no list of values of its type{which}"));
+        let list = said.as_array().filter(|list| !list.is_empty()).ok_or_else(|| wrong(""))?;
+        let one = |option: &Json| {
+            let shown: String = option.to_string().chars().take(SHOWN_MAX).collect();
+            read(option).ok_or_else(|| wrong(&format!(": {shown} is none")))
+        };
+        list.iter().map(one).collect::<Result<_, _>>().map(Some)
     }
 }

@@ -7,10 +7,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod encode;
+mod endings;
 mod error;
 mod hints;
 mod make;
 mod random;
+mod reading;
 mod shape;
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,11 @@ use crate::error::SchemaError;
 use crate::random::Random;
 use crate::shape::{Shape, Shapes};
 
-/// Types with names inside each other from which on a value comes to its end: a union takes what holds no others, and
-/// arrays and maps are empty.
-const DEPTH_USUAL: u32 = 6;
-/// The same where it must have ended.
-const DEPTH_MAX: u32 = 64;
+/// How often a type may hold itself before a value comes to its end: unions take what ends soonest, and arrays and maps are
+/// empty.
+const RECURSIONS_MAX: u32 = 2;
+/// Types with names inside each other from which on it does so, too.
+const DEPTH_MAX: u32 = 32;
 /// Letters of a map's key.
 const KEY_LETTERS: usize = 8;
 
@@ -17,28 +17,41 @@ const KEY_LETTERS: usize = 8;
 pub(crate) struct Maker<'m> {
     shapes: &'m Shapes,
     random: &'m mut Random,
+    /// How often each type with a name has been begun and not ended.
+    open: Vec<u32>,
     depth: u32,
-    spent: usize,
-    spent_max: usize,
+    recursions: u32,
+    /// Where the value begins.
+    first: usize,
+    parts: usize,
+    /// Most bytes, and most parts.
+    most: usize,
 }
 
 impl<'m> Maker<'m> {
-    /// One that makes no more than so much.
-    pub(crate) fn new(shapes: &'m Shapes, random: &'m mut Random, spent_max: usize) -> Self {
-        Self { shapes, random, depth: 0, spent: 0, spent_max }
+    /// One whose value, with what it is appended to, has no more bytes than that, and no more parts.
+    pub(crate) fn new(shapes: &'m Shapes, random: &'m mut Random, most: usize) -> Self {
+        let open = vec![0; shapes.named_count()];
+        Self { shapes, random, open, depth: 0, recursions: 0, first: 0, parts: 0, most }
     }
 
-    /// What was made: bytes, and parts.
-    pub(crate) fn spent(&self) -> usize {
-        self.spent
+    /// Parts of the value, some of which have no bytes.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts
     }
 
-    fn spend(&mut self, bytes: usize) -> Result<(), SchemaError> {
-        self.spent = self.spent.saturating_add(bytes).saturating_add(1);
-        if self.spent <= self.spent_max {
+    /// Begins with another value.
+    pub(crate) fn begin(&mut self, out: &[u8]) {
+        (self.first, self.parts) = (out.len(), 0);
+    }
+
+    /// Whether so many more bytes may come.
+    fn allow(&self, bytes: usize, out: &[u8]) -> Result<(), SchemaError> {
+        let bytes = (out.len() - self.first).saturating_add(bytes);
+        if bytes.max(self.parts) <= self.most {
             return Ok(());
         }
-        Err(SchemaError::new(format!("has values of more than {} MiB", self.spent_max >> 20)).hint(
+        Err(SchemaError::new(format!("has values of more than {} MiB", self.most >> 20)).hint(
             "say under `arg.properties` a `length` of arrays, maps and strings: arrays in arrays multiply",
         ))
     }
@@ -46,9 +59,10 @@ impl<'m> Maker<'m> {
     /// Appends a value of a shape.
     ///
     /// # Errors
-    /// It becomes too large, or has no end.
+    /// It becomes too large.
     pub(crate) fn append(&mut self, shape: &Shape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
-        self.spend(0)?;
+        self.parts += 1;
+        self.allow(0, out)?;
         match shape {
             Shape::Null => {}
             Shape::Boolean(odds) => out.push((self.random.part() < *odds).into()),
@@ -74,9 +88,9 @@ impl<'m> Maker<'m> {
                 match bytes {
                     None => encode::bytes(&number, out),
                     Some(bytes) => {
-                        self.spend(*bytes)?;
+                        self.allow(*bytes, out)?;
                         out.resize(out.len() + bytes.saturating_sub(number.len()), 0);
-                        out.extend_from_slice(&number);
+                        out.extend_from_slice(&number[number.len().saturating_sub(*bytes)..]);
                     }
                 }
             }
@@ -88,7 +102,7 @@ impl<'m> Maker<'m> {
             }
             Shape::OneOf(options) => {
                 let option = &options[self.random.below(options.len() as u64) as usize];
-                self.spend(option.len())?;
+                self.allow(option.len(), out)?;
                 out.extend_from_slice(option);
             }
             inner => self.append_inner(inner, out)?,
@@ -98,7 +112,7 @@ impl<'m> Maker<'m> {
 
     /// The shapes with others inside.
     fn append_inner(&mut self, shape: &Shape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
-        let is_ending = self.depth >= DEPTH_USUAL;
+        let is_ending = self.recursions >= RECURSIONS_MAX || self.depth >= DEPTH_MAX;
         match shape {
             Shape::Array(items, length) => {
                 let count = if is_ending { 0 } else { self.length(*length) };
@@ -112,26 +126,23 @@ impl<'m> Maker<'m> {
                     maker.append(values, out)
                 })?;
             }
-            Shape::Union(variants) => {
-                let last = if is_ending { variants.iter().position(is_leaf) } else { None };
-                let at = match last {
-                    Some(at) => at,
-                    None if variants.is_empty() => return Err(SchemaError::new("has a union of nothing")),
-                    None => self.random.below(variants.len() as u64) as usize,
-                };
+            Shape::Union(variants, soonest) => {
+                let any = self.random.below(variants.len() as u64) as usize;
+                let at = if is_ending { *soonest } else { any };
                 encode::long(at as i64, out);
                 self.append(&variants[at], out)?;
             }
             Shape::Record(fields) => fields.iter().try_for_each(|field| self.append(field, out))?,
-            Shape::Named(name) => {
-                if self.depth == DEPTH_MAX {
-                    return Err(SchemaError::new(format!("has no end: `{name}` holds itself"))
-                        .hint("a union with `null` lets it end"));
-                }
+            Shape::Named(number) => {
                 let shapes = self.shapes;
+                let is_recursion = self.open[*number] > 0;
+                self.open[*number] += 1;
                 self.depth += 1;
-                self.append(shapes.named(name), out)?;
+                self.recursions += u32::from(is_recursion);
+                self.append(shapes.named(*number), out)?;
+                self.open[*number] -= 1;
                 self.depth -= 1;
+                self.recursions -= u32::from(is_recursion);
             }
             _ => {}
         }
@@ -165,7 +176,7 @@ impl<'m> Maker<'m> {
     }
 
     fn bytes(&mut self, bytes: usize, out: &mut Vec<u8>) -> Result<(), SchemaError> {
-        self.spend(bytes)?;
+        self.allow(bytes, out)?;
         let first = out.len();
         out.resize(first + bytes, 0);
         self.random.fill(&mut out[first..]);
@@ -173,15 +184,10 @@ impl<'m> Maker<'m> {
     }
 
     fn letters(&mut self, bytes: usize, out: &mut Vec<u8>) -> Result<(), SchemaError> {
-        self.spend(bytes)?;
+        self.allow(bytes, out)?;
         out.extend((0..bytes).map(|_| b'A' + self.random.below(26) as u8));
         Ok(())
     }
-}
-
-/// Whether a shape holds no others that may have no end.
-fn is_leaf(shape: &Shape) -> bool {
-    !matches!(shape, Shape::Record(_) | Shape::Named(_) | Shape::Array(..) | Shape::Map(..) | Shape::Union(_))
 }
 
 /// A random UUID, version 4, as RFC 9562 writes it.

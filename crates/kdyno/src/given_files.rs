@@ -1,10 +1,11 @@
 //! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
 
 use crate::scenario_source::first_bytes_of_file;
-use kdyno_avro::SchemaError;
 use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
-use kdyno_plan::{FoundFile, UnusableSchema, ValuesBySchema};
+use kdyno_plan::{FoundFile, UnusableSchema, ValuesOfSchema};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Files that are part of the program, for the scenarios that are: names and what they hold.
 const BUNDLED: &[(&str, &str)] =
@@ -38,16 +39,27 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, String> {
     first_bytes_of_file(Path::new(path), GIVEN_BYTES_MAX + 1)
 }
 
-/// Values by a schema, as planning asks for them.
+/// What values a schema gives, as planning asks for it: again and again of the same one, for each case and side.
 ///
 /// # Errors
 /// Nothing can be made of it.
-pub(crate) fn by_schema(schema: &[u8], id: u32) -> ValuesBySchema {
-    let unusable = |error: SchemaError| {
-        let hint = error.hint_text().map(ToOwned::to_owned);
-        UnusableSchema { why: error.to_string(), hint }
+pub(crate) fn by_schema(schema: &[u8], id: u32) -> Result<ValuesOfSchema, UnusableSchema> {
+    static KNOWN: Mutex<BTreeMap<(Vec<u8>, u32), ValuesOfSchema>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known.get(&(schema.to_vec(), id)) {
+        return Ok(*found);
+    }
+    let values = kdyno_avro::values(schema, id).map_err(|error| UnusableSchema {
+        why: error.to_string(),
+        hint: error.hint_text().map(ToOwned::to_owned),
+    })?;
+    let found = ValuesOfSchema {
+        count: values.len() as u32,
+        bytes: values.iter().map(|value| value.len() as u64).sum(),
+        bytes_max: values.iter().map(|value| value.len() as u32).max().unwrap_or(0),
     };
-    kdyno_avro::values(schema, id).map_err(unusable)
+    known.insert((schema.to_vec(), id), found);
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -103,6 +103,10 @@ fn of_schema(avro: &AvroPlan, files: Files<'_>) -> Result<GivenContent, LabError
     let what = ("the schema", avro.path.as_str());
     let values = kdyno_avro::values(&planned(what, avro.crc, files)?, avro.id);
     let values = values.map_err(|error| failed_file(what)(error.to_string()))?;
+    let largest = values.iter().map(Vec::len).max().unwrap_or(0);
+    if (values.len(), largest) != (avro.count as usize, avro.value_bytes_max as usize) {
+        return Err(failed_file(what)("gives other values here than where the plan was made".to_owned()));
+    }
     Ok(GivenContent::new(GivenSource::Avro(avro.clone()), values.iter().map(Vec::as_slice)))
 }
 
@@ -150,13 +154,16 @@ mod tests {
     #[test]
     fn a_schema_must_be_the_one_that_was_planned_with() {
         let schema = br#"{"type": "string", "arg.properties": {"length": 3}}"#;
-        let avro =
-            |crc| AvroPlan { path: "/here/a.avsc".to_owned(), crc, id: 7, count: 1, value_bytes_max: 9 };
-        let given = of_schema(&avro(crc32c::crc32c(schema)), &|_| Ok(schema.to_vec())).expect("the same");
-        assert_eq!((given.bytes[..6].to_vec(), given.lengths[0]), (vec![0, 0, 0, 0, 7, 6], 9));
-        assert_eq!(given.lengths.len(), 1 << 16);
-        let error = of_schema(&avro(1), &|_| Ok(schema.to_vec())).expect_err("another one");
-        assert_eq!(error.to_string(), "the schema /here/a.avsc has changed since the plan was made");
+        let (path, crc) = ("/here/a.avsc".to_owned(), crc32c::crc32c(schema));
+        let avro = AvroPlan { path, crc, id: 7, count: 1 << 16, value_bytes_max: 9 };
+        let given = |avro: &AvroPlan| of_schema(avro, &|_| Ok(schema.to_vec()));
+        let made = given(&avro).expect("the same");
+        assert_eq!((made.bytes[..6].to_vec(), made.lengths[0]), (vec![0, 0, 0, 0, 7, 6], 9));
+        assert_eq!(made.lengths.len(), 1 << 16);
+        let changed = given(&AvroPlan { crc: 1, ..avro.clone() }).expect_err("another one");
+        assert_eq!(changed.to_string(), "the schema /here/a.avsc has changed since the plan was made");
+        let others = given(&AvroPlan { count: 1, ..avro }).expect_err("other values").to_string();
+        assert!(others.ends_with("gives other values here than where the plan was made"), "{others}");
     }
 
     #[test]

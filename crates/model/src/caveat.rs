@@ -68,8 +68,7 @@ pub enum Caveat {
         /// Percent of one core.
         cpu_percent: f64,
     },
-    /// The load generator used more than 75 % of what its event loop threads can get from the processors, though
-    /// none of them is busy alone.
+    /// The load generator used more than 75 % of what its event loop threads can get, though none of them is busy alone.
     WorkerBusy {
         /// Percent of one core.
         cpu_percent: f64,
@@ -113,8 +112,7 @@ pub enum Caveat {
         who: String,
         /// Share of the window, 0 to 1 for one thread.
         share: f64,
-        /// Of brokers, whose threads are many, the share of the time in which these ran or were ready, 0 to 1: what they are
-        /// judged by. `None`: of a single thread, or a run file from before it was kept.
+        /// Of brokers the share of the time in which their threads ran or were ready, 0 to 1. `None`: of others, or not kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_of_ready: Option<f64>,
     },
@@ -202,12 +200,15 @@ pub enum Caveat {
         /// Mean batch ÷ `batch.size`.
         share: f64,
     },
-    /// Values are random capitals: how they compress is not how real ones do.
+    /// Values are random: how they compress is not how real ones do.
     RandomValues {
         /// Load item.
         item: String,
         /// The compression in force.
         compression: String,
+        /// They are random within an Avro schema; otherwise they are random capital letters.
+        #[serde(default)]
+        by_schema: bool,
     },
     /// Values do not compress as the scenario says.
     CompressionMissed {

@@ -14,12 +14,20 @@ pub type PlanError = InputError;
 #[derive(Debug, Clone, Copy)]
 pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
 
-/// Makes values by an Avro schema with an id, framed. Planning itself knows no such schema.
+/// Tells what values a schema gives with an id. Planning itself knows no such schema.
 #[derive(Debug, Clone, Copy)]
-pub struct Schemas(pub fn(&[u8], u32) -> ValuesBySchema);
+pub struct Schemas(pub fn(&[u8], u32) -> Result<ValuesOfSchema, UnusableSchema>);
 
-/// Values by a schema, framed, or why there are none.
-pub type ValuesBySchema = Result<Vec<Vec<u8>>, UnusableSchema>;
+/// The values that are made of an Avro schema, framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValuesOfSchema {
+    /// How many they are.
+    pub count: u32,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes of the largest.
+    pub bytes_max: u32,
+}
 
 /// Why no values are made by a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,7 +53,7 @@ mod zones;
 
 pub use choices::{
     Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, Paths, PlanError,
-    Schemas, SideChoices, UnusableSchema, ValuesBySchema,
+    Schemas, SideChoices, UnusableSchema, ValuesOfSchema,
 };
 pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,

@@ -244,6 +244,9 @@ fn record_fits(
         ValuesFile::Lognormal { max: None, .. } => {
             "say with `max` where the size is cut off, or raise that limit"
         }
+        ValuesFile::Avro { .. } => {
+            "say a `length` of arrays, maps and strings in the schema, under `arg.properties`, or raise that limit"
+        }
         _ => "make the value smaller or raise that limit",
     };
     let message = format!(

@@ -250,16 +250,14 @@ fn avro(reader: &Reader<'_>, typed: &Typed, id: u32) -> Result<(AvroPlan, u32), 
             None => wrong(why),
             Some(hint) => wrong(why).hint(hint),
         })?;
-    let bytes: u64 = values.iter().map(|value| value.len() as u64).sum();
-    let (count, most) = (values.len(), values.iter().map(Vec::len).max().unwrap_or(0));
     let avro = AvroPlan {
         path: found.path,
         crc: crc32c::crc32c(&found.content),
         id,
-        count: count as u32,
-        value_bytes_max: most as u32,
+        count: values.count,
+        value_bytes_max: values.bytes_max,
     };
-    Ok((avro, bytes.div_ceil(count.max(1) as u64) as u32))
+    Ok((avro, values.bytes.div_ceil(u64::from(values.count.max(1))) as u32))
 }
 
 /// What stands between two pieces, with `\n`, `\r` and `\t` for what they mean.

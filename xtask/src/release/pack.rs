@@ -11,7 +11,7 @@ use super::linked::Linked;
 use super::source::Release;
 
 /// Files and folders of the source that somebody with the archive alone reads: commands and help refer to them.
-const READ: &[&str] = &["LICENSE", "README.md", "CHANGELOG.md", "docs"];
+const READ: &[&str] = &["LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
 
 /// Shells, and the names by which they look for what completes their words.
 const SHELLS: &[(&str, &str)] = &[("bash", "kdyno.bash"), ("zsh", "_kdyno"), ("fish", "kdyno.fish")];
@@ -93,7 +93,7 @@ Put kdyno into a folder of your PATH, or link it from there. For the manual page
     zsh     cp completions/_kdyno /usr/local/share/zsh/site-functions/
     fish    cp completions/kdyno.fish /usr/share/fish/vendor_completions.d/
 
-README.md and docs/ are those of this version. kdyno is licensed under the Apache License 2.0 (LICENSE); what is linked
+README.md and docs/ are those of this version; where they say `target/release/kdyno`, it is this `kdyno` here. kdyno is licensed under the Apache License 2.0 (LICENSE); what is linked
 into it is listed with its licences in licenses/.
 ",
         says = release.says,

@@ -1,20 +1,24 @@
 //! Caveats about what is compressed.
 
 use super::Caveat;
-use crate::plan::{Compression, Payload, ProducePlan};
+use crate::plan::{Compression, Payload, ProducePlan, ValuesPlan};
 
 impl Caveat {
-    /// That a load item compresses what no application sends, if it does: letters drawn at random, or few values over and over.
+    /// That a load item compresses what no application sends, if it does: values drawn at random, or few values over and over.
     pub fn of_compression(item: &str, produce: &ProducePlan) -> Option<Self> {
         let (item, compression) = (item.to_owned(), produce.client.compression);
         if compression == Compression::None {
             return None;
         }
-        let are_letters = produce.records.compressible.is_none() && !produce.records.has_given_values();
+        let by_schema = matches!(produce.records.values, ValuesPlan::Avro(_));
+        let is_said = produce.records.compressible.is_some() || produce.records.has_given_values();
+        let random = || Self::RandomValues {
+            item: item.clone(),
+            compression: compression.name().to_owned(),
+            by_schema,
+        };
         match produce.payload {
-            Payload::Unique => {
-                are_letters.then(|| Self::RandomValues { item, compression: compression.name().to_owned() })
-            }
+            Payload::Unique => (by_schema || !is_said).then(random),
             Payload::Pooled { .. } => Some(Self::PooledCompression { item }),
         }
     }

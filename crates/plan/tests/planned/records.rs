@@ -3,7 +3,7 @@
 use kdyno_model::plan::{
     AvroPlan, GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, SamplePlan, ValuesPlan,
 };
-use kdyno_plan::{Choices, Files, FoundFile, Schemas, UnusableSchema, ValuesBySchema, check_stored, plan};
+use kdyno_plan::{Choices, Files, FoundFile, Schemas, UnusableSchema, ValuesOfSchema, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -70,13 +70,10 @@ fn values_are_made_by_a_schema() {
         let content = if name == "a.avsc" { SCHEMA } else { b"\"colour\"" };
         Ok(FoundFile { path: format!("/here/{name}"), content: content.to_vec() })
     }
-    fn two(schema: &[u8], id: u32) -> ValuesBySchema {
+    fn two(schema: &[u8], id: u32) -> Result<ValuesOfSchema, UnusableSchema> {
         match schema == SCHEMA {
-            true => Ok(vec![vec![0; id as usize], vec![0; 11]]),
-            false => Err(UnusableSchema {
-                why: "is no Avro schema".to_owned(),
-                hint: Some("try another".to_owned()),
-            }),
+            true => Ok(ValuesOfSchema { count: 2, bytes: u64::from(id) + 11, bytes_max: id }),
+            false => Err(UnusableSchema { why: "is none".to_owned(), hint: Some("try another".to_owned()) }),
         }
     }
     let planned = |said: &str| {
@@ -94,7 +91,7 @@ fn values_are_made_by_a_schema() {
     assert_eq!((records.values, mean), (ValuesPlan::Avro(avro), 27));
     assert!(stored.contains("sends what the file `/here/a.avsc` holds"), "{stored}");
     for (said, told) in [
-        ("value: {avro: {schema: b.avsc, id: 42}}", "the schema `b.avsc` is no Avro schema"),
+        ("value: {avro: {schema: b.avsc, id: 42}}", "the schema `b.avsc` is none"),
         ("value: {avro: {schema: a.avsc, id: -1}}", "`id`"),
         (
             "value: {avro: {schema: a.avsc, id: 1}, compressible: 3}",

@@ -89,12 +89,13 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "offer more, use fewer partitions per client, or raise `linger.ms`",
         ),
-        Caveat::RandomValues { item, compression } => told(
+        Caveat::RandomValues { item, compression, by_schema } => told(
             item,
             &[],
             format!(
-                "{item}: values are random capital letters: the sizes and the processor time that {compression} makes of \
-                 them are not those of real values"
+                "{item}: values are random{}: the sizes and the processor time that {compression} makes of \
+                 them are not those of real values",
+                if *by_schema { " within their schema" } else { " capital letters" }
             ),
             "compare cases of this run with each other, and do not read them as those of real values",
         ),

@@ -237,7 +237,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::NotAppended { item: item(), written: 60, growth: 0 },
         Caveat::NothingAcknowledged { item: item(), records: 1_005 },
         Caveat::PageCacheAbsorbed { share: 0.04 },
-        Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
+        Caveat::RandomValues { item: item(), compression: "lz4".to_owned(), by_schema: false },
         Caveat::CompressionMissed { item: item(), stated: 20.0, reached: 7.4 },
         Caveat::MemoryStorage,
         Caveat::NullBroker,

@@ -269,7 +269,11 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
     let pooled = "pooled payloads compress differently from real ones";
     let item = || "writers".to_owned();
     for (payload, words, of_result) in [
-        (Payload::Unique, random, Caveat::RandomValues { item: item(), compression: "lz4".to_owned() }),
+        (
+            Payload::Unique,
+            random,
+            Caveat::RandomValues { item: item(), compression: "lz4".to_owned(), by_schema: false },
+        ),
         (Payload::Pooled { pool_bytes: 8 << 20 }, pooled, Caveat::PooledCompression { item: item() }),
     ] {
         run.caveats = vec![caveat(1, Severity::Warning, of_result)];

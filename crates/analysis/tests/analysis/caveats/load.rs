@@ -6,8 +6,8 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{
-    Compression, EndToEndPlan, LoadPlan, ParamValue, Payload, ProducePlan, Role, SamplePlan, SystemPlan,
-    ValuesPlan,
+    AvroPlan, Compression, EndToEndPlan, LoadPlan, ParamValue, Payload, ProducePlan, Role, SamplePlan,
+    SystemPlan, ValuesPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Timing};
 
@@ -70,7 +70,7 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
         (
             |trial| trial.writers().client.compression = Compression::Zstd,
             Severity::Warning,
-            Caveat::RandomValues { item: item(), compression: "zstd".into() },
+            Caveat::RandomValues { item: item(), compression: "zstd".into(), by_schema: false },
         ),
         (
             |trial| {
@@ -161,7 +161,7 @@ fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached()
     assert!(*stated == 4.0 && (reached - 136_000.0 / 35_790.0).abs() < 1e-9, "{found:?}");
     assert_eq!(with(136_000, |plan| plan.client.compression = Compression::None), []);
     // Where nobody stated a ratio none is missed; and of given values nobody doubts that they are real.
-    let random = Caveat::RandomValues { item: item(), compression: "lz4".into() };
+    let random = Caveat::RandomValues { item: item(), compression: "lz4".into(), by_schema: false };
     assert_eq!(with(80_000, |plan| plan.records.compressible = None), [(Severity::Warning, random)]);
     let given: fn(&mut ProducePlan) = |plan| {
         plan.records.compressible = None;
@@ -169,6 +169,14 @@ fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached()
         plan.records.values = ValuesPlan::Sample(sample);
     };
     assert_eq!(with(80_000, given), []);
+    let made: fn(&mut ProducePlan) = |plan| {
+        plan.records.compressible = None;
+        let path = "order.avsc".into();
+        plan.records.values =
+            ValuesPlan::Avro(AvroPlan { path, crc: 1, id: 1, count: 9, value_bytes_max: 9 });
+    };
+    let random = Caveat::RandomValues { item: item(), compression: "lz4".into(), by_schema: true };
+    assert_eq!(with(80_000, made), [(Severity::Warning, random)]);
 }
 
 #[test]
