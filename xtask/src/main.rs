@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod bench;
+mod cargo;
 mod messages;
 mod release;
 mod summary;

@@ -122,7 +122,7 @@ impl<'s> Hints<'s> {
         Ok((min, max))
     }
 
-    /// Smallest real number, and the one that none reaches.
+    /// Smallest and largest real number.
     pub(crate) fn real(&self, possible: f64) -> Result<(f64, f64), SchemaError> {
         let usual = if self.get("range").is_some() { (-possible, possible) } else { (0.0, 1.0) };
         let (min, max) = self.ends("range", usual, Json::as_f64)?;
@@ -145,15 +145,16 @@ impl<'s> Hints<'s> {
         read: impl Fn(&Json) -> Option<T>,
     ) -> Result<Option<Vec<T>>, SchemaError> {
         let Some(said) = self.get("options") else { return Ok(None) };
-        let others = self.said.iter().flat_map(|said| said.keys()).filter(|name| *name != "options");
-        if let Some(other) = others.into_iter().next() {
+        if let Some(other) = self.said.iter().flat_map(|said| said.keys()).find(|name| *name != "options") {
             return Err(self.wrong(other, "says nothing beside `options`").hint("leave one of them out"));
         }
         let wrong = |which: &str| self.wrong("options", &format!("is no list of values of its type{which}"));
         let list = said.as_array().filter(|list| !list.is_empty()).ok_or_else(|| wrong(""))?;
         let one = |option: &Json| {
-            let shown: String = option.to_string().chars().take(SHOWN_MAX).collect();
-            read(option).ok_or_else(|| wrong(&format!(": {shown} is none")))
+            read(option).ok_or_else(|| {
+                let shown: String = option.to_string().chars().take(SHOWN_MAX).collect();
+                wrong(&format!(": {shown} is none"))
+            })
         };
         list.iter().map(one).collect::<Result<_, _>>().map(Some)
     }

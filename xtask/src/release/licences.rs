@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::command::said;
+use crate::cargo;
 
 /// What names of files with a licence begin with, in small letters.
 const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice", "unlicense"];
@@ -43,15 +42,10 @@ impl Metadata {
     /// Asks Cargo. What it tells of packages includes some that features leave out, and the tree that it prints is of all
     /// programs here: what is in both is linked.
     pub fn read(root: &Path) -> anyhow::Result<Metadata> {
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let ask = |words: &[&str]| said(Command::new(&cargo).args(words).current_dir(root));
-        let host = said(Command::new("rustc").arg("-vV"))?;
-        let host = host.lines().find_map(|line| line.strip_prefix("host: "));
-        let host = host.context("rustc -vV names no host")?;
-        let told = ask(&["metadata", "--locked", "--format-version=1", "--filter-platform", host])?;
-        let told: Value = serde_json::from_str(&told).context("cargo metadata printed no JSON")?;
-        let tree = ["tree", "--locked", "--workspace", "--target", host, "--edges=normal,no-proc-macro"];
-        let tree = ask(&[&tree[..], &["--prefix=none", "--format={p}"]].concat())?;
+        let host = cargo::host(root)?;
+        let told = cargo::metadata(root, &host, &["--locked"])?;
+        let tree = ["tree", "--locked", "--workspace", "--target", &host, "--edges=normal,no-proc-macro"];
+        let tree = cargo::cargo(root, &[&tree[..], &["--prefix=none", "--format={p}"]].concat())?;
         Metadata::parse(&told, &tree)
     }
 

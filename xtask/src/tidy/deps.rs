@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 
 use super::problem::Problem;
 use super::rules::{CRATES, CrateRule, PROGRAM_CRATES, WORLD_CRATES};
+use crate::cargo;
 
 /// Normal and build dependencies of one workspace member.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -26,21 +26,7 @@ pub struct Member {
 
 /// Asks Cargo for the workspace's dependency graph.
 pub fn read(root: &Path) -> anyhow::Result<Vec<Member>> {
-    let host = output(root, "rustc", &["-vV"])?;
-    let host =
-        host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let text = output(root, &cargo, &["metadata", "--format-version=1", "--filter-platform", host])?;
-    members(&serde_json::from_str(&text).context("cargo metadata printed no JSON")?)
-}
-
-fn output(root: &Path, program: &str, arguments: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(program).args(arguments).current_dir(root).output();
-    let output = output.with_context(|| format!("cannot start {program}"))?;
-    if !output.status.success() {
-        bail!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8(output.stdout)?)
+    members(&cargo::metadata(root, &cargo::host(root)?, &[])?)
 }
 
 /// Package id → the packages it needs in order to be built and run.

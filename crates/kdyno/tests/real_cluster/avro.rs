@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};
-use crate::fixture::{ended, evidences, ran, totals};
+use crate::fixture::{bootstrap, ended, evidences, ran, totals};
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value;
@@ -38,10 +38,7 @@ fn values_by_a_schema_are_in_the_log_behind_the_id_of_their_registry() {
         &place.start(place.command(&["cluster", "up", "theirs", "--heap", "256MiB"])).wait(RUN_DEADLINE),
         0,
     );
-    let list = place.kdyno(&["cluster", "list", "--json"]).stdout;
-    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
-    let bootstrap = vec![list[0]["bootstrap"][0].as_str().expect("an address").to_owned()];
-    let access = Access { bootstrap, security: Security::default() };
+    let access = Access { bootstrap: vec![bootstrap(&place)], security: Security::default() };
     let mut admin = access.admin("test", QUICKLY).expect("a broker");
     admin.create_topic("orders", 1, 1, &BTreeMap::new()).expect("a topic");
 

@@ -155,11 +155,21 @@ pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The properties file that opens the one cluster that stays here.
-pub fn client_properties(place: &Place) -> PathBuf {
+/// What is told of the one cluster that stays here.
+fn standing(place: &Place) -> Value {
     let list = place.kdyno(&["cluster", "list", "--json"]);
-    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
-    PathBuf::from(list[0]["client_properties"].as_str().expect("a path"))
+    let mut list: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    list[0].take()
+}
+
+/// The properties file that opens it.
+pub fn client_properties(place: &Place) -> PathBuf {
+    PathBuf::from(standing(place)["client_properties"].as_str().expect("a path"))
+}
+
+/// An address of it.
+pub fn bootstrap(place: &Place) -> String {
+    standing(place)["bootstrap"][0].as_str().expect("an address").to_owned()
 }
 
 /// The process of a broker that runs here.

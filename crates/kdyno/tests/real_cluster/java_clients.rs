@@ -2,7 +2,9 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals};
+use crate::fixture::{
+    client_properties, ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals,
+};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_model::sample::series;
 use std::fs::Permissions;
@@ -93,9 +95,8 @@ fn java_clients_log_in_again_with_a_newer_token() {
     let place = Place::new();
     let up = ["cluster", "up", "sec", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT", "--sasl"];
     ended(&place.start(place.command(&[&up[..], &["OAUTHBEARER"]].concat())).wait(RUN_DEADLINE), 0);
-    let list = place.kdyno(&["cluster", "list", "--json"]).stdout;
-    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
-    let path = list[0]["client_properties"].as_str().expect("a path");
+    let path = client_properties(&place);
+    let path = path.to_str().expect("plain path");
     let token = place.path().join("token");
     let text = std::fs::read_to_string(path).expect("the file");
     let others: Vec<&str> = text.lines().filter(|line| !line.starts_with("sasl.jaas.config")).collect();

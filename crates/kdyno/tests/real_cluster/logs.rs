@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, event_kinds, evidences, figure, kafka_tool, ran};
+use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
 use serde_json::Value;
@@ -37,9 +37,8 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
             .wait(RUN_DEADLINE),
         0,
     );
-    let list = place.kdyno(&["cluster", "list", "--json"]);
-    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
-    let address = list[0]["bootstrap"][0].as_str().expect("an address");
+    let address = bootstrap(&place);
+    let address = address.as_str();
     let topic = ["producer-perf-test", "--topic", "orders", "--num-records", "1000", "--record-size", "100"];
     let what = ["--throughput", "-1", "--bootstrap-server", address];
     ended(&place.start(place.command(&[&topic[..], &what].concat())).wait(RUN_DEADLINE), 0);

@@ -3,7 +3,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said, masked};
-use crate::fixture::{ended, kafka_tool, some_of};
+use crate::fixture::{bootstrap, ended, kafka_tool, some_of};
 use kdyno_store::RunFile;
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
@@ -44,10 +44,7 @@ impl<'a> Both<'a> {
         let args =
             ["cluster", "up", "perf", "--heap", "256MiB", "--config", "auto.create.topics.enable=true"];
         ended(&place.start(place.command(&args)).wait(RUN_DEADLINE), 0);
-        let list = place.kdyno(&["cluster", "list", "--json"]);
-        let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
-        let address = list[0]["bootstrap"][0].as_str().expect("an address").to_owned();
-        Self { place, address }
+        Self { place, address: bootstrap(place) }
     }
 
     /// What both say, Kafka's own first, each of a topic of its own.
