@@ -9,6 +9,11 @@ SHELL := /bin/bash
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
 
+# Checks and tests share one build: Clippy is the compiler of the crates of the workspace there, and what it warns of is an
+# error. Cargo's own `cargo clippy` would compile all dependencies a second time.
+check test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
+check test: export CLIPPY_ARGS = -Dwarnings
+
 # Builds are always of the whole workspace: a package by itself resolves to other features, and all that stands below would
 # be built once more.
 XTASK = cargo build --quiet --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
@@ -33,7 +38,7 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 	@scripts/web.sh
 	npm --prefix web run --silent check
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --quiet --workspace --lib --bins --tests --no-run
 	$(XTASK) tidy
 	$(XTASK) messages
 	cargo test --quiet --workspace --test reference
