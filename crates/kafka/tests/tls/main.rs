@@ -3,6 +3,7 @@
 
 mod certificates;
 mod openssl;
+mod version_one;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use certificates::{Authority, Leaf};
@@ -263,9 +264,13 @@ fn ends_without_anything_in_common_say_so() {
     let unknown = TlsConfig { ciphers: vec!["TLS_RSA_WITH_RC4_128_MD5".to_owned()], ..config(&authority) };
     let told = Tls::new(unknown).unwrap_err().to_string();
     assert!(
-        told.starts_with("cipher suite \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
+        told.starts_with("ssl.cipher.suites: \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
         "{told}"
     );
+    let suite = "TLS_AES_128_GCM_SHA256".to_owned();
+    let apart = TlsConfig { ciphers: vec![suite], versions: vec![TlsVersion::Tls12], ..config(&authority) };
+    let told = Tls::new(apart).unwrap_err().to_string();
+    assert!(told.contains("ssl.cipher.suites") && told.contains("ssl.enabled.protocols"), "{told}");
 }
 
 #[test]
@@ -326,6 +331,22 @@ fn no_line_of_a_text_that_cannot_be_read_is_repeated() {
         let told = stores::trusted(StoreKind::Pem, text.as_bytes(), None).unwrap_err().to_string();
         assert_eq!(told, "its certificates cannot be read as PEM");
     }
+    let no_certificate = "-----BEGIN CERTIFICATE-----\naHVudGVyMg==\n-----END CERTIFICATE-----";
+    let told = stores::trusted(StoreKind::Pem, no_certificate.as_bytes(), None).unwrap_err().to_string();
+    assert_eq!(told, "none of its certificates (1) can be read as X.509");
+    let own = authority.leaf(&["me"], |_| {});
+    let identity = |key: &str, certificate: &str| {
+        let both = format!("{key}{certificate}");
+        stores::identity(StoreKind::Pem, both.as_bytes(), None, None, None).unwrap_err().to_string()
+    };
+    assert_eq!(identity(&own.key_pem, no_certificate), "its certificate cannot be read as X.509");
+    let other = authority.leaf(&["me"], |_| {});
+    assert_eq!(
+        identity(&other.key_pem, &own.certificate_pem),
+        "its private key is not the key of its certificate"
+    );
+    let no_key = "-----BEGIN PRIVATE KEY-----\naHVudGVyMg==\n-----END PRIVATE KEY-----\n";
+    assert!(identity(no_key, &own.certificate_pem).starts_with("its private key is of no kind that is used"));
 }
 
 #[test]

@@ -15,11 +15,12 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, ClientConnection, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::sign::SingleCertAndKey;
 use rustls::{RootCertStore, SupportedProtocolVersion, version};
 use session::TlsSession;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use stores::Identity;
+use stores::{Identity, StoreError};
 use thiserror::Error;
 use verifier::AnyHost;
 
@@ -62,7 +63,7 @@ pub struct TlsConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TlsError {
     /// A cipher suite that is not spoken.
-    #[error("cipher suite {name:?} is not supported, only {}", .spoken.join(", "))]
+    #[error("ssl.cipher.suites: {name:?} is not supported, only {}", .spoken.join(", "))]
     Cipher {
         /// As typed.
         name: String,
@@ -70,11 +71,14 @@ pub enum TlsError {
         spoken: Vec<String>,
     },
     /// Nobody is trusted.
-    #[error("none of the {0} certificates that are to be trusted can be read")]
-    NobodyTrusted(usize),
-    /// What was given does not go together.
-    #[error("{0}")]
-    Config(String),
+    #[error("none of the certificates that are to be trusted can be read as X.509")]
+    NobodyTrusted,
+    /// Of the cipher suites that were chosen none is of a version that was chosen.
+    #[error("none of the suites in ssl.cipher.suites is one of a version in ssl.enabled.protocols")]
+    Versions,
+    /// A certificate and a key that do not go together.
+    #[error(transparent)]
+    Identity(#[from] StoreError),
 }
 
 /// Makes sessions.
@@ -94,26 +98,27 @@ impl Tls {
         let TlsConfig { trusted, identity, checks_hostname, versions, ciphers } = config;
         let provider = Arc::new(provider(&ciphers)?);
         let mut roots = RootCertStore::empty();
-        let (given, (added, _)) = (trusted.len(), roots.add_parsable_certificates(trusted));
+        let (added, _) = roots.add_parsable_certificates(trusted);
         if added == 0 {
-            return Err(TlsError::NobodyTrusted(given));
+            return Err(TlsError::NobodyTrusted);
         }
         let algorithms = provider.signature_verification_algorithms;
-        let told = |error: &dyn std::error::Error| TlsError::Config(error.to_string());
         let verifier: Arc<dyn ServerCertVerifier> = match checks_hostname {
             true => WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
-                .map_err(|error| told(&error))?,
+                .map_err(|_| TlsError::NobodyTrusted)?,
             false => Arc::new(AnyHost { roots, algorithms }),
         };
         let versions: Vec<_> = versions.into_iter().map(TlsVersion::supported).collect();
         let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&versions);
-        let builder =
-            builder.map_err(|error| told(&error))?.dangerous().with_custom_certificate_verifier(verifier);
+        // The library knows no other reason.
+        let builder = builder.map_err(|_| TlsError::Versions)?;
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let has_identity = identity.is_some();
         let config = match identity {
-            Some(Identity { chain, key }) => {
-                builder.with_client_auth_cert(chain, key).map_err(|error| told(&error))?
+            Some(identity) => {
+                let shown = SingleCertAndKey::from(identity.certified()?);
+                builder.with_client_cert_resolver(Arc::new(shown))
             }
             None => builder.with_no_client_auth(),
         };

@@ -4,8 +4,11 @@ use crate::security::Hidden;
 use p12_keystore::{KeyStore, KeyStoreEntry, Pkcs12ImportPolicy};
 use pkcs8::pkcs5::Error as EncryptionError;
 use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
+use rustls::RootCertStore;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::sign::CertifiedKey;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -22,6 +25,9 @@ const ENCRYPTED_END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
 /// The first bytes of Java's own format, and the first one of a DER sequence, which PKCS#12 is.
 const JKS_MAGIC: [u8; 4] = [0xfe, 0xed, 0xfe, 0xed];
 const DER_SEQUENCE: u8 = 0x30;
+
+/// Longest header of a DER sequence of less than 64 KiB, bytes.
+const SEQUENCE_HEADER_BYTES_MAX: usize = 4;
 
 /// The form of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +70,47 @@ pub struct Identity {
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key; its `Debug` does not show it.
     pub key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// The form in which a session shows it. As with Java any certificate will do, also one of X.509 version 1: what to
+    /// accept is the broker's business.
+    ///
+    /// # Errors
+    /// When the certificate or the key cannot be read, or they do not belong together.
+    pub fn certified(&self) -> Result<CertifiedKey, StoreError> {
+        let unreadable = |what: &str| StoreError::Unreadable(what.to_owned());
+        let key = any_supported_type(&self.key).map_err(|_| {
+            unreadable(
+                "its private key is of no kind that is used here: RSA of 2048 to 8192 bits, ECDSA on P-256, P-384 or \
+                 P-521, or Ed25519",
+            )
+        })?;
+        let own = self.chain.first().ok_or(StoreError::Lacks("certificate"))?;
+        let certified =
+            public_key(own).ok_or_else(|| unreadable("its certificate cannot be read as X.509"))?;
+        let is_of_key = key.public_key().is_none_or(|of_key| {
+            let header = of_key.as_ref().strip_suffix(&certified[..]);
+            header.is_some_and(|header| header.len() <= SEQUENCE_HEADER_BYTES_MAX)
+        });
+        match is_of_key {
+            true => Ok(CertifiedKey::new(self.chain.clone(), key)),
+            false => Err(unreadable("its private key is not the key of its certificate")),
+        }
+    }
+}
+
+/// Whether a certificate can be that of an authority which is trusted.
+fn is_readable(certificate: &CertificateDer<'static>) -> bool {
+    public_key(certificate).is_some()
+}
+
+/// What a certificate says of its key: the content of its `SubjectPublicKeyInfo`. Asked of the reader of trusted
+/// authorities, for the library's other reader refuses certificates of version 1.
+fn public_key(certificate: &CertificateDer<'static>) -> Option<Vec<u8>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).ok()?;
+    Some(roots.roots.first()?.subject_public_key_info.as_ref().to_vec())
 }
 
 fn check(kind: StoreKind, bytes: &[u8]) -> Result<(), StoreError> {
@@ -114,14 +161,23 @@ pub fn trusted(
             certificates.map(|certificate| certificate.as_der().to_vec().into()).collect()
         }
     };
-    if certificates.is_empty() { Err(StoreError::Lacks("certificate")) } else { Ok(certificates) }
+    if certificates.is_empty() {
+        return Err(StoreError::Lacks("certificate"));
+    }
+    match certificates.iter().any(is_readable) {
+        true => Ok(certificates),
+        false => {
+            let count = certificates.len();
+            Err(StoreError::Unreadable(format!("none of its certificates ({count}) can be read as X.509")))
+        }
+    }
 }
 
 /// The certificate chain and the key of a keystore. Of PEM, `key` is the text that holds the key, where that is not
 /// the store's own.
 ///
 /// # Errors
-/// When one of them lacks, or the store or the key cannot be opened.
+/// When one of them lacks, the store or the key cannot be opened, or the key is not that of the certificate.
 pub fn identity(
     kind: StoreKind,
     bytes: &[u8],
@@ -130,14 +186,14 @@ pub fn identity(
     key_password: Option<&Hidden>,
 ) -> Result<Identity, StoreError> {
     check(kind, bytes)?;
-    match kind {
+    let identity = match kind {
         StoreKind::Pem => {
             let chain = pem_certificates(bytes)?;
             if chain.is_empty() {
                 return Err(StoreError::Lacks("certificate"));
             }
             let key = pem_key(key.map_or(bytes, Hidden::expose), key_password.or(password))?;
-            Ok(Identity { chain, key })
+            Identity { chain, key }
         }
         StoreKind::Pkcs12 => {
             let password = password.or(key_password).ok_or(NO_PASSWORD)?;
@@ -145,12 +201,11 @@ pub fn identity(
             let (_, chain) =
                 store.private_key_chain().ok_or(StoreError::Lacks("private key with its certificate"))?;
             let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec()).into();
-            Ok(Identity {
-                chain: chain.certs().iter().map(|one| one.as_der().to_vec().into()).collect(),
-                key,
-            })
+            Identity { chain: chain.certs().iter().map(|one| one.as_der().to_vec().into()).collect(), key }
         }
-    }
+    };
+    identity.certified()?;
+    Ok(identity)
 }
 
 const NO_PASSWORD: StoreError =
@@ -161,6 +216,10 @@ fn open(bytes: &[u8], password: &Hidden, policy: Pkcs12ImportPolicy) -> Result<K
     let password = password.map_err(|_| StoreError::Password("its password is not UTF-8"))?;
     KeyStore::from_pkcs12(bytes, password, policy).map_err(|error| match error {
         p12_keystore::error::Error::MacError(_) => StoreError::Password("its password is wrong"),
+        // Its text has the form of the library's own values.
+        p12_keystore::error::Error::X509Error(_) => {
+            StoreError::Unreadable("a certificate in it cannot be read as X.509".to_owned())
+        }
         error => StoreError::Unreadable(format!("it cannot be read as PKCS#12: {error}")),
     })
 }

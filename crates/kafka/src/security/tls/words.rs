@@ -44,9 +44,21 @@ pub(super) fn told(error: Error, has_identity: bool, has_data: bool) -> SessionE
             SessionError::Refused("the broker presents no certificate".to_owned())
         }
         Error::PeerIncompatible(error) => SessionError::Refused(format!(
-            "the broker and we have no version, cipher suite or signature of TLS in common ({error:?}; \
-             ssl.enabled.protocols, ssl.cipher.suites)"
+            "the broker and we have no version, cipher suite or signature of TLS in common ({}; ssl.enabled.protocols, \
+             ssl.cipher.suites)",
+            in_words(&format!("{error:?}"))
         )),
+        Error::PeerMisbehaved(error) => {
+            let what = in_words(&format!("{error:?}"));
+            SessionError::Broken(format!("the broker does not keep to the rules of TLS ({what})"))
+        }
+        Error::InvalidMessage(error) => {
+            let what = in_words(&format!("{error:?}"));
+            SessionError::Broken(format!("a message of TLS cannot be read ({what})"))
+        }
+        Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
+            SessionError::Broken("the broker sends a message of TLS that has no place there".to_owned())
+        }
         Error::AlertReceived(alert) => told_alert(alert, has_identity),
         // What Kafka 2.7 answers; no client can read it, OpenSSL neither.
         Error::DecryptError if !has_identity && !has_data => SessionError::Broken(
@@ -140,14 +152,66 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "the broker's certificate is not one for servers (extended key usage)".to_owned()
         }
-        // The checker of certificates has no error of its own for this in the library's table.
-        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+        CertificateError::BadEncoding => {
+            "the broker's certificate, or one it rests on, cannot be read as X.509".to_owned()
+        }
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "the broker's certificate, or one it rests on, is signed in a way that is not accepted here: it has to be \
+             signed again, with SHA-256 or better (keytool -sigalg, openssl -sha256)"
+                .to_owned()
+        }
+        error => other_certificate(&innermost(&format!("{error:?}"))),
+    }
+}
+
+/// For what the library's table has no error of its own: by the name that the checker of certificates gives it.
+fn other_certificate(name: &str) -> String {
+    match name {
+        "CaUsedAsEndEntity" => {
             "the broker's certificate is one of an authority (basic constraints CA:TRUE): the broker needs one of \
              its own, signed by that authority"
                 .to_owned()
         }
-        error => format!("the broker's certificate cannot be accepted: {error}"),
+        "UnsupportedCertVersion" => VERSION_1.to_owned(),
+        "EndEntityUsedAsCa" => {
+            "a certificate that the broker's rests on is not one of an authority (basic constraints CA:FALSE, or none)"
+                .to_owned()
+        }
+        other => format!(
+            "the broker's certificate, or one it rests on, cannot be accepted ({})",
+            camel_case_in_words(other)
+        ),
     }
+}
+
+const VERSION_1: &str = "the broker's certificate, or one it rests on, is of an old version of X.509, which has no \
+    extensions and so names no host; sign it again with a file of extensions, `openssl x509 -req … -extfile FILE`, in \
+    which is `subjectAltName=DNS:HOST` (the broker's ssl.keystore.location)";
+
+/// The name of a library's error in words, without what it holds.
+fn in_words(debug: &str) -> String {
+    camel_case_in_words(&innermost(debug))
+}
+
+/// Of `Other(OtherError(UnsupportedCertVersion))` the last name.
+fn innermost(debug: &str) -> String {
+    let names = debug
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .take_while(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
+    names.last().unwrap_or_default().to_owned()
+}
+
+/// `unsupported cert version` of `UnsupportedCertVersion`.
+fn camel_case_in_words(name: &str) -> String {
+    let mut words = String::new();
+    for (at, c) in name.char_indices() {
+        if at > 0 && c.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
 }
 
 /// `DnsName("host")` and `IpAddress(1.2.3.4)` without what is around the name.
@@ -190,6 +254,27 @@ mod tests {
         assert!(told(&[]).contains("no subject alternative name"));
         let many = told(&["DnsName(\"b\")"; NAMES_TOLD_MAX + 2]);
         assert!(many.contains("b, b and 2 more, and not for the host"), "{many}");
+    }
+
+    #[test]
+    fn no_error_is_printed_as_the_library_holds_it() {
+        let other = |name: &str| {
+            assert_eq!(innermost(&format!("Other(OtherError({name}))")), name);
+            other_certificate(name)
+        };
+        assert!(other("UnsupportedCertVersion").contains("-extfile"));
+        assert!(other("PathLenConstraintViolated").ends_with("(path len constraint violated)"));
+        for error in [
+            Error::PeerIncompatible(rustls::PeerIncompatible::NoSignatureSchemesInCommon),
+            Error::PeerMisbehaved(rustls::PeerMisbehaved::TooManyKeyUpdateRequests),
+            Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
+            Error::InvalidCertificate(CertificateError::BadEncoding),
+            Error::InvalidCertificate(CertificateError::UnhandledCriticalExtension),
+        ] {
+            let shown = format!("{error:?}");
+            let told = told(error, false, true).to_string();
+            assert!(!told.contains(&innermost(&shown)), "{told}");
+        }
     }
 
     #[test]
