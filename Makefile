@@ -66,6 +66,7 @@ test-library: ## the example application: format, lints, its tests, and what goe
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
+	KDYNO_MATRIX=full cargo test --workspace --test defaults
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \
 		each_group each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
 		alone::health zones

@@ -1,6 +1,8 @@
 //! Kafka's releases, and all that kdyno knows of their differences: which are supported and tested, which modes
 //! each has, which Java it runs on, what writes its log files.
 
+mod defaults;
+
 use crate::plan::{Listeners, Mechanism, Mode};
 use crate::words::quoted;
 
@@ -12,8 +14,8 @@ pub const TESTED: &[&str] = &[
     "2.7.2", "2.8.1", "2.8.2", "3.0.2", "3.2.3", "3.5.2", "3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.3.1", NEWEST,
 ];
 
-/// The releases known when this list was made. A newer one is tried all the same.
-const KNOWN: &[&str] = &[
+/// The releases known when this list was made, from the oldest on. A newer one is tried all the same.
+pub const KNOWN: &[&str] = &[
     "2.7.0", "2.7.1", "2.7.2", "2.8.0", "2.8.1", "2.8.2", "3.0.0", "3.0.1", "3.0.2", "3.1.0", "3.1.1",
     "3.1.2", "3.2.0", "3.2.1", "3.2.2", "3.2.3", "3.3.0", "3.3.1", "3.3.2", "3.4.0", "3.4.1", "3.5.0",
     "3.5.1", "3.5.2", "3.6.0", "3.6.1", "3.6.2", "3.7.0", "3.7.1", "3.7.2", "3.8.0", "3.8.1", "3.9.0",
@@ -144,33 +146,6 @@ impl Version {
         Ok(version)
     }
 
-    /// Reads `4.1` or `4.1.1`: a version whose client defaults are wanted.
-    ///
-    /// # Errors
-    /// Not of that form, or outside of what is known.
-    pub fn of_client(text: &str) -> Result<Self, VersionError> {
-        let newest = Self::newest();
-        let version = Self::numbers(text).or_else(|| Self::numbers(&format!("{text}.0")));
-        let known = OLDEST..=(newest.major, newest.minor);
-        let is_known = |version: &Self| {
-            // After these the next release was the next major one.
-            let last = match version.major {
-                2 => 8,
-                3 => 9,
-                _ => u32::MAX,
-            };
-            version.minor <= last && known.contains(&(version.major, version.minor))
-        };
-        version.filter(is_known).ok_or_else(|| {
-            let (major, minor) = OLDEST;
-            VersionError {
-                message: format!("{} is not a Kafka version whose defaults are known", quoted(text)),
-                hint: format!("from {major}.{minor} to {}, e.g. `\"4.1\"`", newest.line()),
-                cause: Cause::Release,
-            }
-        })
-    }
-
     /// The version of [`NEWEST`].
     pub fn newest() -> Self {
         Self::numbers(NEWEST).unwrap_or(Self { major: 4, minor: 0, patch: 0, text: NEWEST.to_owned() })
@@ -187,7 +162,8 @@ impl Version {
         parts.next().is_none().then(|| Self { major, minor, patch, text: text.to_owned() })
     }
 
-    /// Major and minor number, e.g. `4.1`: modes and defaults are the same in all of its releases.
+    /// Major and minor number, e.g. `4.1`: modes are the same in all of its releases, and so are defaults but for
+    /// [`Version::has_idempotence_by_default`].
     pub fn line(&self) -> String {
         format!("{}.{}", self.major, self.minor)
     }
@@ -431,15 +407,6 @@ mod tests {
                 told(text).starts_with(&words) && told(text).ends_with(&format!("known: {near})")),
                 "{text}"
             );
-        }
-    }
-
-    #[test]
-    fn defaults_are_of_a_version_with_two_numbers_or_three() {
-        let line = |text| Version::of_client(text).map(|version| version.line());
-        assert_eq!((line("4.1"), line("3.9.1")), (Ok("4.1".to_owned()), Ok("3.9".to_owned())));
-        for text in ["2.6", "9.9", "4", "four"] {
-            assert!(line(text).is_err(), "{text}");
         }
     }
 

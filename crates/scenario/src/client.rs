@@ -1,11 +1,13 @@
 //! Settings of clients under the Java client's names: which are acted on, in what unit, and their defaults by
 //! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
 
+mod defaults;
 mod group;
 mod java;
 mod known;
 mod reach;
 
+pub use defaults::{consumer_defaults, producer_defaults};
 pub use group::{OF_GROUPS, OF_ONE_PROTOCOL, classic_defaults, group_defaults};
 pub use java::{FoundJava, find_java};
 pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
@@ -14,10 +16,7 @@ pub use reach::{REACH, reach_setting};
 use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
-use kdyno_model::plan::{
-    Compression, ConsumePlan, IsolationLevel, Levels, Partitioner, ProducerSettings, Read, StartOffset,
-};
-use kdyno_model::version::Version;
+use kdyno_model::plan::{Levels, Partitioner};
 
 /// What a Kafka setting's value is, and what a bare number means in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +115,7 @@ pub const PRODUCER: &[Setting] = &[
         "enable.idempotence",
         SettingKind::Words(BOOLEAN),
         (0, 0),
-        "`true` from 3.0 with `acks: all` and at most 5 requests in flight",
+        "`true` from 3.0 on, but in 3.0.0 and 3.1.0, with `acks: all` and at most 5 requests in flight",
     ),
 ];
 
@@ -379,78 +378,10 @@ pub fn kafka_number(text: &str, dimension: Dimension, kafka_unit: f64) -> Result
     Ok(value as u64)
 }
 
-const fn ms(n: u64) -> u64 {
-    n * 1_000_000
-}
-
-/// A producer's settings when nothing is typed.
-pub fn producer_defaults(version: &Version) -> ProducerSettings {
-    ProducerSettings {
-        defaults: version.line(),
-        acks: if version.at_least(3, 0) { -1 } else { 1 },
-        batch_bytes: 16_384,
-        // KIP-1030 raised the default with 4.0.
-        linger_ns: if version.at_least(4, 0) { ms(5) } else { 0 },
-        buffer_bytes: 32 * MIB,
-        request_bytes_max: 1 << 20,
-        in_flight_max: 5,
-        compression: Compression::None,
-        compression_level: None,
-        max_block_ns: ms(60_000),
-        request_timeout_ns: ms(30_000),
-        delivery_timeout_ns: ms(120_000),
-        retry_backoff_ns: ms(100),
-        // Since 3.7 (KIP-580) the pause grows.
-        retry_backoff_max_ns: if version.at_least(3, 7) { ms(1_000) } else { ms(100) },
-        transaction_timeout_ns: ms(60_000),
-        metadata_max_age_ns: ms(300_000),
-        enable_idempotence: version.at_least(3, 0),
-        partitioner: Partitioner::Sticky,
-        ignore_keys: false,
-        // Since 3.3 (KIP-794).
-        adaptive_partitioning: version.at_least(3, 3),
-        availability_timeout_ns: 0,
-    }
-}
-
-/// A consumer's settings when nothing is typed, without a group; the same in every supported version.
-pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
-    ConsumePlan {
-        from,
-        read,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        fetch_bytes_max: 50 << 20,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: ms(500),
-        request_timeout_ns: ms(30_000),
-        retry_backoff_ns: ms(100),
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn defaults_follow_the_version() {
-        let settings = |text: &str| producer_defaults(&Version::of_client(text).unwrap());
-        assert_eq!((settings("2.8").acks, settings("3.0").acks), (1, -1));
-        assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
-        let pause_ms = |text: &str| settings(text).retry_backoff_max_ns / 1_000_000;
-        assert_eq!((pause_ms("3.6"), pause_ms("3.7")), (100, 1_000));
-        let is_idempotent = |text: &str| settings(text).enable_idempotence;
-        assert_eq!((is_idempotent("2.8"), is_idempotent("3.0")), (false, true));
-        let is_adaptive = |text: &str| settings(text).adaptive_partitioning;
-        assert_eq!((is_adaptive("3.2"), is_adaptive("3.3")), (false, true));
-    }
 
     #[test]
     fn bare_numbers_are_in_kafkas_unit() {
