@@ -11,6 +11,7 @@ pub mod client;
 pub mod expr;
 mod facts;
 pub mod file;
+mod formats;
 pub mod input;
 pub mod judged;
 pub mod keys;
@@ -57,7 +58,7 @@ impl Scenario {
             let root = yaml::parse(text)?;
             Self::of_tree(root, file_name)
         };
-        read().map_err(|error: InputError| error.in_file(file_name))
+        read().map_err(|error| formats::recognised(text, "a scenario", error).in_file(file_name))
     }
 
     fn of_tree(root: Node, file_name: &str) -> Result<Self, InputError> {

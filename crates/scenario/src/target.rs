@@ -7,6 +7,7 @@ mod topics;
 
 use crate::facts::facts;
 use crate::file::version;
+use crate::formats;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
 use crate::security::{self, ClientProperties, PropertiesFile};
@@ -71,7 +72,7 @@ impl TargetFile {
     pub fn parse(text: &str, file_name: &str) -> Result<Self, InputError> {
         yaml::parse(text)
             .and_then(|root| Self::read(&root, file_name))
-            .map_err(|error| error.in_file(file_name))
+            .map_err(|error| formats::recognised(text, "a target", error).in_file(file_name))
     }
 
     fn read(root: &Node, file_name: &str) -> Result<Self, InputError> {
