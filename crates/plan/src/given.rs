@@ -4,7 +4,9 @@ use crate::PlanError;
 use crate::driver;
 use crate::reader::Reader;
 use kdyno_model::version::Version;
-use kdyno_scenario::client::{Found, FoundJava, Setting, SettingKind, Side, find, find_java, level, number};
+use kdyno_scenario::client::{
+    Found, FoundJava, Setting, SettingKind, Side, find, find_java, is_set_by_kdyno, level, number,
+};
 use kdyno_scenario::file::ItemClientFile;
 use kdyno_scenario::input::not_allowed;
 use kdyno_scenario::yaml::Typed;
@@ -46,7 +48,11 @@ pub(crate) fn read<'a>(
             Found::ActedOn(setting) => setting,
             Found::Other(row) => {
                 if let Some((message, hint)) = row.complaint(&text) {
-                    let hint = Some(hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
+                    let hint = Some(hint).filter(|hint| !hint.is_empty());
+                    let hint = hint.map(|why| match is_set_by_kdyno(row.name) {
+                        true => why.to_owned(),
+                        false => format!("{why}; Kafka's own client, with `driver: java`, follows it"),
+                    });
                     return Err(reader.wrong(value, message).maybe_hint(hint));
                 }
                 continue;

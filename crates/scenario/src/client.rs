@@ -2,14 +2,16 @@
 //! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
 
 mod defaults;
+mod foreign;
 mod group;
 mod java;
 mod known;
 mod reach;
 
 pub use defaults::{consumer_defaults, producer_defaults};
+pub use foreign::Foreign;
 pub use group::{OF_GROUPS, OF_ONE_PROTOCOL, classic_defaults, group_defaults};
-pub use java::{FoundJava, find_java};
+pub use java::{FoundJava, find_java, is_set_by_kdyno};
 pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
 pub use reach::{REACH, reach_setting};
 
@@ -263,6 +265,9 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
     if let Some((what, hint)) = elsewhere(side, &name.text) {
         return Err(InputError::at(name.place, format!("`{}` {what}", name.text)).hint(hint));
     }
+    if let Some(foreign) = foreign(&name.text) {
+        return Err(InputError::at(name.place, foreign.message(&name.text)).hint(foreign.hint));
+    }
     let own = side.settings().iter().map(|setting| setting.name);
     // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
     let hint = match meant(&name.text, names()) {
@@ -295,14 +300,19 @@ pub fn is_known(name: &str) -> bool {
     names().any(|known| known == name) && !ELSEWHERE.iter().any(|(known, ..)| *known == name)
 }
 
+/// What is known of a name that no client of Kafka has.
+pub fn foreign(name: &str) -> Option<Foreign> {
+    foreign::find(name, is_known)
+}
+
 /// Whether it is the name of a setting of this side's clients.
 pub(crate) fn is_of(side: Side, name: &str) -> bool {
     side.settings().iter().any(|setting| setting.name == name) || other(side.client(), name).is_some()
 }
 
-/// The known name that was meant by another.
+/// The setting of Kafka's clients that was meant by another name.
 pub fn nearest_known(name: &str) -> Option<&'static str> {
-    meant(name, names())
+    meant(name, names().filter(|known| is_known(known)))
 }
 
 /// What it is, as the end of a sentence, when it is not a setting of this side's clients; and what to do.

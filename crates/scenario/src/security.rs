@@ -3,20 +3,22 @@
 //!
 //! Values of passwords, keys and tokens stay where they are: what comes out names them.
 
+mod behaviour;
 mod sasl;
 mod tls;
+mod unknown;
 
-use crate::client::{FoundJava, Rule, Side, find_java, is_known, is_of, nearest_known, reach_setting};
+pub use behaviour::{Command, Taken};
+
+use crate::client::{Rule, foreign, is_known, nearest_known, reach_setting};
 use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};
-use crate::yaml::Typed;
 use kdyno_model::plan::{Protocol, Security};
 use kdyno_model::properties::{Properties, Property, trim};
 use kdyno_model::secret::SecretRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use unknown::unknown_notes;
 
-/// Most unknown settings that are told one by one.
-const UNKNOWN_TOLD_MAX: usize = 20;
 /// Addresses of a cluster's brokers, in properties.
 const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
 const PROTOCOL: &str = "security.protocol";
@@ -77,81 +79,6 @@ impl ClientProperties {
         told.extend(unknown_notes(&unknown));
         told
     }
-
-    /// The settings that a load item with clients of this side may take, and what to tell of all others.
-    pub fn of_load(&self, side: Side) -> (Vec<&Property>, Vec<String>) {
-        let mut told = self.notes.clone();
-        let (known, unknown): (Vec<&Property>, Vec<&Property>) =
-            self.others.iter().partition(|property| is_known(&property.name));
-        let (own, of_others): (Vec<&Property>, Vec<&Property>) =
-            known.into_iter().partition(|property| is_of(side, &property.name));
-        if !of_others.is_empty() {
-            let names = listed(of_others.iter().map(|property| property.name.as_str()));
-            told.push(format!("settings of other clients than those of the load are not taken: {names}"));
-        }
-        told.extend(unknown_notes(&unknown));
-        (own, told)
-    }
-
-    /// The same for a load item that Kafka's own Java client carries, which also takes settings that no table has: a newer
-    /// release or a fork may know them. Those whose names sound like secrets stay out, for plans are stored.
-    pub fn of_java_load(&self, side: Side) -> (Vec<&Property>, Vec<String>) {
-        let (passed_on, others): (Vec<&Property>, Vec<&Property>) =
-            self.others.iter().partition(|property| is_for_java(side, &property.name));
-        let others = others.into_iter().cloned().collect();
-        let without = Self { others, notes: self.notes.clone(), ..Self::default() };
-        let (_, told) = without.of_load(side);
-        let (mut own, _) = self.of_load(side);
-        own.extend(passed_on);
-        (own, told)
-    }
-
-    /// Those of the notes that tell of names which no client knows, misspelt ones likely.
-    pub fn notes_of_unknown(&self) -> Vec<String> {
-        let unknown: Vec<&Property> =
-            self.others.iter().filter(|property| !is_known(&property.name)).collect();
-        unknown_notes(&unknown)
-    }
-}
-
-/// Whether a name that no table has is that of a setting which may be passed on and stored.
-fn is_for_java(side: Side, name: &str) -> bool {
-    const SECRET: [&str; 9] =
-        ["password", "passwd", "passphrase", "secret", "token", "credential", "private", ".key", "user.info"];
-    let typed = Typed::assumed(name, Place::default());
-    let is_unknown = || matches!(find_java(side, &typed), Ok(FoundJava::Unknown));
-    let is_dotted_name = name.contains('.') && is_name_like(name);
-    is_dotted_name && !SECRET.iter().any(|word| name.contains(word)) && is_unknown()
-}
-
-/// Whether something has only what names of settings are made of. After a line that lacks its `\` the rest of a key or of a
-/// login stands where a name would.
-fn is_name_like(name: &str) -> bool {
-    name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'))
-}
-
-/// That Kafka's clients do not know these names either. What looks like no name is not repeated.
-fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
-    let told = |property: &&Property| {
-        let Property { name, line, .. } = property;
-        let meant = nearest_known(name);
-        if !is_name_like(name) || !(name.contains('.') || meant.is_some()) {
-            return format!(
-                "line {line} begins with no name of a setting, and is not taken; does the line before it lack a `\\` at \
-                 its end?"
-            );
-        }
-        let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        format!("{} is no setting of Kafka's clients, and is not taken{meant}", quoted(name))
-    };
-    let mut notes: Vec<String> = unknown.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
-    if unknown.len() > UNKNOWN_TOLD_MAX {
-        notes.push(format!(
-            "{} more names are no settings of Kafka's clients",
-            unknown.len() - UNKNOWN_TOLD_MAX
-        ));
-    }
-    notes
 }
 
 /// Reads a properties file. `given` are secrets that it may refer to as `${NAME}`.
@@ -192,13 +119,17 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn read(&mut self) -> Result<(), InputError> {
         let properties = self.properties;
+        let protocol = self.protocol()?;
+        // Before what belongs to it: with another mechanism the rest of what it needs is out of the question.
+        if protocol.has_sasl() {
+            self.no_foreign_mechanism()?;
+        }
         for property in &properties.properties {
             self.classify(property)?;
         }
         let typed = self.text(BOOTSTRAP_SERVERS).unwrap_or_default();
         let addresses = typed.split(',').map(trim).filter(|address| !address.is_empty());
         self.found.bootstrap = addresses.map(str::to_owned).collect();
-        let protocol = self.protocol()?;
         self.no_reference_is_left(protocol)?;
         self.found.security = Security {
             protocol,
@@ -225,6 +156,9 @@ impl<'a> Reader<'a> {
         let Some(row) = reach_setting(name) else {
             if FAMILIES.iter().any(|family| name.starts_with(family)) {
                 // Java only logs it. Here the connection would be another than the one that was meant.
+                if let Some(foreign) = foreign(name) {
+                    return Err(self.wrong(name, foreign.message(name)).hint(foreign.hint));
+                }
                 let message = format!("{} is no setting of Kafka's clients", quoted(name));
                 let hint = nearest_known(name).map(|near| format!("did you mean `{near}`?"));
                 return Err(self.wrong(name, message).maybe_hint(hint));

@@ -5,10 +5,14 @@
 use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::client::Side;
-use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties};
+use kdyno_scenario::security::{ClientProperties, Command, PropertiesFile, client_properties};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// A producer of a command that sets nothing itself, and a consumer.
+const PRODUCER: Command = Command { side: Side::Produce, sets: &[], with_java: "; JAVA" };
+const CONSUMER: Command = Command { side: Side::Consume, ..PRODUCER };
 
 const JAAS: &str = "sasl.jaas.config=org.apache.kafka.common.security";
 const PASSWORD: &str = "hunter2";
@@ -147,7 +151,7 @@ fn what_may_be_the_rest_of_a_secret_is_not_told_as_a_name() {
     let lines = "ssl.keystore.type=PEM\nssl.keystore.certificate.chain=x\n\
                  ssl.keystore.key=-----BEGIN PRIVATE KEY-----\nMIGHAgEAhunter2/AgEGCCqGSM49\nhunter2==\n\
                  hunter2.Ab=\n-----END PRIVATE KEY-----\n";
-    let told = read(lines).of_load(Side::Produce).1.join("\n");
+    let told = read(lines).of_load(&PRODUCER).warnings.join("\n");
     for line in 4..=7 {
         assert!(told.contains(&format!("line {line} begins with no name of a setting")), "{told}");
     }
@@ -334,18 +338,19 @@ fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
         "{:?}",
         found.notes
     );
-    let (own, told) = found.of_load(Side::Produce);
-    let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();
+    let taken = found.of_load(&PRODUCER);
+    let told = taken.warnings;
+    let names: Vec<&str> = taken.settings.iter().map(|property| property.name.as_str()).collect();
     assert_eq!(names, ["metric.reporters", "acks"]);
     assert!(told.iter().any(|note| note.starts_with("`schema.registry.url` is no setting")), "{told:?}");
-    let (_, told) = found.of_load(Side::Consume);
+    let told = found.of_load(&CONSUMER).facts;
     assert!(told.iter().any(|note| note.contains("are not taken: `acks`")), "{told:?}");
     let told = refused("ssl.truststore.locaton=x\n");
     assert!(told.contains("did you mean `ssl.truststore.location`?"), "{told}");
     assert!(refused("security.protokol=SSL\n").contains("did you mean `security.protocol`?"));
     assert!(refused("security.protocol=TLS\n").contains("is none of `PLAINTEXT`, `SSL`"));
     let many: String = (0..1000).map(|n| format!("zz{n}=\n")).collect();
-    assert!(read(&many).of_load(Side::Produce).1.len() < 50);
+    assert!(read(&many).of_load(&PRODUCER).warnings.len() < 50);
 }
 
 /// A newer release or a fork may know what no table has; what sounds like a secret would be stored.
@@ -355,15 +360,97 @@ fn a_java_client_also_takes_settings_that_no_table_has() {
         "linger.ms=5\nsend.buffer.bytes=1\nfetch.min.bytes=2\nfork.speed.up=yes\nmy.reporter.password=hunter2\nBASE64==\n\
          my.passphrase=hunter2\nmy.passwd=hunter2\nmy.signing.key=hunter2\nmy.private.pem=hunter2\nmy.api$v2=hunter2\n",
     );
-    let (own, told) = found.of_java_load(Side::Produce);
-    let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();
+    let taken = found.of_java_load(&PRODUCER);
+    let names: Vec<&str> = taken.settings.iter().map(|property| property.name.as_str()).collect();
     assert_eq!(names, ["linger.ms", "send.buffer.bytes", "fork.speed.up"]);
-    let told = told.join("\n");
+    let told = [taken.facts, taken.warnings].concat().join("\n");
     assert!(
         told.contains("`my.reporter.password` is no setting") && !told.contains("fork.speed.up"),
         "{told}"
     );
     assert!(told.contains("are not taken: `fetch.min.bytes`") && !told.contains("hunter2"), "{told}");
+}
+
+/// As AWS has them in its guides.
+#[test]
+fn the_four_lines_of_msks_iam_lead_to_what_is_spoken_instead() {
+    let told = refused(
+        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n\
+         sasl.jaas.config=software.amazon.msk.auth.iam.IAMLoginModule required;\n\
+         sasl.client.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler\n",
+    );
+    assert!(
+        told.starts_with("client.properties:2:1: `sasl.mechanism` AWS_MSK_IAM is not supported here"),
+        "{told}"
+    );
+    assert!(told.contains("use `OAUTHBEARER`") && told.contains("token="), "{told}");
+}
+
+#[test]
+fn names_of_other_clients_lead_to_kafkas() {
+    let found = read(
+        "message.timeout.ms=5000\nqueue.buffering.max.ms=5\nlinger_ms=5\ndebug=all\nschema.registry.url=x\n",
+    );
+    for warnings in [found.of_load(&PRODUCER).warnings, found.of_java_load(&PRODUCER).warnings] {
+        let [timeout, linger, spelt, debug, registry] = &warnings[..] else { panic!("{warnings:#?}") };
+        assert_eq!(
+            timeout,
+            "`message.timeout.ms` is no setting of Kafka's clients, but of librdkafka, and is not taken; Kafka's clients call \
+             it `delivery.timeout.ms`"
+        );
+        assert!(linger.ends_with("call it `linger.ms`") && spelt.ends_with("call it `linger.ms`"), "{spelt}");
+        assert!(debug.contains("has no such setting"), "{debug}");
+        assert!(registry.contains("but of the schema registry's serializers"), "{registry}");
+    }
+    let told = refused(
+        "security.protocol=SASL_SSL\nsasl.mechanisms=PLAIN\nsasl.username=me\nsasl.password=hunter2\n",
+    );
+    assert!(told.contains("but of librdkafka") && told.contains("call it `sasl.mechanism`"), "{told}");
+    let told = refused("security.protocol=SSL\nssl.ca.location=ca.pem\n");
+    assert!(told.contains("`ssl.truststore.type=PEM`"), "{told}");
+}
+
+/// Lines that applications have, and Kafka's own tools take.
+#[test]
+fn what_kafka_takes_is_taken_and_what_is_not_followed_is_a_warning() {
+    let found = read(
+        "value.serializer=io.acme.AvroSerializer\nretries=0\nconnections.max.idle.ms=180000\nreconnect.backoff.ms=500\n\
+         client.dns.lookup=resolve_canonical_bootstrap_servers_only\nsend.buffer.bytes=1048576\nlinger.ms=5\n\
+         transactional.id=me\nconnections.max.idle.ms.typo=1\n",
+    );
+    let names = |settings: &[&kdyno_model::properties::Property]| -> Vec<String> {
+        settings.iter().map(|property| property.name.clone()).collect()
+    };
+    let tool = Command { sets: &["value.serializer"], ..PRODUCER };
+    let own = found.of_load(&tool);
+    assert_eq!(names(&own.settings), ["linger.ms"]);
+    let [retries, idle, pause, names_of_hosts, buffer, id, typo] = &own.warnings[..] else {
+        panic!("{:#?}", own.warnings)
+    };
+    assert_eq!(
+        retries,
+        "`retries` as `0` is not followed: a record is sent again until `delivery.timeout.ms`; JAVA"
+    );
+    assert!(
+        idle.starts_with("`connections.max.idle.ms` as `180000` is not followed") && idle.ends_with("; JAVA")
+    );
+    assert!(
+        pause.contains("`reconnect.backoff.ms` as `500`") && names_of_hosts.contains("`client.dns.lookup`")
+    );
+    assert!(buffer.contains("`send.buffer.bytes` as `1048576`"), "{buffer}");
+    assert!(id.contains("`transactional.id`") && !id.contains("JAVA"), "kdyno gives it itself: {id}");
+    assert!(typo.contains("is no setting of Kafka's clients"), "{typo}");
+    assert!(
+        own.facts[0].ends_with("does not take them from the properties: `value.serializer`"),
+        "{:?}",
+        own.facts
+    );
+    // Kafka's own client follows what it has; without the command's serializer there is a warning as well.
+    let java = found.of_java_load(&PRODUCER);
+    assert_eq!(java.settings.len(), 7, "{:?}", names(&java.settings));
+    assert_eq!(java.warnings.len(), 2, "{:#?}", java.warnings);
+    // What Kafka cannot parse is left to be refused.
+    assert_eq!(names(&read("retries=many\n").of_load(&tool).settings), ["retries"]);
 }
 
 proptest! {

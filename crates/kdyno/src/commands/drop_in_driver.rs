@@ -8,11 +8,10 @@ use kdyno_java_driver::JavaDriverError;
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{JavaClient, JavaDriver};
-use kdyno_model::properties::Property;
 use kdyno_model::version::NEWEST;
 use kdyno_perf_test::Driver;
 use kdyno_scenario::client::Side;
-use kdyno_scenario::security::ClientProperties;
+use kdyno_scenario::security::{ClientProperties, Command, Taken};
 use kdyno_scenario::units::Dimension;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,15 +35,18 @@ impl Carrier {
         })
     }
 
-    /// Its settings among these properties, and what is to be told of all others.
+    /// What it takes of these properties. `sets` are settings that the tool has over those of the user.
     pub(super) fn settings<'p>(
         &self,
         properties: &'p ClientProperties,
         side: Side,
-    ) -> (Vec<&'p Property>, Vec<String>) {
+        sets: &'static [&'static str],
+    ) -> Taken<'p> {
+        let command =
+            Command { side, sets, with_java: "; Kafka's own client, with `--driver java`, follows it" };
         match self {
-            Self::Native => properties.of_load(side),
-            Self::Java(_) => properties.of_java_load(side),
+            Self::Native => properties.of_load(&command),
+            Self::Java(_) => properties.of_java_load(&command),
         }
     }
 

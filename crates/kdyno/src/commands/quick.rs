@@ -6,7 +6,9 @@
 
 use super::drop_in_driver::in_kafkas_unit;
 use super::typed_cluster::{TopicShape, ask_cluster_id, attached, failed};
-use super::written_scenario::{Setting, lines, literal, planned, setting_meant, told_of_properties};
+use super::written_scenario::{
+    SET_BY_PRODUCERS, Setting, lines, literal, planned, setting_meant, told_of_properties,
+};
 use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles};
 use crate::failure::Failure;
@@ -17,7 +19,7 @@ use kdyno_model::properties::Property;
 use kdyno_plan::Note;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, quoted};
-use kdyno_scenario::security::{ClientProperties, client_properties};
+use kdyno_scenario::security::{ClientProperties, Command, Taken, client_properties};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
@@ -34,6 +36,7 @@ const CAPS: Caps = Caps {
 /// What messages call the scenario.
 const SCENARIO: &str = "quick";
 
+const COMMAND: Command = Command { side: Side::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
 const ACKS: &str = "acks";
 /// Replicas unless another number is asked for, where there are that many brokers.
 const REPLICAS: u32 = 3;
@@ -46,7 +49,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     };
     let bootstrap = bootstrap(args, &properties)?;
     check(args)?;
-    let (settings, notes) = properties.of_load(Side::Produce);
+    let Taken { settings, facts, warnings } = properties.of_load(&COMMAND);
     let client = client(args.acks.as_deref(), &settings);
     let mut target = target(args, bootstrap, &properties);
     // What is wrong with a setting is told before the cluster is asked for anything.
@@ -58,7 +61,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: told_of_properties(&properties, notes).chain(remarks).collect(),
+        remarks: told_of_properties(facts, warnings).chain(remarks).collect(),
         resumed: None,
     })
 }

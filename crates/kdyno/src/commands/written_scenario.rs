@@ -7,7 +7,6 @@ use kdyno_model::properties::{Property, trim};
 use kdyno_plan::{Choices, Files, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
-use kdyno_scenario::security::ClientProperties;
 use kdyno_scenario::target::Target;
 
 /// A setting of the client.
@@ -76,13 +75,10 @@ pub(super) fn planned_for_topic(
     Ok((plan, remarks))
 }
 
-/// What is to be told of properties. A name that no client knows is misspelt more likely than meant.
-pub(super) fn told_of_properties(
-    properties: &ClientProperties,
-    notes: Vec<String>,
-) -> impl Iterator<Item = Note> + use<> {
-    let unknown = properties.notes_of_unknown();
-    notes
-        .into_iter()
-        .map(move |note| if unknown.contains(&note) { Note::Warning(note) } else { Note::Fact(note) })
+/// What properties come to, as remarks.
+pub(super) fn told_of_properties(facts: Vec<String>, warnings: Vec<String>) -> impl Iterator<Item = Note> {
+    facts.into_iter().map(Note::Fact).chain(warnings.into_iter().map(Note::Warning))
 }
+
+/// Settings that Kafka's producer tool has over those of the user, and kdyno's producers too.
+pub(super) const SET_BY_PRODUCERS: &[&str] = &["key.serializer", "value.serializer"];

@@ -41,8 +41,9 @@ fn quick_takes_what_kafkas_own_tools_take() {
         place.start(place.command(&args)).wait(RUN_DEADLINE)
     };
     let levels = "compression.type=gzip\ncompression.gzip.level=9\ncompression.lz4.level=1\n";
+    let application = "value.serializer=io.acme.Avro\nretries=0\nconnections.max.idle.ms=180000\n";
     let said = quick(&config(&format!(
-        "linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n{levels}"
+        "linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n{levels}{application}"
     )));
     // Of a host that others keep busy latencies are not to be used, which it says by 6.
     assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
@@ -50,6 +51,9 @@ fn quick_takes_what_kafkas_own_tools_take() {
         "`client.id` of `writers` has no effect",
         "`schema.registry.url` is no setting of Kafka's",
         "`compression.lz4.level` of `writers` has no effect",
+        "does not take them from the properties: `value.serializer`",
+        "warning: `retries` as `0` is not followed",
+        "warning: `connections.max.idle.ms` as `180000` is not followed",
     ] {
         assert!(said.stderr.contains(note), "{note}: {said:?}");
     }

@@ -1,7 +1,7 @@
 //! Which of Kafka's settings are passed on to Kafka's own Java client, which carries an item with `driver: java`.
 
 use super::known::{Other, other};
-use super::{Found, Setting, Side, elsewhere, find};
+use super::{Found, Setting, Side, elsewhere, find, foreign};
 use crate::input::{InputError, quoted};
 use crate::yaml::Typed;
 
@@ -16,6 +16,11 @@ const OWN: &[&str] = &[
     "key.deserializer",
     "value.deserializer",
 ];
+
+/// Whether kdyno gives every client this setting itself.
+pub fn is_set_by_kdyno(name: &str) -> bool {
+    OWN.contains(&name)
+}
 
 /// Beginnings of names that say how a cluster is reached, also where no table has the name.
 const REACHING: [&str; 5] = ["bootstrap.", "config.providers", "sasl.", "security.", "ssl."];
@@ -42,11 +47,11 @@ pub fn find_java(side: Side, name: &Typed) -> Result<FoundJava, InputError> {
     let row = other(side.client(), &name.text);
     match find(side, name) {
         Ok(Found::ActedOn(setting)) => return Ok(FoundJava::ActedOn(setting)),
-        Ok(Found::Other(row)) if OWN.contains(&row.name) => return Ok(FoundJava::Own(row)),
+        Ok(Found::Other(row)) if is_set_by_kdyno(row.name) => return Ok(FoundJava::Own(row)),
         Ok(Found::Other(row)) => return Ok(FoundJava::Known(row)),
         Err(error) => match row {
-            Some(row) if !OWN.contains(&row.name) => return Ok(FoundJava::Known(row)),
-            None if elsewhere(side, &name.text).is_none() => {}
+            Some(row) if !is_set_by_kdyno(row.name) => return Ok(FoundJava::Known(row)),
+            None if elsewhere(side, &name.text).is_none() && foreign(&name.text).is_none() => {}
             _ => return Err(error),
         },
     }

@@ -37,18 +37,22 @@ impl Reader<'_> {
             Ok(Mechanism::ScramSha256) => self.scram(ScramHash::Sha256),
             Ok(Mechanism::ScramSha512) => self.scram(ScramHash::Sha512),
             Ok(Mechanism::OauthBearer) => self.bearer(),
-            Err(_) if matches!(mechanism, "GSSAPI" | "AWS_MSK_IAM") => {
-                let hint =
-                    if mechanism == "GSSAPI" { spoken() } else { format!("use `OAUTHBEARER`: {TOKEN_HINT}") };
-                Err(self
-                    .wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here"))
-                    .hint(hint))
-            }
             Err(_) => {
                 let (message, hint) = not_allowed(mechanism, Mechanism::NAMES);
                 Err(self.wrong(MECHANISM, format!("`{MECHANISM}`: {message}")).maybe_hint(hint))
             }
         }
+    }
+
+    /// Refuses mechanisms that Java clients speak and kdyno does not.
+    pub(super) fn no_foreign_mechanism(&self) -> Result<(), InputError> {
+        let hint = match self.text(MECHANISM) {
+            Some("GSSAPI") => spoken(),
+            Some("AWS_MSK_IAM") => format!("use `OAUTHBEARER`: {TOKEN_HINT}"),
+            _ => return Ok(()),
+        };
+        let mechanism = self.text(MECHANISM).unwrap_or_default();
+        Err(self.wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here")).hint(hint))
     }
 
     /// As in Java: SCRAM is spoken where its login module is, and so are tokens; PLAIN takes user and password of either.

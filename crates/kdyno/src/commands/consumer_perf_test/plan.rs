@@ -15,6 +15,7 @@ use kdyno_perf_test::consumer::{Options, Topics};
 use kdyno_plan::Note;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, listed, quoted};
+use kdyno_scenario::security::Taken;
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
@@ -62,7 +63,7 @@ pub(super) fn plan(
     carrier: &Carrier,
     (target, topic): (Target, TopicShape),
 ) -> Result<Planned, Failure> {
-    let (settings, notes) = carrier.settings(&properties.client, Side::Consume);
+    let Taken { settings, facts, warnings } = carrier.settings(&properties.client, Side::Consume, FORCED);
     let client = client(options, &settings, carrier);
     let text = scenario_text(options, &topic, carrier, &client);
     let (mut plan, remarks) = planned_for_topic((&text, SCENARIO), target)
@@ -81,7 +82,7 @@ pub(super) fn plan(
         remarks: own
             .into_iter()
             .map(Note::Fact)
-            .chain(told_of_properties(&properties.client, notes))
+            .chain(told_of_properties(facts, warnings))
             .chain(remarks)
             .collect(),
         resumed: None,
@@ -178,8 +179,7 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
 
 /// The consumer's settings: those of the user, and over them what the tool sets itself, as far as the client has it.
 fn client<'p>(options: &Options, settings: &[&'p Property], carrier: &Carrier) -> Vec<Setting<'p>> {
-    let of_user = settings.iter().filter(|property| !FORCED.contains(&property.name.as_str()));
-    let of_user = of_user.map(|&property| Setting::given(property));
+    let of_user = settings.iter().map(|&property| Setting::given(property));
     let mut of_tool = vec![Setting::of_command(FETCH_SIZE, &options.fetch_size.to_string())];
     if carrier.is_java() {
         let buffer = options.socket_buffer_size.unwrap_or(SOCKET_BUFFER_USUAL);
@@ -259,8 +259,9 @@ mod tests {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let Ok(Asked::Run(options)) = consumer::read(&args) else { panic!("{line}") };
         let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message).expect("a driver");
-        let properties = Properties::parse(properties.as_bytes()).expect("properties").properties;
-        let settings: Vec<&Property> = properties.iter().collect();
+        let others = Properties::parse(properties.as_bytes()).expect("properties").properties;
+        let properties = ClientProperties { others, ..ClientProperties::default() };
+        let Taken { settings, .. } = carrier.settings(&properties, Side::Consume, FORCED);
         let client = client(&options, &settings, &carrier);
         let shape = TopicShape { partitions: 3, replicas: 1 };
         let text = scenario_text(&options, &shape, &carrier, &client);

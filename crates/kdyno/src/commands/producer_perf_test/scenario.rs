@@ -5,7 +5,7 @@ use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
-    Setting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
+    SET_BY_PRODUCERS, Setting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
 };
 use crate::execution::{Planned, TargetFiles};
 use crate::failure::Failure;
@@ -13,6 +13,7 @@ use kdyno_model::plan::{Role, ToolLines, ValuesPlan};
 use kdyno_perf_test::producer::{Options, Value};
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place};
+use kdyno_scenario::security::Taken;
 use kdyno_scenario::target::Target;
 
 /// Id of the scenario.
@@ -51,9 +52,10 @@ pub(super) fn planned(
         return Err(Failure::usage(format!("--payload-monotonic counts up to {} here", u32::MAX - 1))
             .hint("send fewer records, or others"));
     }
-    let (given, notes) = carrier.settings(&properties.client, Side::Produce);
+    let Taken { settings, facts, warnings } =
+        carrier.settings(&properties.client, Side::Produce, SET_BY_PRODUCERS);
     // Of how long a record may wait for room the scenario of kdyno's own client says something else.
-    let given = given.into_iter().filter(|property| carrier.is_java() || property.name != MAX_BLOCK);
+    let given = settings.into_iter().filter(|property| carrier.is_java() || property.name != MAX_BLOCK);
     let settings: Vec<Setting<'_>> = given.map(Setting::given).collect();
     let every_ms = options.transactions_ms(properties.has_transactional_id);
     let text =
@@ -73,7 +75,7 @@ pub(super) fn planned(
         scenario_text: text,
         scenario_path: ID.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: told_of_properties(&properties.client, notes).chain(remarks).collect(),
+        remarks: told_of_properties(facts, warnings).chain(remarks).collect(),
         resumed: None,
     })
 }

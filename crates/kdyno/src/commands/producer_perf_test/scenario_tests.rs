@@ -100,6 +100,33 @@ fn ibms_line_is_planned() {
     assert!(why.contains("`soon` is not a number of milliseconds"), "a property has no unit: {why}");
 }
 
+/// Kafka's own client follows them, kdyno's says that it does not.
+#[test]
+fn properties_of_an_application_are_taken_as_kafkas_tool_takes_them() {
+    let line = "--topic t --num-records 10 --record-size 10 --throughput -1 --bootstrap-server b1:9092 --command-property \
+                key.serializer=io.acme.Avro value.serializer=io.acme.Avro retries=0 connections.max.idle.ms=180000 linger.ms=7";
+    let told = |planned: &Planned| -> Vec<String> {
+        let warning = |note: &kdyno_plan::Note| match note {
+            kdyno_plan::Note::Warning(text) => Some(text.clone()),
+            kdyno_plan::Note::Fact(_) => None,
+        };
+        planned.remarks.iter().filter_map(warning).filter(|text| text.contains("is not followed")).collect()
+    };
+    let native = planned_line(line, None).expect("a plan");
+    assert_eq!(produce(&native).client.linger_ns, 7_000_000);
+    let [retries, idle] = &told(&native)[..] else { panic!("{:?}", told(&native)) };
+    assert!(
+        retries.starts_with("`retries` as `0`") && retries.contains("with `--driver java`, follows it"),
+        "{retries}"
+    );
+    assert!(idle.starts_with("`connections.max.idle.ms` as `180000`"), "{idle}");
+    let java = planned_line(&format!("{line} --driver java"), None).expect("a plan");
+    assert_eq!(told(&java), [""; 0]);
+    let Driver::Java(driver) = &java.plan.cases[0].load[ITEM].driver else { panic!("it is Kafka's") };
+    let names: Vec<&str> = driver.properties.keys().map(String::as_str).collect();
+    assert_eq!(names, ["connections.max.idle.ms", "linger.ms", "retries"]);
+}
+
 #[test]
 fn intels_line_is_planned() {
     let folder = tempfile::tempdir().expect("a folder");
