@@ -118,12 +118,14 @@ pub enum LabError {
         detail: String,
     },
     /// A worker's clients were not connected in time.
-    #[error("worker {number} had not connected all of its clients after {seconds} s")]
+    #[error("worker {number} had not connected all of its clients after {seconds} s{}", last_words(.last))]
     WorkerNotPrepared {
         /// The worker's number.
         number: u16,
         /// How long the lab waited.
         seconds: u64,
+        /// The newest trouble of a client that it reported.
+        last: Option<String>,
     },
     /// A worker did not end when its time was over.
     #[error("worker {number} was still busy {seconds} s after the end of its trial and was ended")]
@@ -243,6 +245,11 @@ impl LabError {
                 "a user who may not make topics names one that is there: `topics: {{{address}: NAME}}` in the target file, \
                  with `existing-topics` under `guard.allow`; with `kdyno quick` by `--topic NAME`"
             )),
+            Self::WorkerNotPrepared { last: Some(last), .. } if last.contains(NO_COORDINATOR) => Some(
+                "brokers cannot make the topic of the group's offsets: `offsets.topic.replication.factor` must not exceed the \
+                 number of brokers"
+                    .to_owned(),
+            ),
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
@@ -259,6 +266,13 @@ impl LabError {
             _ => None,
         }
     }
+}
+
+/// What brokers answer that cannot make `__consumer_offsets`.
+const NO_COORDINATOR: &str = "COORDINATOR_NOT_AVAILABLE";
+
+fn last_words(last: &Option<String>) -> String {
+    last.as_ref().map_or_else(String::new, |last| format!(": {last}"))
 }
 
 /// Whether the user may not do what was asked for.

@@ -369,6 +369,15 @@ pub enum Caveat {
         /// Records that members were handed, without those that one of them had been handed before.
         handed_over: u64,
     },
+    /// Members of a consumer group lost their partitions without giving them up: the group had gone on without them.
+    MembersPutOut {
+        /// Load item.
+        item: String,
+        /// How often, since T0.
+        losses: u64,
+        /// `max.poll.interval.ms` of its clients, ns: where they poll less often than that, they are put out.
+        poll_interval_max_ns: u64,
+    },
     /// A member of a consumer group was none any more, for good.
     MemberFailed {
         /// Load item.

@@ -26,6 +26,7 @@ mod group;
 mod guard;
 mod http_load;
 mod in_force;
+mod internal_topics;
 mod kafka;
 mod load;
 mod null_broker;

@@ -3,7 +3,8 @@
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
 use crate::{
-    CaseTarget, Choices, PlanError, command, component, load, phases, proxy, spans, sustained, system,
+    CaseTarget, Choices, PlanError, command, component, internal_topics, load, phases, proxy, spans,
+    sustained, system,
 };
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
@@ -119,6 +120,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     };
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
+    internal_topics::check(reader, &system, &load)?;
     let commands = command::commands(reader)?;
     let phases = phases::phases(reader, &load)?;
     spans::check(reader, &load, &phases)?;

@@ -47,6 +47,19 @@ fn sums(trial: &Trial<'_>, group: &str, topic: &str) -> Option<(u64, u64, u64)> 
     Some((least, most, handed_over(&members)?))
 }
 
+/// Items whose members lost partitions without giving them up.
+pub(super) fn members_put_out(trial: &Trial<'_>) -> Vec<Found> {
+    let of_item = |item: &Item<'_>| {
+        let group = item.plan.role.group()?;
+        let members = item.tally.clients.iter().filter_map(|client| client.member);
+        let losses: u64 = members.map(|member| u64::from(member.losses)).sum();
+        let item = item.name.to_owned();
+        let poll_interval_max_ns = group.poll_interval_max_ns;
+        (losses > 0).then_some(Caveat::MembersPutOut { item, losses, poll_interval_max_ns })
+    };
+    trial.items.iter().filter_map(of_item).map(Found::from).collect()
+}
+
 /// Members of a group that are none any more, for good.
 pub(super) fn member_failed(trial: &Trial<'_>) -> Vec<Found> {
     let mut told = BTreeSet::new();

@@ -90,6 +90,7 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::fetch_errors, WARNING),
     (cluster::records_skipped, WARNING),
     (group::not_conserved, WARNING),
+    (group::members_put_out, WARNING),
     (group::member_failed, WARNING),
     (java::full_gc, WARNING),
     (java::stacks_sampled, BOTH_SIDES_ALIKE),

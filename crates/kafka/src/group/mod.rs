@@ -145,6 +145,8 @@ pub enum GroupEvent {
     Coordinator(i32),
     /// It looks for its coordinator again, with the reason.
     CoordinatorLost(String),
+    /// Brokers have answered its look-ups with this error, the newest, for 5 s.
+    CoordinatorMissing(ErrorCode),
     /// It has to rebalance, with the reason.
     Rebalancing(String),
     /// These are about to be taken away: nothing more of them is handed over, and what was is committed.

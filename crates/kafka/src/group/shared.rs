@@ -18,6 +18,10 @@ pub(super) struct KnownTopic {
     pub partitions: i32,
 }
 
+/// How long no coordinator is found before that is reported, ns: brokers take a second or two to make the topic of offsets
+/// for the first group.
+const MISSING_AFTER_NS: u64 = 5_000_000_000;
+
 /// Who coordinates the group.
 #[derive(Debug, Default)]
 pub(super) struct Coordinator {
@@ -25,6 +29,8 @@ pub(super) struct Coordinator {
     is_asked: bool,
     /// Lookups that failed in a row.
     failures: u32,
+    /// When the first of these was refused, ns; `None` once that was reported, or where none was.
+    refused_since_ns: Option<u64>,
     not_before_ns: u64,
     /// How often it was lost.
     losses: u32,
@@ -153,9 +159,19 @@ impl Shared {
             Ok(broker) => {
                 self.coordinator.broker = Some(broker);
                 self.coordinator.failures = 0;
+                self.coordinator.refused_since_ns = None;
                 self.tell(now_ns, GroupEvent::Coordinator(broker));
             }
-            Err(error) if error.is_retriable() => self.lookup_failed(now_ns),
+            Err(error) if error.is_retriable() => {
+                if self.coordinator.failures == 0 {
+                    self.coordinator.refused_since_ns = Some(now_ns);
+                }
+                let long_ago = |since_ns: &mut u64| now_ns.saturating_sub(*since_ns) >= MISSING_AFTER_NS;
+                if self.coordinator.refused_since_ns.take_if(long_ago).is_some() {
+                    self.tell(now_ns, GroupEvent::CoordinatorMissing(error));
+                }
+                self.lookup_failed(now_ns);
+            }
             Err(error) => self.refused("FindCoordinator", error),
         }
     }

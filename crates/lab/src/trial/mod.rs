@@ -68,6 +68,12 @@ use warmup::{Begin, Warmup};
 /// How long all clients together may take to connect and to learn their leaders.
 const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
 
+/// Whether an event says why a client does not get ready.
+fn is_trouble(kind: EventKind) -> bool {
+    use EventKind::{CoordinatorLost, Disconnected, MetadataError, Refused, Unreachable};
+    matches!(kind, CoordinatorLost | Disconnected | MetadataError | Refused | Unreachable)
+}
+
 /// How long after the end of the drain a worker may take to hand in its last rows.
 const OVERDUE_NS: u64 = 15_000_000_000;
 
@@ -229,6 +235,7 @@ impl<'a> Execution<'a> {
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;
+        let mut last = None;
         while let Some(&number) = waiting.first() {
             match self.inbox.hear(end.saturating_duration_since(Instant::now())) {
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Prepared))) => {
@@ -236,6 +243,9 @@ impl<'a> Execution<'a> {
                 }
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Event(event)))) => {
                     self.worker_event(worker, &event, None)?;
+                    if is_trouble(event.kind) {
+                        last = Some(event.detail);
+                    }
                 }
                 // What a client cost before T0 has no place on the time line.
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(told)))) => {
@@ -258,7 +268,8 @@ impl<'a> Execution<'a> {
                     | Heard::Database(..),
                 ) => {}
                 None => {
-                    return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
+                    let seconds = PREPARE_DEADLINE.as_secs();
+                    return Err(LabError::WorkerNotPrepared { number, seconds, last });
                 }
             }
         }

@@ -59,7 +59,8 @@ fn assignor(assignor: GroupAssignor) -> Assignor {
 /// What becomes of the group, as the members of a stream see it.
 ///
 /// A rebalance lasts from when the first of them learns of it until none of them is in one any more: of a cooperative group,
-/// whose members join twice where partitions move, both together.
+/// whose members join twice where partitions move, both together. It is over as well when a member that has its partitions
+/// of it is in the next one: of a group that never comes to rest each round counts.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCourse {
     /// Clients that are in a rebalance.
@@ -80,8 +81,11 @@ struct Rebalance {
     began_ns: u64,
     why: String,
     generation: i32,
-    members: BTreeSet<usize>,
+    /// Clients that were assigned something in it, and when, ns.
+    assigned_ns: BTreeMap<usize, u64>,
     moved: usize,
+    /// The next one, which members that were assigned something in this one are in already: since when, ns, and why.
+    next: Option<(u64, String)>,
 }
 
 impl GroupCourse {
@@ -107,25 +111,30 @@ impl GroupCourse {
         (client, number): (usize, u32),
         at_ns: u64,
         event: &GroupEvent,
-        (recorder, events): (Option<&mut Recorder>, &mut Events),
+        (mut recorder, events): (Option<&mut Recorder>, &mut Events),
     ) {
         match event {
             GroupEvent::Rebalancing(why) => {
                 self.rebalancing.insert(client);
-                self.current.get_or_insert_with(|| Rebalance {
+                let current = self.current.get_or_insert_with(|| Rebalance {
                     began_ns: at_ns,
                     why: why.clone(),
                     ..Rebalance::default()
                 });
+                // One that joins again in the same instant is still in it.
+                if current.assigned_ns.get(&client).is_some_and(|assigned_ns| *assigned_ns < at_ns) {
+                    current.next.get_or_insert_with(|| (at_ns, why.clone()));
+                }
             }
             GroupEvent::Assigned(rebalanced) => {
+                self.end_if_next((client, at_ns), rebalanced.began_ns, (recorder.as_deref_mut(), events));
                 self.coordinating.extend(self.coordinators.get(&client));
                 self.rebalancing.remove(&client);
                 let began_ns = rebalanced.began_ns;
                 let current =
                     self.current.get_or_insert_with(|| Rebalance { began_ns, ..Rebalance::default() });
                 current.generation = current.generation.max(rebalanced.generation);
-                current.members.insert(client);
+                current.assigned_ns.insert(client, at_ns);
                 current.moved += rebalanced.added.len();
             }
             GroupEvent::Lost(all) => {
@@ -147,6 +156,10 @@ impl GroupCourse {
                     events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
                 }
             }
+            GroupEvent::CoordinatorMissing(error) => {
+                let detail = format!("client {number} finds no coordinator of its group: {error}");
+                events.push(at_ns, EventKind::CoordinatorLost, detail);
+            }
             GroupEvent::Committed { took_ns, .. } => {
                 self.coordinating.extend(self.coordinators.get(&client));
                 if let Some(recorder) = recorder {
@@ -164,17 +177,41 @@ impl GroupCourse {
     }
 
     fn end_if_over(&mut self, at_ns: u64, recorder: Option<&mut Recorder>, events: &mut Events) {
-        if !self.rebalancing.is_empty() {
+        if self.rebalancing.is_empty() {
+            self.end(at_ns, recorder, events);
+        }
+    }
+
+    /// A client is assigned something that was assigned something in the current rebalance before, and was at rest or in
+    /// the next one since: the current one was over when the last of its members got theirs.
+    fn end_if_next(
+        &mut self,
+        (client, at_ns): (usize, u64),
+        began_ns: u64,
+        (recorder, events): (Option<&mut Recorder>, &mut Events),
+    ) {
+        let Some(current) = &mut self.current else { return };
+        let Some(assigned_ns) = current.assigned_ns.get(&client).copied() else { return };
+        let was_at_rest = !self.rebalancing.contains(&client) && assigned_ns < at_ns;
+        if current.next.is_none() && !was_at_rest {
             return;
         }
-        let Some(Rebalance { began_ns, why, generation, members, moved }) = self.current.take() else {
+        let (began_ns, why) = current.next.take().unwrap_or((began_ns, String::new()));
+        let last_ns = current.assigned_ns.values().copied().max().unwrap_or(at_ns);
+        self.end(last_ns, recorder, events);
+        self.current = Some(Rebalance { began_ns, why, ..Rebalance::default() });
+    }
+
+    fn end(&mut self, at_ns: u64, recorder: Option<&mut Recorder>, events: &mut Events) {
+        let Some(Rebalance { began_ns, why, generation, assigned_ns, moved, next: _ }) = self.current.take()
+        else {
             return;
         };
-        if members.is_empty() {
+        if assigned_ns.is_empty() {
             return; // who was in it has left
         }
         let took_ns = at_ns.saturating_sub(began_ns);
-        let (members, ms) = (members.len(), took_ns / 1_000_000);
+        let (members, ms) = (assigned_ns.len(), took_ns / 1_000_000);
         let why = if why.is_empty() { String::new() } else { format!("; it began with: {why}") };
         let detail = format!(
             "generation {generation}: {members} members in {ms} ms, partitions got a new owner {moved} times{why}"
@@ -282,6 +319,27 @@ mod tests {
         told.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
         let (counts, sums) = told.counts();
         assert_eq!((counts.rebalances, counts.offset_commits, sums), (1, 1, vec![u128::from(300 * MS)]));
+    }
+
+    /// Two members that are put out in turns, for they work longer than they may: one of them is always in a rebalance.
+    #[test]
+    fn each_round_of_a_group_that_never_comes_to_rest_is_a_rebalance() {
+        let mut told = Told::new();
+        told.note(0, &[rebalancing(0)]);
+        told.note(1, &[rebalancing(0)]);
+        for (generation, ms) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
+            told.note(0, &[assigned(ms, generation, 2)]);
+            told.note(0, &[rebalancing(ms + 500)]);
+            told.note(1, &[assigned(ms + 600, generation, 2)]);
+            told.note(1, &[rebalancing(ms + 900)]);
+        }
+        told.note(0, &[assigned(4_000, 4, 2)]);
+        told.note(1, &[assigned(4_100, 4, 2)]);
+        let events = told.told();
+        assert_eq!(events.len(), 4, "{events:?}");
+        assert!(events[0].1.starts_with("generation 1: 2 members in 1600 ms"), "{events:?}");
+        assert!(events[3].1.starts_with("generation 4: 2 members in 600 ms"), "{events:?}");
+        assert_eq!(told.counts().0.rebalances, 4);
     }
 
     /// Every member loses it by itself, and some when others are at work with the next one already.

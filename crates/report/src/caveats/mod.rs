@@ -185,6 +185,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::FetchErrors { .. }
         | Caveat::ProducerEnded { .. }
         | Caveat::GroupNotConserved { .. }
+        | Caveat::MembersPutOut { .. }
         | Caveat::MemberFailed { .. }
         | Caveat::RecordsSkipped { .. } => About::Records,
         Caveat::ThreadBusy { .. }

@@ -2,6 +2,7 @@
 
 use super::words::{Described, Numbers, told};
 use kdyno_model::caveat::Caveat;
+use kdyno_model::units::duration;
 
 /// What is to be done about records that failed for a reason whose cause is known.
 fn remedy(reason: &str) -> &'static str {
@@ -216,6 +217,17 @@ fn groups(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "fewer: members that begin at `latest`, that commit nothing, or that were still behind when the drain ended; the \
              run's events say when partitions changed hands",
+        ),
+        Caveat::MembersPutOut { item, losses, poll_interval_max_ns } => told(
+            item,
+            &[*losses as f64],
+            format!(
+                "{item}: the group put members out {} times, and records that these had not committed were delivered again \
+                 (`max.poll.interval.ms` is {})",
+                numbers.count(0),
+                duration(*poll_interval_max_ns)
+            ),
+            "lower `max.poll.records` or raise `max.poll.interval.ms`, if members work longer on a poll than that",
         ),
         Caveat::MemberFailed { item, first } => told(
             item,

@@ -207,6 +207,7 @@ fn of_samples() -> Vec<Caveat> {
             most: 102,
             handed_over: 99,
         },
+        Caveat::MembersPutOut { item: item(), losses: 5, poll_interval_max_ns: 4_000_000_000 },
         Caveat::MemberFailed { item: item(), first: text() },
         Caveat::StacksSampled { of: text(), share: Some(0.93) },
         Caveat::AgentBusy { share: 0.047 },

@@ -105,6 +105,23 @@ fn what_cannot_be_known_is_not_judged() {
 }
 
 #[test]
+fn members_that_were_put_out_are_counted_with_the_setting() {
+    let mut trial = grouped(|_| {});
+    let found = |trial: &TestTrial| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut { .. }));
+    assert_eq!(found(&trial), [], "none was");
+    for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
+        for (client, losses) in totals.clients.iter_mut().zip([2, 1]) {
+            client.member = Some(MemberTotals { losses, ..MemberTotals::default() });
+        }
+    }
+    let found = found(&trial);
+    assert!(
+        matches!(&found[0].caveat, Caveat::MembersPutOut { item, losses: 3, poll_interval_max_ns } if item == "readers" && *poll_interval_max_ns > 0),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_member_that_failed_is_told_with_the_first_reason() {
     let mut trial = grouped(|_| {});
     let failed = |detail| event(EventKind::MemberFailed, Subject::Item("readers".into()), detail);
