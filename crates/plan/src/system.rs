@@ -8,8 +8,9 @@ use crate::reader::Reader;
 use crate::zones;
 use kdyno_model::plan::{
     BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
-    TlsVersion, TopicPlan,
+    TlsVersion, TopicPlan, java_size,
 };
+use kdyno_model::units::exact_bytes;
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
@@ -92,10 +93,31 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     })
 }
 
+/// Options of a JVM that size its heap. `limits.heap` does that for a broker: it is what the check of memory adds up and
+/// what reports state.
+const HEAP_OPTIONS: [&str; 9] = [
+    "-Xmx",
+    "-Xms",
+    "-XX:MaxHeapSize=",
+    "-XX:InitialHeapSize=",
+    "-XX:MinHeapSize=",
+    "-XX:MaxRAM=",
+    "-XX:MaxRAMPercentage=",
+    "-XX:InitialRAMPercentage=",
+    "-XX:MinRAMPercentage=",
+];
+
 fn jvm_option(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
     let option = reader.filled(typed, "jvm")?;
     driver::has_size(reader, typed, &option)?;
-    Ok(option)
+    let Some(size) = HEAP_OPTIONS.iter().find_map(|name| option.strip_prefix(name)) else {
+        return Ok(option);
+    };
+    let heap = java_size(size).map_or_else(|| "1GiB".to_owned(), |bytes| exact_bytes(bytes as f64));
+    let message = format!("`jvm`: {} sizes the heap, which `limits.heap` does", quoted(&option));
+    Err(reader
+        .wrong(typed, message)
+        .hint(format!("write `limits: {{heap: {heap}}}`: minimum and maximum are the same")))
 }
 
 fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {

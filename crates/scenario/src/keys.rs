@@ -244,7 +244,12 @@ pub static SYSTEM: Section = Section {
              best, and 3 where replication is part of the question",
         ),
         key("limits", Kind::Section(&LIMITS), "what each broker may use"),
-        key("jvm", Kind::List(&TEXT), "further JVM options of each broker, verbatim"),
+        key(
+            "jvm",
+            Kind::List(&TEXT),
+            "further JVM options of each broker, which take the place of those of Kafka's start script that set the same; `limits.heap` \
+             sizes the heap",
+        ),
         key("racks", Kind::List(&TEXT), "rack of each broker; a shorter list repeats"),
         or(
             "storage",

@@ -56,18 +56,34 @@ pub(super) fn command_line(
     let log_config = super::logging::config(distribution.log_backend);
     let mut line =
         vec![distribution.java.program.display().to_string(), format!("-Xmx{heap}"), format!("-Xms{heap}")];
-    line.extend(PERFORMANCE_FLAGS.map(str::to_string));
+    let own: &[String] = if zookeeper { &[] } else { &plan.jvm_options };
+    let kept = PERFORMANCE_FLAGS.iter().filter(|flag| !own.iter().any(|option| overrides(option, flag)));
+    line.extend(kept.map(|flag| (*flag).to_string()));
     line.extend(gc_log(distribution.java.major, &logs, if zookeeper { "zookeeper" } else { "kafkaServer" }));
     line.push(format!("-Dkafka.logs.dir={logs}"));
     line.push(format!("{}{}", log_config.option, node.folder.join(log_config.file_name).display()));
     line.extend(agent);
     line.extend(["-cp".to_string(), distribution.classpath_argument()]);
-    if !zookeeper {
-        line.extend(plan.jvm_options.iter().cloned());
-    }
+    line.extend(own.iter().cloned());
     let main = if zookeeper { "org.apache.zookeeper.server.quorum.QuorumPeerMain" } else { "kafka.Kafka" };
     line.extend([main.to_string(), node.folder.join(config_file(node.kind)).display().to_string()]);
     line
+}
+
+/// Whether a user's option takes the place of a flag of the scripts: it sets the same thing, or it chooses another
+/// collector, next to which a JVM does not start with that of the scripts.
+fn overrides(option: &str, flag: &str) -> bool {
+    let is_collector = |text: &str| text.starts_with("-XX:+Use") && text.ends_with("GC");
+    set_by(option) == set_by(flag) || (is_collector(option) && is_collector(flag))
+}
+
+/// What an option of a JVM sets: `-XX:+UseG1GC` and `-XX:-UseG1GC` the same, `-Da=b` and `-Da=c` as well.
+fn set_by(option: &str) -> String {
+    let name = option.split_once('=').map_or(option, |(name, _)| name);
+    match name.strip_prefix("-XX:") {
+        Some(rest) => format!("-XX:{}", rest.trim_start_matches(['+', '-'])),
+        None => name.to_string(),
+    }
 }
 
 /// `512m`, or plain bytes when it is no whole number of MiB.
@@ -114,8 +130,12 @@ mod tests {
     use kdyno_model::version::{LogBackend, Version};
 
     fn line(java_major: u32, mode: Mode, index: usize) -> String {
+        line_with(java_major, mode, index, &["-XX:+UseZGC"])
+    }
+
+    fn line_with(java_major: u32, mode: Mode, index: usize, jvm_options: &[&str]) -> String {
         let mut plan = plan(mode, 1);
-        plan.jvm_options = vec!["-XX:+UseZGC".to_string()];
+        plan.jvm_options = jvm_options.iter().map(ToString::to_string).collect();
         let distribution = Distribution {
             version: Version::parse("3.7.2").expect("version"),
             java: Java { program: "/j/bin/java".into(), major: java_major, version: java_major.to_string() },
@@ -129,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_broker_has_the_scripts_flags_and_the_users_last() {
-        let line = line(17, Mode::KraftCombined, 0);
+        let line = line_with(17, Mode::KraftCombined, 0, &["-Xss1m"]);
         assert!(
             line.starts_with("/j/bin/java -Xmx512m -Xms512m -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 "),
             "{line}"
@@ -137,10 +157,19 @@ mod tests {
         assert!(line.contains(
             "-Xlog:gc*,safepoint:file=/w/broker-0/logs/kafkaServer-gc.log:time,tags:filecount=10,filesize=100M"
         ));
-        assert!(
-            line.ends_with("-cp /k/libs/* -XX:+UseZGC kafka.Kafka /w/broker-0/server.properties"),
-            "{line}"
-        );
+        assert!(line.ends_with("-cp /k/libs/* -Xss1m kafka.Kafka /w/broker-0/server.properties"), "{line}");
+    }
+
+    #[test]
+    fn what_the_user_sets_takes_the_place_of_the_scripts_flag() {
+        let flags = |options: &[&str]| line_with(17, Mode::KraftCombined, 0, options);
+        let zgc = flags(&["-XX:+UseZGC"]);
+        assert!(!zgc.contains("UseG1GC") && zgc.contains("-XX:+UseZGC kafka.Kafka"), "two collectors: {zgc}");
+        let without = flags(&["-XX:-UseG1GC"]);
+        assert!(!without.contains("-XX:+UseG1GC"), "{without}");
+        let set = flags(&["-XX:MaxGCPauseMillis=50", "-Djava.awt.headless=false"]);
+        assert!(!set.contains("MaxGCPauseMillis=20") && !set.contains("headless=true"), "{set}");
+        assert!(set.contains("-XX:+UseG1GC -XX:InitiatingHeapOccupancyPercent=35"), "the others stay: {set}");
     }
 
     #[test]
