@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
 use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};
-use kdyno_model::units::{count, duration};
+use kdyno_model::units::{count, duration, size};
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
 use kdyno_scenario::yaml::Typed;
@@ -88,6 +88,36 @@ fn without_end_to_end(case: &CasePlan) -> Vec<String> {
 /// A sentence for each item whose applications cannot keep up with what is scheduled to be written.
 pub(crate) fn too_slow(plan: &Plan) -> BTreeSet<String> {
     plan.every_case().flat_map(slow_items).collect()
+}
+
+/// A sentence for each item whose fetches all wait for as long as they may: less is offered to its topic in that time than
+/// a fetch asks for.
+pub(crate) fn fetches_wait(plan: &Plan) -> BTreeSet<String> {
+    let waiting = |case: &CasePlan, name: &str, item: &LoadPlan| {
+        let consume = item.role.as_consume().filter(|consume| consume.fetch_bytes_min > 1)?;
+        let writers = case.load.values().filter(|other| other.topic == item.topic);
+        let offered = writers.filter_map(|other| {
+            let produce = other.role.as_produce()?;
+            Some(produce.rate.peak_per_s().map(|per_s| per_s * produce.record_bytes() as f64))
+        });
+        // A maximum rate is not known beforehand.
+        let bytes_per_s = offered.sum::<Option<f64>>().filter(|bytes| *bytes > 0.0)?;
+        let within_wait = bytes_per_s * consume.fetch_wait_ns as f64 / 1e9;
+        (within_wait < f64::from(consume.fetch_bytes_min)).then(|| {
+            format!(
+                "each fetch of `{name}` waits for {} (`fetch.max.wait.ms`): it asks for {} (`fetch.min.bytes`), and {}/s are \
+                 offered to `{}` at the highest",
+                duration(consume.fetch_wait_ns),
+                size(consume.fetch_bytes_min.into()),
+                size(bytes_per_s as u64),
+                item.topic
+            )
+        })
+    };
+    let of_case = |case: &CasePlan| -> Vec<String> {
+        case.load.iter().filter_map(|(name, item)| waiting(case, name, item)).collect()
+    };
+    plan.every_case().flat_map(of_case).collect()
 }
 
 /// A sentence for each item whose clients leave their group while they work on what one poll hands them.

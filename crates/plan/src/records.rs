@@ -11,7 +11,7 @@ use kdyno_model::units::size;
 use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::yaml::Typed;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard deviations of the normal distribution that 99 % lie below.
 const DEVIATIONS_P99: f64 = 2.326_347_874_040_841;
@@ -46,6 +46,38 @@ pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(Recor
     };
     let headers = headers(reader, &typed.headers)?;
     Ok((RecordPlan { key, values, compressible, tombstone_share, headers, partition }, value_bytes))
+}
+
+/// Bytes of a batch before its first record.
+const BATCH_HEADER_BYTES: u64 = 61;
+
+/// A sentence for each item whose batches hold one record each: two do not fit in `batch.size`. `batch.size: 0` asks for that.
+pub(crate) fn one_per_batch(plan: &Plan) -> BTreeSet<String> {
+    let is_alone = |item: &LoadPlan| {
+        let produce = item.role.as_produce()?;
+        let (batch_bytes, records) = (u64::from(produce.client.batch_bytes), 2 * produce.record_bytes());
+        let is_known = produce.records.values == ValuesPlan::Fixed && batch_bytes > 0;
+        Some(is_known && BATCH_HEADER_BYTES + records > batch_bytes)
+    };
+    let mut found: BTreeMap<&str, (u32, u32, &LoadPlan)> = BTreeMap::new();
+    for (name, item) in plan.every_case().flat_map(|case| &case.load) {
+        let Some(is_alone) = is_alone(item) else { continue };
+        let (alone, all, example) = found.entry(name).or_insert((0, 0, item));
+        (*alone, *all) = (*alone + u32::from(is_alone), *all + 1);
+        if is_alone {
+            *example = item;
+        }
+    }
+    let told = |(name, (alone, all, example)): (&str, (u32, u32, &LoadPlan))| {
+        let produce = example.role.as_produce().filter(|_| alone > 0)?;
+        let cases = if alone == all { String::new() } else { format!(" in {alone} of {all} cases") };
+        Some(format!(
+            "each batch of `{name}` holds one record{cases}: `batch.size` is {}, a record has {}",
+            size(produce.client.batch_bytes.into()),
+            size(produce.record_bytes())
+        ))
+    };
+    found.into_iter().filter_map(told).collect()
 }
 
 /// A sentence for each item whose values are made to compress, and that compresses nothing.

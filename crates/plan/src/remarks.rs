@@ -71,6 +71,8 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         .chain(consume::told(plan))
         .chain(group::told(plan))
         .chain(probe::told(plan))
+        .chain(records::one_per_batch(plan))
+        .chain(consume::fetches_wait(plan))
         .chain(records::compressed_by_nobody(plan));
     found.extend(facts.map(Note::Fact));
     let of_consumers = consume::too_slow(plan).into_iter().chain(consume::polls_too_seldom(plan));
@@ -362,12 +364,49 @@ mod tests {
         );
         assert_eq!(
             warnings("size: 1KiB, batch: 16KiB", "batch.size: $batch", &[("batch", "64")]),
-            ["`batch.size` (from `$batch`): `64` is 64 bytes; `64KiB` is 65,536"]
+            [
+                "`batch.size` (from `$batch`): `64` is 64 bytes; `64KiB` is 65,536",
+                "each batch of `w` holds one record: `batch.size` is 64 B, a record has 1 KiB",
+            ]
         );
         for clear in ["16KiB", "16KB", "16384", "0", "= 2*8KiB"] {
             assert!(warnings("size: 1KiB", &format!("batch.size: {clear}"), &[]).is_empty(), "{clear}");
         }
         assert!(warnings("size: 1KiB", "linger.ms: 5", &[]).is_empty(), "a duration is no size");
+    }
+
+    #[test]
+    fn batches_of_one_record_are_reported_with_the_cases_that_have_them() {
+        let told = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
+        assert!(told("batch.size: 3KiB").is_empty(), "two fit");
+        assert_eq!(
+            warnings("size: 1KiB", "batch.size: 3KiB", &[]),
+            ["each batch of `w` holds one record in 1 of 2 cases: `batch.size` is 3 KiB, a record has 2 KiB"]
+        );
+    }
+
+    #[test]
+    fn fetches_that_wait_as_long_as_they_may_are_reported() {
+        let told = |rate: &str, consumer: &str| {
+            let text = format!(
+                "kdyno: 1\nid: x\nquestion: why?\ntopics: {{t: {{partitions: 1}}}}\nload:\n  \
+                 w: {{produce: t, rate: {rate}, value: 1KiB}}\n  r: {{consume: t, client: {{{consumer}}}}}\n\
+                 phases: {{measure: 1s}}\n"
+            );
+            let told = warnings_of(&Scenario::parse(&text, "x.yaml").expect("a scenario"), &[]);
+            told.into_iter().filter(|told| told.starts_with("each fetch")).collect::<Vec<_>>()
+        };
+        let found = told("100/s", "fetch.min.bytes: 1MiB");
+        assert!(
+            found[0]
+                .starts_with("each fetch of `r` waits for 500 ms (`fetch.max.wait.ms`): it asks for 1 MiB"),
+            "{found:?}"
+        );
+        for (rate, consumer) in
+            [("100/s", ""), ("100/s", "fetch.min.bytes: 16KiB"), ("max", "fetch.min.bytes: 1MiB")]
+        {
+            assert!(told(rate, consumer).is_empty(), "{rate} {consumer}");
+        }
     }
 
     #[test]
