@@ -285,6 +285,9 @@ pub fn stage_metric(kind: RequestKind, stage: RequestStage) -> String {
     format!("{kind}_{stage}_mean")
 }
 
+/// Brokers round each stage of each request to whole milliseconds before they add it up, ns.
+pub const STAGE_RESOLUTION_NS: f64 = 1e6;
+
 /// Kind and stage of such a metric.
 pub fn stage_of(metric: &str) -> Option<(RequestKind, RequestStage)> {
     let name = metric.strip_suffix("_mean")?;

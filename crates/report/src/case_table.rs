@@ -149,7 +149,7 @@ fn spread(one: &Finding) -> Option<String> {
     }
     let half_width = digits::half_width(one);
     let (min, max) = one.range?;
-    let [min, max] = [min, max].map(|end| digits::value(end, one.unit, half_width));
+    let [min, max] = [min, max].map(|end| digits::of_metric(&one.of.metric, end, one.unit, half_width));
     Some(if min == max { min } else { format!("{min} – {max}") })
 }
 

@@ -150,7 +150,7 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
     let profile: Vec<String> = std::iter::once(plan.profile.clone()).chain(changed).collect();
     let half_width = digits::half_width(finding);
     let range = finding.range.map(|(min, max)| {
-        let end = |value| digits::value(value, finding.unit, half_width);
+        let end = |value| digits::of_metric(&finding.of.metric, value, finding.unit, half_width);
         format!("{} – {}", end(min), end(max))
     });
     let begun = started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant);

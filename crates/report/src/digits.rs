@@ -5,6 +5,7 @@
 //! its unit is. Never fewer than two digits, never more than the unit has.
 
 use kdyno_model::finding::{Finding, Interval, Value};
+use kdyno_model::inside::{STAGE_RESOLUTION_NS, stage_of};
 use kdyno_model::metric::Unit;
 use kdyno_model::units;
 
@@ -22,7 +23,25 @@ const CPU_PERCENT_MIN: f64 = 0.1;
 
 /// A finding as printed, without its marks.
 pub fn text(finding: &Finding) -> String {
-    value(finding.estimate, finding.unit, half_width(finding))
+    of_metric(&finding.of.metric, finding.estimate, finding.unit, half_width(finding))
+}
+
+/// A value of a metric as printed, with no more digits than its source has: brokers count the stages of requests in whole
+/// milliseconds.
+pub fn of_metric(metric: &str, value: Value, unit: Unit, half_width: Option<f64>) -> String {
+    match value {
+        Value::Is(ns) if stage_of(metric).is_some() => stage_time(ns),
+        _ => self::value(value, unit, half_width),
+    }
+}
+
+/// A mean of times that were each rounded to whole milliseconds: `< 0.5 ms`, `12 ms`.
+fn stage_time(ns: f64) -> String {
+    let resolved = (ns / STAGE_RESOLUTION_NS).round();
+    match resolved < 1.0 {
+        true => format!("< {} ms", named(STAGE_RESOLUTION_NS / 2e6)),
+        false => format!("{} ms", units::count(resolved * STAGE_RESOLUTION_NS / 1e6)),
+    }
 }
 
 /// Half of the interval, or of the range where there is no interval, in the finding's unit.
@@ -153,7 +172,7 @@ pub fn ratio_decimals(number: f64, low: f64) -> usize {
 /// The interval of a finding, `low – high`; `None` where there is none.
 pub fn interval(finding: &Finding) -> Option<String> {
     let Interval::Bounds { low, high, .. } = finding.interval else { return None };
-    let bound = |number| value(Value::Is(number), finding.unit, half_width(finding));
+    let bound = |number| of_metric(&finding.of.metric, Value::Is(number), finding.unit, half_width(finding));
     Some(format!("{} – {}", bound(low), bound(high)))
 }
 
@@ -169,6 +188,10 @@ pub fn with_spread(finding: &Finding) -> String {
         (_, Some(range)) => range,
         _ => return text,
     };
+    if stage_of(&finding.of.metric).is_some() {
+        let [low, high] = [low, high].map(|end| of_metric(&finding.of.metric, end, finding.unit, None));
+        return if low == high { text } else { format!("{text} ({low} – {high})") };
+    }
     let (Value::Is(estimate), Value::Is(low), Value::Is(high)) = (finding.estimate, low, high) else {
         let [low, high] = [low, high].map(|end| value(end, finding.unit, None));
         return if low == high { text } else { format!("{text} ({low} – {high})") };

@@ -74,7 +74,8 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
     // A number that was named is as exact as it was named.
     let side = |value, typed: Option<&ClaimExpr>| match typed {
         Some(ClaimExpr::Number(_)) => digits::value(value, unit, None),
-        _ => words::side(value, unit, share),
+        Some(ClaimExpr::Metric { of, .. }) => words::side(&of.metric, value, unit, share),
+        _ => words::side("", value, unit, share),
     };
     let nothing = || units::NOTHING.to_owned();
     let [of_left, of_right] = &one.marks;

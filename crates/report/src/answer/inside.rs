@@ -17,10 +17,11 @@ pub const TITLE: &str = "Where the milliseconds went";
 const BROKERS: &str = "brokers";
 
 const NOTES: [&str; 3] = [
-    "A stage that took no time in any column is left out.",
+    "A stage of a load item that took no time in any column is left out.",
     "Means in the measured window. What the brokers tell is part of `request`; the rest of that is the way there and back, and what \
      a broker leaves unread meanwhile. A broker's are per produce request, of whomever; those of load items per record.",
-    "Kafka rounds each stage of each request to whole milliseconds: what mostly takes less than 0.5 ms reads as 0.",
+    "Kafka rounds each stage of each request to whole milliseconds, so a broker's stage is not known more exactly, and the stages \
+     need not add up to the total.",
 ];
 
 const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: what the brokers tell is part of its service, and the \
@@ -44,7 +45,8 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let mut row = |name: String, subject: &str, metric: &str| {
         let found: Vec<Option<&Finding>> =
             groups.iter().map(|(_, scope)| find(*scope, subject, metric)).collect();
-        let took_time = |one: &&Finding| one.estimate != Value::Is(0.0);
+        // Of a broker's stage 0 is less than its clock resolves.
+        let took_time = |one: &&Finding| one.estimate != Value::Is(0.0) || subject == BROKERS;
         if found.iter().flatten().any(took_time) {
             let figure = |one: Option<&Finding>| one.map_or_else(|| Cell::from(units::NOTHING), Cell::from);
             rows.push(std::iter::once(Cell::from(name)).chain(found.into_iter().map(figure)).collect());

@@ -305,7 +305,7 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
     let ratio = verdict.judged_by();
     let bounds = ratio.as_ref().and_then(words::bounds);
     let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
-    let side = |value| words::side(value, verdict.unit, half_width);
+    let side = |value| words::side(&verdict.of.metric, value, verdict.unit, half_width);
     let metric = match verdict.role {
         MetricRole::Judged => verdict.of.to_string(),
         MetricRole::Exploratory | MetricRole::Imported => format!("({})", verdict.of),

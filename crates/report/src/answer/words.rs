@@ -141,12 +141,12 @@ pub(crate) fn list(items: &[String]) -> String {
 
 /// A figure of a side beside the ratio of both, whose half-width this is, if it has one: with three digits or more, so that who
 /// divides one by the other comes near the ratio.
-pub(super) fn side(value: Value, unit: Unit, half_width: Option<f64>) -> String {
+pub(super) fn side(metric: &str, value: Value, unit: Unit, half_width: Option<f64>) -> String {
     let width = match value {
         Value::Is(number) => half_width.map(|share| share.min(SIDE_SHARE_MAX) * number.abs()),
         Value::AtLeast(_) | Value::None => None,
     };
-    digits::value(value, unit, width)
+    digits::of_metric(metric, value, unit, width)
 }
 
 /// A ratio as printed with its interval's digits, e.g. `1.12`.
