@@ -5,11 +5,13 @@ use crate::rows::{Item, Trial};
 use crate::tally;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
+use kdyno_model::metric;
 use kdyno_model::plan::LoadPlan;
-use kdyno_model::sample::{Grain, Phase, Sample, StreamId};
+use kdyno_model::sample::{CaughtUp, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
-/// A consumer that is no further behind has caught up with what is written, s: a second is what rows tell apart.
+/// A consumer that is no further behind has caught up with what is written, s, where its worker did not look more closely: a second is
+/// what rows tell apart.
 const CAUGHT_UP_S: f64 = 1.0;
 
 /// Where a consumer was when the window ended.
@@ -94,27 +96,97 @@ pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
     Some(Written::of(trial.evidence, item.name, item.plan).behind(records, window.end_second))
 }
 
-/// From when a consuming item came in the measure phase until it was [no further behind](CAUGHT_UP_S), ns: at least as long as it
-/// was there, where it never was.
-pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
-    let Some(window) = item.window.filter(|_| item.plan.span.is_late()) else { return Value::None };
-    let Some(measure) = trial.evidence.span(Phase::Measure) else { return Value::None };
+/// A metric of how far a consuming item is behind, or how it caught up; `None`: it is another one.
+pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<Value> {
+    match name {
+        "lag" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
+        "caught_up" => Some(drain(trial, item).map_or(Value::None, |drain| drain.took_ns)),
+        metric::DRAINED => {
+            let per_s = drain(trial, item).and_then(Drain::records_per_s);
+            Some(per_s.map_or(Value::None, Value::Is))
+        }
+        _ => None,
+    }
+}
+
+/// How a consuming item that came in the measure phase caught up with what was there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Drain {
+    /// From when it came until it had caught up, ns: at least as long as it was there, where it never had.
+    took_ns: Value,
+    /// Records that it was handed in that time.
+    records: u64,
+}
+
+impl Drain {
+    /// Records per second until it had caught up: what was idle afterwards does not count.
+    fn records_per_s(self) -> Option<f64> {
+        match self.took_ns {
+            Value::Is(ns) | Value::AtLeast(ns) if ns > 0.0 => {
+                Some(self.records as f64 * NS_PER_S as f64 / ns)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Of an item that came in the measure phase. It had caught up when its streams had first read all that there was; where they did
+/// not say so, at the end of the first second at which it was [no further behind](CAUGHT_UP_S).
+fn drain(trial: &Trial<'_>, item: &Item<'_>) -> Option<Drain> {
+    let window = item.window.filter(|_| item.plan.span.is_late() && item.plan.role.as_consume().is_some())?;
+    let measure = trial.evidence.span(Phase::Measure)?;
     let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
-    let since_ns = |end_second: u32| (u64::from(end_second) * NS_PER_S).saturating_sub(came_ns) as f64;
-    let written = Written::of(trial.evidence, item.name, item.plan);
+    let since_ns = |at_ns: u64| at_ns.saturating_sub(came_ns) as f64;
+    let end_ns = |second: u32| u64::from(second) * NS_PER_S;
+    if trial.evidence.start.trial.effective.shares_group(item.name) {
+        return None;
+    }
     let streams = streams_of(trial.evidence, item.name);
     let is_own = |row: &&Sample| row.grain == Grain::Second && streams.contains(&row.id);
     let rows: Vec<&Sample> = trial.evidence.samples.iter().filter(is_own).collect();
+    let until = |second: u32| {
+        let before = rows.iter().filter(|row| row.written_second < second);
+        before.fold(0u64, |sum, row| sum.saturating_add(row.counts.fetched))
+    };
+    let by_rows = first_second_up(trial, item, &streams, &rows);
+    // A lag of nothing that came by chance, long after the last seconds were caught up with, says no more.
+    let latest_ns = by_rows.map_or(u64::MAX, |second| end_ns(second).saturating_add(NS_PER_S));
+    let latest_ns = latest_ns.min(end_ns(window.end_second));
+    if let Some(exact) = exact(trial.evidence, &streams).filter(|exact| exact.at_ns <= latest_ns) {
+        return Some(Drain { took_ns: Value::Is(since_ns(exact.at_ns)), records: exact.records });
+    }
+    let is_known = Written::of(trial.evidence, item.name, item.plan).is_known;
+    is_known.then(|| match by_rows {
+        Some(second) => Drain { took_ns: Value::Is(since_ns(end_ns(second))), records: until(second) },
+        None => Drain {
+            took_ns: Value::AtLeast(since_ns(end_ns(window.end_second))),
+            records: until(window.end_second),
+        },
+    })
+}
+
+/// When all streams of an item had caught up by what they say themselves.
+fn exact(evidence: &TrialEvidence, streams: &[StreamId]) -> Option<CaughtUp> {
+    let of_stream = |id: &StreamId| evidence.totals.iter().find(|totals| totals.id == *id)?.caught_up;
+    let each: Option<Vec<CaughtUp>> = streams.iter().map(of_stream).collect();
+    each?
+        .into_iter()
+        .reduce(|a, b| CaughtUp { at_ns: a.at_ns.max(b.at_ns), records: a.records.saturating_add(b.records) })
+}
+
+/// The second at whose beginning it was no further behind, by its rows.
+fn first_second_up(
+    trial: &Trial<'_>,
+    item: &Item<'_>,
+    streams: &[StreamId],
+    rows: &[&Sample],
+) -> Option<u32> {
+    let window = item.window?;
+    let written = Written::of(trial.evidence, item.name, item.plan);
     let is_up = |end_second: &u32| {
-        tally::lag_at(&streams, || rows.iter().copied(), *end_second)
+        tally::lag_at(streams, || rows.iter().copied(), *end_second)
             .and_then(|records| written.behind(records, *end_second).seconds)
             .is_some_and(|s| s <= CAUGHT_UP_S)
     };
-    if !written.is_known {
-        return Value::None;
-    }
-    match (window.first_second + 1..=window.end_second).find(is_up) {
-        Some(end_second) => Value::Is(since_ns(end_second)),
-        None => Value::AtLeast(since_ns(window.end_second)),
-    }
+    (window.first_second + 1..=window.end_second).find(is_up)
 }

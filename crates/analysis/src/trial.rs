@@ -23,7 +23,7 @@ use crate::health;
 use crate::imported;
 use crate::inside::Inside;
 use crate::java;
-use crate::lag::{self, Lag};
+use crate::lag;
 use crate::limit;
 use crate::logs;
 use crate::marks;
@@ -224,10 +224,8 @@ impl<'a> Trial<'a> {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
-        match name {
-            "lag" => return lag::of(self, item).map_or(Value::None, Lag::ns),
-            "caught_up" => return lag::caught_up(self, item),
-            _ => {}
+        if let Some(value) = lag::value(self, item, name) {
+            return value;
         }
         if java::is_unseen(item, name) {
             return Value::None;

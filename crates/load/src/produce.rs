@@ -415,7 +415,7 @@ impl Stream for ProduceStream {
             self.clients.drain(..).map(|client| client.finish(t0_ns, now_ns, &mut recorder)).collect();
         let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients, steady }
+        StreamTotals { id, counts, clients, steady, caught_up: None }
     }
 
     fn context(&mut self) -> &mut StreamContext {

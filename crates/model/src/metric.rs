@@ -1,7 +1,7 @@
 //! Names of numbers: `writers.acked_per_s`, `brokers.cpu_us_per_record`, `probe.response.p99`.
 //!
 //! A metric address is `SUBJECT.METRIC`. The subject is a load item or a component of the scenario, or one of `brokers`
-//! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
+//! (all together), `broker-N` (one), `sum` (the load items together), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
 //! `workers`, `relay-N` (what lies between two zones), `host`. Every name is checked when the plan is made.
 
 mod left_out;
@@ -12,7 +12,7 @@ use crate::sample::Timing;
 use crate::{command_metrics, component_metrics, inside, logs};
 pub use left_out::{
     BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
-    COST_PER_MILLION, HEAP_GROWTH, MEMORY_GROWTH, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
+    COST_PER_MILLION, DRAINED, HEAP_GROWTH, MEMORY_GROWTH, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,16 +33,19 @@ impl std::fmt::Display for Address {
 
 use SubjectKind::{
     Broker, Command, Component, Consume, Database, EndToEnd, Group, Host, Label, Process, Produce, Proxy,
-    Relay, Worker,
+    Relay, Sum, Worker,
 };
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
 /// Of requests of one kind.
 const REQUESTS: &[SubjectKind] = &[Produce, Consume];
 const SEND: &[SubjectKind] = &[Produce, EndToEnd];
+/// Of those, and of all of them together: what adds up.
+const SEND_AND_SUM: &[SubjectKind] = &[Produce, EndToEnd, Sum];
 /// Of clients that only send.
 const SEND_ALONE: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume, EndToEnd];
+const READ_AND_SUM: &[SubjectKind] = &[Consume, EndToEnd, Sum];
 /// Of clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
 /// Of processes that each record goes through.
@@ -53,6 +56,9 @@ const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Databa
 const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy, Relay];
 const RELAY: &[SubjectKind] = &[Relay];
 const BROKER: &[SubjectKind] = &[Broker];
+
+/// The load items together.
+pub const SUM: &str = "sum";
 
 /// How much of the time all clients of an item that sent were at work together.
 pub const CLIENTS_OVERLAP_SHARE: &str = "clients_overlap_share";
@@ -75,12 +81,17 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 /// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
 const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
-    metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),
-    metric("achieved_per_s", SEND, Unit::RecordsPerS, "records the client accepted in the window"),
-    metric("acked_per_s", SEND, Unit::RecordsPerS, "records acknowledged in the window"),
+    metric(
+        "offered_per_s",
+        SEND_AND_SUM,
+        Unit::RecordsPerS,
+        "records whose intended instant lies in the window",
+    ),
+    metric("achieved_per_s", SEND_AND_SUM, Unit::RecordsPerS, "records the client accepted in the window"),
+    metric("acked_per_s", SEND_AND_SUM, Unit::RecordsPerS, "records acknowledged in the window"),
     metric(
         "acked_mib_per_s",
-        SEND,
+        SEND_AND_SUM,
         Unit::MibPerS,
         "MiB of values acknowledged in the window; headers of records and batches not counted",
     ),
@@ -100,14 +111,14 @@ const ALL: &[Metric] = &[
     ),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
-    metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),
+    metric("failed", SEND_AND_SUM, Unit::Count, "records of the measure phase that failed"),
     metric(
         "failed_share",
         SEND,
         Unit::Ratio,
         "failed and unresolved records divided by all of the measure phase",
     ),
-    metric("retries", SEND, Unit::Count, "record batches that were sent again in the window"),
+    metric("retries", SEND_AND_SUM, Unit::Count, "record batches that were sent again in the window"),
     metric("committed", SEND, Unit::Count, "transactions committed in the window"),
     metric("aborted", SEND, Unit::Count, "transactions aborted in the window, as planned or after a failure"),
     metric(
@@ -116,7 +127,7 @@ const ALL: &[Metric] = &[
         Unit::Ns,
         "load that waited beyond what requests in flight explain, at the window's end, in time",
     ),
-    metric("unresolved", SEND, Unit::Count, "records of the measure phase whose outcome stayed open"),
+    metric("unresolved", SEND_AND_SUM, Unit::Count, "records of the measure phase whose outcome stayed open"),
     metric("records_per_batch", REQUESTS, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", REQUESTS, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric(
@@ -154,13 +165,25 @@ const ALL: &[Metric] = &[
         "caught_up",
         READ_ALONE,
         Unit::Ns,
-        "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
-         more than 1 s behind",
+        "of an item that comes in the measure phase (`at`): from then until it had first read all that there was, to 10 ms; of a Java \
+         client until the end of the first second at which it was no more than 1 s behind",
     ),
-    metric("fetched_per_s", READ, Unit::RecordsPerS, "records handed over to the application in the window"),
+    metric(
+        DRAINED,
+        READ_ALONE,
+        Unit::RecordsPerS,
+        "of an item that comes in the measure phase (`at`): records handed over until it had caught up, divided by that time; until \
+         the window's end where it never had",
+    ),
+    metric(
+        "fetched_per_s",
+        READ_AND_SUM,
+        Unit::RecordsPerS,
+        "records handed over to the application in the window",
+    ),
     metric(
         "fetched_wire_mib_per_s",
-        READ,
+        READ_AND_SUM,
         Unit::MibPerS,
         "MiB of record batches that came over the wire in the window, handed over or not: compressed, headers included",
     ),
@@ -395,7 +418,7 @@ pub fn timings(kind: SubjectKind) -> &'static [Timing] {
         Consume => &Timing::OF_CONSUMERS,
         EndToEnd => &Timing::OF_PROBES,
         Command | Label => &[Timing::Response],
-        Broker | Worker | Process | Component | Database | Proxy | Relay | Host | Group => &[],
+        Broker | Worker | Process | Component | Database | Proxy | Relay | Host | Group | Sum => &[],
     }
 }
 

@@ -11,6 +11,8 @@ pub enum SubjectKind {
     Consume,
     /// A load item that probes: it does both.
     EndToEnd,
+    /// `sum`: the load items together.
+    Sum,
     /// A load item that is a command.
     Command,
     /// The requests of a command that have a label.
@@ -108,6 +110,7 @@ impl SubjectKind {
             Self::Produce => "produce items",
             Self::Consume => "consume items",
             Self::EndToEnd => "end_to_end items",
+            Self::Sum => "the sum over load items",
             Self::Command => "command items",
             Self::Label => "labels of commands",
             Self::Broker => "brokers",

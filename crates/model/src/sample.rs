@@ -352,6 +352,19 @@ pub struct StreamTotals {
     /// The records behind the first ones, where the plan asks for them (`tool_lines`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyTotals>,
+    /// Consume, of an item that comes later than T0: when it had first fetched all that its partitions held; `None`: it never
+    /// had, or the worker does not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught_up: Option<CaughtUp>,
+}
+
+/// When a stream that consumes had caught up with its partitions, and how much it had read by then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaughtUp {
+    /// When, ns from T0; late by 10 ms at most.
+    pub at_ns: u64,
+    /// Records that it was handed until then.
+    pub records: u64,
 }
 
 /// What became of a stream's records behind the first ones of each client (`tool_lines.warmup_records`).

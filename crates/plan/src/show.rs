@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::cases::{Chosen, param_value};
 use kdyno_model::command_metrics;
-use kdyno_model::metric::{Address, CLIENT_CPU};
+use kdyno_model::metric::{self, Address, CLIENT_CPU, DRAINED};
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
 use kdyno_scenario::Scenario;
@@ -55,6 +55,8 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
     for (case, (name, item)) in items {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
+            // Of who comes to what is there already the window's rate counts the time in which nothing was left, too.
+            Role::Consume(_) if item.span.is_late() => &[DRAINED, "caught_up"],
             Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
             Role::EndToEnd(_) => &["acked_per_s", "response.p99"],
         };

@@ -15,6 +15,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["over"], "÷"),
     (&["percent"], ""),
     (&["acked"], "acknowledged"),
+    (&["caught", "up", "per", "s"], "handed over until caught up"),
     (&["caught", "up"], "caught up after"),
     (&["cpu"], "CPU"),
     (&["gc"], "GC"),

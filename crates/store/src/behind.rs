@@ -36,6 +36,8 @@ pub(crate) struct Behind {
     pub(crate) losses: Vec<u32>,
     /// Of totals: one more than the ns from T0 to each client's first record, 0 where it is not told; empty where none is.
     pub(crate) began: Vec<u64>,
+    /// Of totals: when a stream that came late had caught up, ns from T0, and its records until then, if it had.
+    pub(crate) caught_up: Option<(u64, u64)>,
 }
 
 /// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
@@ -44,7 +46,7 @@ pub(crate) type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 impl Behind {
     /// Writes it, unless it is nothing. What stands before something that is written is written too, for it is read in this order.
     pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
-        let Self { later, latest, members, steady, losses, began } = self;
+        let Self { later, latest, members, steady, losses, began, caught_up } = self;
         let told = [
             *later != PackedLater::default(),
             !latest.is_empty(),
@@ -52,6 +54,7 @@ impl Behind {
             steady.is_some(),
             !losses.is_empty(),
             !began.is_empty(),
+            caught_up.is_some(),
         ];
         for part in 0..told.iter().rposition(|is_told| *is_told).map_or(0, |last| last + 1) {
             bytes.extend(match part {
@@ -60,7 +63,8 @@ impl Behind {
                 2 => plain(members)?,
                 3 => plain(steady)?,
                 4 => plain(losses)?,
-                _ => plain(began)?,
+                5 => plain(began)?,
+                _ => plain(caught_up)?,
             });
         }
         Ok(())
@@ -75,6 +79,7 @@ impl Behind {
             steady: next(&mut rest)?,
             losses: next(&mut rest)?,
             began: next(&mut rest)?,
+            caught_up: next(&mut rest)?,
         };
         if rest.is_empty() { Ok(behind) } else { Err(PackError::Length) }
     }

@@ -5,7 +5,8 @@ use crate::behind::{Behind, PackedLater};
 use crate::blob::{PackError, decode, open, plain, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
-    ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals, Timing,
+    CaughtUp, ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals,
+    Timing,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,7 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
         let SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns } = steady;
         (*records, *value_bytes, *span_ns, *service_sum_ns, service.clone())
     });
+    behind.caught_up = totals.caught_up.map(|CaughtUp { at_ns, records }| (at_ns, records));
     pack_with(&PackedTotals { counts, clients }, &behind)
 }
 
@@ -140,7 +142,8 @@ pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, P
     let steady = behind.steady.clone().map(|(records, value_bytes, span_ns, service_sum_ns, service)| {
         SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns }
     });
-    Ok(StreamTotals { id, clients, steady, counts: counts_out(packed.counts, &behind) })
+    let caught_up = behind.caught_up.map(|(at_ns, records)| CaughtUp { at_ns, records });
+    Ok(StreamTotals { id, clients, steady, caught_up, counts: counts_out(packed.counts, &behind) })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {

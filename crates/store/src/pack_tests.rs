@@ -51,6 +51,10 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
         let packed = pack_totals(&of_clients).unwrap();
         assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_clients);
     }
+    let of_reader =
+        StreamTotals { caught_up: Some(CaughtUp { at_ns: 7, records: 8 }), ..totals(later.clone()) };
+    let packed = pack_totals(&of_reader).unwrap();
+    assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_reader);
     // What nobody wrote is no later part.
     let mut longer = open(&blob).unwrap().into_owned();
     longer.push(1);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
 
 /// Beginnings of names of which more is better; of everything else less is.
-const MORE_IS_BETTER: [&str; 14] = [
+const MORE_IS_BETTER: [&str; 15] = [
     "acked_",
     "achieved_",
     "fetched_",
@@ -23,6 +23,7 @@ const MORE_IS_BETTER: [&str; 14] = [
     "bytes_per_request",
     "compression_ratio",
     "committed",
+    "caught_up_per_s",
     "target_reached",
     "requests",
     "told_mib_per_s",

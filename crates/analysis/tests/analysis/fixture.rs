@@ -219,7 +219,7 @@ impl Trial {
         }
         let records = (counts.acknowledged + counts.fetched) / 2;
         let clients = vec![ClientTotals { records, began_ns: Some(0), span_ns: 12 * S, member: None }; 2];
-        StreamTotals { id, counts, clients, steady: None }
+        StreamTotals { id, counts, clients, ..StreamTotals::default() }
     }
 
     /// Counts of the writers' row of one second.

@@ -3,7 +3,7 @@
 use crate::fixture::{MS, READERS, S, Trial};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::LoadSpan;
-use kdyno_model::sample::Grain;
+use kdyno_model::sample::{CaughtUp, Grain};
 
 /// Readers that come `at_ns` into the measure phase, which begins 2 s after T0; in each second from the fifth on they are so far
 /// behind at its end, and 1000 records are written in each.
@@ -19,9 +19,67 @@ fn late(at_ns: u64, lags: [Option<u64>; 7]) -> Trial {
     trial
 }
 
-fn caught_up(trial: &Trial) -> Option<Value> {
+fn told(trial: &Trial, metric: &str) -> Option<Value> {
     let mut findings = trial.findings().into_iter();
-    findings.find(|one| one.of.to_string() == "readers.caught_up").map(|one| one.estimate)
+    findings.find(|one| one.of.to_string() == format!("readers.{metric}")).map(|one| one.estimate)
+}
+
+fn caught_up(trial: &Trial) -> Option<Value> {
+    told(trial, "caught_up")
+}
+
+/// A late reader of 21,000 records that had all of them 430 ms after it came, and was idle from then on.
+fn quick() -> Trial {
+    let mut trial = late(3 * S, [Some(0); 7]);
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
+        row.counts.fetched = if row.written_second == 5 { 21_000 } else { 0 };
+    }
+    trial.take_totals();
+    let totals = trial.totals.iter_mut().find(|totals| totals.id == READERS).expect("the readers' totals");
+    totals.caught_up = Some(CaughtUp { at_ns: 5_430 * MS, records: 21_000 });
+    trial
+}
+
+#[test]
+fn the_drain_rate_ends_when_it_had_caught_up() {
+    let trial = quick();
+    assert_eq!(caught_up(&trial), Some(Value::Is(430e6)));
+    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
+    assert_eq!(told(&trial, "fetched_per_s"), Some(Value::Is(3_000.0)), "of all 7 s of its window");
+    // What is on a topic that the trial does not write is read as well.
+    let mut trial = quick();
+    trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
+    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
+}
+
+#[test]
+fn without_its_own_word_the_drain_rate_is_of_whole_seconds() {
+    let fetched = |trial: &mut Trial| {
+        for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
+            row.counts.fetched = 5_000;
+        }
+        trial.take_totals();
+    };
+    let mut trial = late(3 * S, [4_000, 2_500, 1_001, 1_000, 0, 0, 0].map(Some));
+    fetched(&mut trial);
+    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(5_000.0)), "20,000 in 4 s");
+    let mut trial = late(3 * S, [Some(1_001); 7]);
+    fetched(&mut trial);
+    assert_eq!(
+        told(&trial, "caught_up_per_s"),
+        Some(Value::Is(5_000.0)),
+        "it never had: to the window's end"
+    );
+    assert_eq!(told(&Trial::clean(), "caught_up_per_s"), None, "it was there from the beginning");
+}
+
+/// It had nothing left by chance, long after it had caught up but for what came in a second.
+#[test]
+fn a_lag_of_nothing_that_comes_late_is_not_waited_for() {
+    let mut trial = late(3 * S, [4_000, 2_500, 1_001, 1_000, 900, 900, 0].map(Some));
+    let totals = trial.totals.iter_mut().find(|totals| totals.id == READERS).expect("the readers' totals");
+    totals.caught_up = Some(CaughtUp { at_ns: 11_500 * MS, records: 7 });
+    assert_eq!(caught_up(&trial), Some(Value::Is(4e9)));
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! When the load of a consuming stream ends by what there is to be read: after so many records, or when none came for so
-//! long.
+//! long. Also when a stream that came late had read all that there was.
 
 use kdyno_model::plan::ConsumePlan;
+use kdyno_model::sample::CaughtUp;
+
+/// How often a stream that came late looks whether it has caught up, ns: its lag is a sum over all of its partitions.
+const LOOK_NS: u64 = 10_000_000;
 
 /// What is known of that.
 #[derive(Debug)]
@@ -12,11 +16,40 @@ pub(crate) struct Ending {
     handed: u64,
     /// When they were handed one last, ns, or when the load began; `None`: it has not begun.
     last_ns: Option<u64>,
+    /// When it is to look again whether it has caught up, ns.
+    next_look_ns: u64,
+    /// When it first had, ns, and how many records it had been handed.
+    caught_up: Option<(u64, u64)>,
 }
 
 impl Ending {
     pub(crate) fn new(plan: &ConsumePlan) -> Self {
-        Self { records_max: plan.records_max, idle_ns: plan.idle_ns, handed: 0, last_ns: None }
+        Self {
+            records_max: plan.records_max,
+            idle_ns: plan.idle_ns,
+            handed: 0,
+            last_ns: None,
+            next_look_ns: 0,
+            caught_up: None,
+        }
+    }
+
+    /// Whether it is to look if it has caught up.
+    pub(crate) fn is_look_due(&self, now_ns: u64) -> bool {
+        self.caught_up.is_none() && self.last_ns.is_some() && now_ns >= self.next_look_ns
+    }
+
+    /// So many records are left to read now; `None`: not known. With none it caught up when it was handed the last one.
+    pub(crate) fn look(&mut self, now_ns: u64, lag_records: Option<u64>) {
+        self.next_look_ns = now_ns.saturating_add(LOOK_NS);
+        if lag_records == Some(0) {
+            self.caught_up = self.last_ns.map(|last_ns| (last_ns, self.handed));
+        }
+    }
+
+    /// When it had first caught up, from T0.
+    pub(crate) fn caught_up(&self, t0_ns: u64) -> Option<CaughtUp> {
+        self.caught_up.map(|(at_ns, records)| CaughtUp { at_ns: at_ns.saturating_sub(t0_ns), records })
     }
 
     /// The load begins.
@@ -116,6 +149,24 @@ mod tests {
         ending.begins(1_000 * MS);
         ending.began(1_400 * MS);
         assert_eq!((ending.deadline(), ending.over_ns(1_600 * MS)), (Some(1_500 * MS), 1_600 * MS));
+    }
+
+    #[test]
+    fn it_has_caught_up_with_the_last_record_before_the_first_look_that_finds_none_left() {
+        let mut ending = ending(None, None);
+        assert!(!ending.is_look_due(900 * MS), "it has not begun");
+        ending.begins(1_000 * MS);
+        ending.handed(1_300 * MS, 20_000);
+        assert!(ending.is_look_due(1_300 * MS));
+        ending.look(1_300 * MS, Some(1_000));
+        ending.handed(1_304 * MS, 1_000);
+        assert!(!ending.is_look_due(1_309 * MS), "not more often than every 10 ms");
+        ending.look(1_310 * MS, None);
+        // Nothing came since: an answer without records woke it half a second later.
+        ending.look(1_810 * MS, Some(0));
+        ending.handed(1_900 * MS, 7);
+        assert_eq!(ending.caught_up(250 * MS), Some(CaughtUp { at_ns: 1_054 * MS, records: 21_000 }));
+        assert!(!ending.is_look_due(u64::MAX), "once is enough");
     }
 
     #[test]

@@ -110,6 +110,14 @@ impl ConsumeStream {
         self.leave(now_ns);
     }
 
+    /// Looks whether clients that came late have read all that there was.
+    fn look_whether_caught_up(&mut self, now_ns: u64) {
+        if self.context.is_late() && !self.is_gone && self.ending.is_look_due(now_ns) {
+            let lag = self.lag_records();
+            self.ending.look(now_ns, lag);
+        }
+    }
+
     /// Cuts samples when a second is over, which has the lag at its end.
     fn tick(&mut self, now_ns: u64) {
         if self.recorder.as_ref().is_some_and(|recorder| recorder.next_deadline() <= now_ns) {
@@ -242,6 +250,7 @@ impl Stream for ConsumeStream {
             self.clients[client].record(now_ns, recorder, &mut self.context.events);
         }
         self.ending.handed(now_ns, self.clients[client].totals.records - before);
+        self.look_whether_caught_up(now_ns);
         self.end_if_over(now_ns);
     }
 
@@ -273,6 +282,7 @@ impl Stream for ConsumeStream {
             connecting.look(index, net.now_ns(), &client.kafka, || client.kafka.is_ready(), wakeups);
             self.note_group(index, now_ns);
         }
+        self.look_whether_caught_up(now_ns);
         self.end_if_over(now_ns);
         self.look_at_shares(now_ns);
         self.leave_when_done(now_ns);
@@ -316,7 +326,8 @@ impl Stream for ConsumeStream {
             recorder.finish()
         });
         let clients = self.clients.iter().map(|client| client.totals).collect();
-        StreamTotals { id, counts, clients, steady: None }
+        let caught_up = self.clock.and_then(|clock| self.ending.caught_up(clock.t0_ns));
+        StreamTotals { id, counts, clients, steady: None, caught_up }
     }
 
     fn take_samples(&mut self) -> Vec<Sample> {

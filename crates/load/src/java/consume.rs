@@ -323,7 +323,7 @@ impl Stream for JavaConsumeStream {
             recorder.finish()
         });
         let clients = self.clients.iter().map(Consumer::totals).collect();
-        StreamTotals { id, counts, clients, steady: None }
+        StreamTotals { id, counts, clients, ..StreamTotals::default() }
     }
 
     fn context(&mut self) -> &mut StreamContext {

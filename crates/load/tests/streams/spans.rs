@@ -108,6 +108,10 @@ fn readers_come_and_go() {
     let first =
         outcome.samples.iter().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).min();
     assert_eq!(first, Some(3));
+    // Seconds in which nothing is left to read are no part of that.
+    let caught_up = outcome.totals.caught_up.expect("it had all that there was");
+    assert!((3 * SECOND..4 * SECOND).contains(&caught_up.at_ns), "{caught_up:?}");
+    assert_eq!(caught_up.records, stored);
     assert_eq!(outcome.events, ["item-began: 2 clients: connecting begins"]);
     assert_eq!(outcome.histogram(Timing::Connect).len(), 2);
     let t0_ns = now_ns + SECOND;
@@ -121,6 +125,7 @@ fn readers_come_and_go() {
     brief.plan.fetch_bytes_max = 1;
     let now_ns = outcome.ended_ns;
     let outcome = fetch(&brief.batch_by_batch(), outcome.cluster, now_ns);
+    assert_eq!(outcome.totals.caught_up, None, "it was there from the beginning");
     assert!(outcome.counts().fetched < stored, "{} of {stored}", outcome.counts().fetched);
     assert_eq!(outcome.events, ["item-ended: the load of 1 client is over"]);
     let t0_ns = now_ns + SECOND;

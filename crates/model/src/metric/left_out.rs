@@ -8,6 +8,9 @@ pub const COST_PER_GB: &str = "cost_per_gb";
 /// The same of records.
 pub const COST_PER_MILLION: &str = "cost_per_million_records";
 
+/// At which rate an item that comes late reads what is there; left out of others.
+pub const DRAINED: &str = "caught_up_per_s";
+
 /// Whether a metric is what something costs: a price divided by a rate.
 pub fn is_cost(name: &str) -> bool {
     matches!(name, COST_PER_GB | COST_PER_MILLION)
@@ -65,6 +68,7 @@ pub fn may_be_left_out(name: &str) -> bool {
         "committed",
         "aborted",
         "caught_up",
+        DRAINED,
         "end_to_end",
         "discarded",
         "censored",

@@ -38,6 +38,7 @@ pub(super) fn metric(of: &Address) -> String {
         ("acked_per_s_sum_of_clients", _) => format!("acknowledged rate of {whose}, summed over its clients"),
         ("acked_mib_per_s", _) => format!("acknowledged bytes per second of {whose}"),
         ("fetched_per_s", _) => format!("fetched rate of {whose}"),
+        ("caught_up_per_s", _) => format!("fetched rate of {whose} until it had caught up"),
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
         (_, Some((timing, quantile))) => format!("{timing} time of {whose} at {quantile}"),

@@ -255,6 +255,7 @@ pub fn totals() -> Vec<StreamTotals> {
             2
         ],
         steady: None,
+        caught_up: None,
     };
     STREAMS.map(totals).to_vec()
 }
