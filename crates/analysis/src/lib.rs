@@ -52,6 +52,7 @@ pub mod series;
 pub mod statistics;
 mod steadiness;
 pub mod steady;
+mod sums;
 mod tally;
 pub mod tool_lines;
 pub mod trial;

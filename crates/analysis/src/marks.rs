@@ -3,7 +3,7 @@
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::commands;
 use crate::rows::Trial;
-use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::timing;
 use kdyno_model::finding::{Finding, Mark, Value};
 use kdyno_model::metric::QUANTILES;
@@ -35,6 +35,15 @@ pub(crate) fn invalid_behind(findings: &mut [Finding], caveats: &[ScopedCaveat],
             if timing(&finding.of.metric).is_some_and(|(timing, _)| Timing::OF_HANDED.contains(&timing)) {
                 finding.marks.insert(Mark::Invalid);
             }
+        }
+    }
+}
+
+/// Marks the quantiles that hold what the load generator sent at once after it had stood still.
+pub(crate) fn backlog(findings: &mut [Finding], caveats: &[ScopedCaveat]) {
+    for caveat in caveats.iter().filter(|caveat| matches!(caveat.caveat, Caveat::StoodStill(_))) {
+        for finding in findings.iter_mut().filter(|finding| caveat.concerns.covers(&finding.of)) {
+            finding.marks.insert(Mark::Backlog);
         }
     }
 }

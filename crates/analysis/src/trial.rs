@@ -32,6 +32,7 @@ use crate::queue::Queue;
 use crate::relay;
 use crate::rows::{Item, Trial};
 use crate::steadiness;
+use crate::sums;
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::Conclusion;
@@ -72,6 +73,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
             trial.item_value(item, name)
         });
     }
+    sums::state(&trial, &mut found, |item, name| trial.item_value(item, name));
     let brokers = trial.brokers();
     let workers = trial.workers();
     let inside = Inside::of(&trial);
@@ -118,6 +120,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     // Stable: of one severity those of the rules come first.
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
     marks::few_records(&mut found, &trial);
+    marks::backlog(&mut found, &caveats);
     marks::invalid(&mut found, &caveats);
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;

@@ -1,11 +1,16 @@
 //! Caveats: what was seen that speaks against figures, which figures it concerns, and whether they may be used.
 
 mod compression;
+mod group;
+mod named;
+mod stood_still;
 
 pub use crate::concern::{Concern, ScopedCaveat};
 use crate::event::Subject;
 pub use crate::severity::Severity;
+pub use group::{GroupNotConserved, MembersPutOut};
 use serde::{Deserialize, Serialize};
+pub use stood_still::StoodStill;
 
 /// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +111,8 @@ pub enum Caveat {
         /// ns.
         response_ns: u64,
     },
+    /// A worker stood still for a while, and its backlog is in quantiles of what the cluster took.
+    StoodStill(StoodStill),
     /// A process of the run was ready and waited for a processor.
     WaitedForProcessor {
         /// The process, or the load item's thread of a worker.
@@ -357,27 +364,9 @@ pub enum Caveat {
         first: String,
     },
     /// A consumer group was not handed what its topic was given, each record counted once.
-    GroupNotConserved {
-        /// The group's name in the scenario.
-        group: String,
-        /// Topic, by its address in the scenario.
-        topic: String,
-        /// Records acknowledged.
-        least: u64,
-        /// Records that the topic can hold: with those before the trial, and those of uncertain outcome.
-        most: u64,
-        /// Records that members were handed, without those that one of them had been handed before.
-        handed_over: u64,
-    },
+    GroupNotConserved(GroupNotConserved),
     /// Members of a consumer group lost their partitions without giving them up: the group had gone on without them.
-    MembersPutOut {
-        /// Load item.
-        item: String,
-        /// How often, since T0.
-        losses: u64,
-        /// `max.poll.interval.ms` of its clients, ns: where they poll less often than that, they are put out.
-        poll_interval_max_ns: u64,
-    },
+    MembersPutOut(MembersPutOut),
     /// A member of a consumer group was none any more, for good.
     MemberFailed {
         /// Load item.

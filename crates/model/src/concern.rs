@@ -51,6 +51,13 @@ pub enum Concern {
         /// Name of the quantile, e.g. `p99.9`.
         quantile: String,
     },
+    /// One quantile, and those above it, of a load item's service, request and *without generator*.
+    ServiceFrom {
+        /// Load item.
+        item: String,
+        /// Name of the quantile, e.g. `p99`.
+        quantile: String,
+    },
     /// The mean of a load item's response time, and what that is of its mean service time.
     Mean {
         /// Load item.
@@ -72,6 +79,12 @@ impl Concern {
             Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || metric::is_cost(&of.metric),
             Self::Mean { item } => {
                 is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
+            }
+            Self::ServiceFrom { item, quantile } => {
+                let is_one =
+                    |timing| matches!(timing, Timing::Service | Timing::Request | Timing::WithoutGenerator);
+                let is_meant = || timing(&of.metric).is_some_and(|(timing, _)| is_one(timing));
+                is_of(item) && is_meant() && is_from(&of.metric, quantile)
             }
             Self::LatenciesFrom { item, quantile } => {
                 // Of an item that sends they begin at the same instants, and so do those of what it sent.

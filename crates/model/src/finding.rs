@@ -118,6 +118,8 @@ pub enum Mark {
     ShortTerm,
     /// A quantile with too few records beyond it.
     FewRecords,
+    /// It holds what the load generator sent at once, after it had stood still.
+    Backlog,
 }
 
 /// What has to be said beside a number that is made of both sides: of either side all.

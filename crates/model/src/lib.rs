@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod finding;
 pub mod health;
 mod health_rules;
+pub mod held_up;
 pub mod histogram;
 pub mod identity;
 pub mod imported;

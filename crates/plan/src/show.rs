@@ -48,9 +48,16 @@ pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), Str
     Err(format!("there is no `{subject}`: no case has more than {most} brokers, counted from `broker-0`"))
 }
 
+/// From so many load items that send on, what all of them send is shown first.
+const SUMMED_MIN: usize = 5;
+
 fn usual(cases: &[CasePlan]) -> Vec<Address> {
     let of = |subject: &str, metric: &str| Address { subject: subject.to_owned(), metric: metric.to_owned() };
     let mut found = Vec::new();
+    let sends = |case: &CasePlan| case.load.values().filter(|item| item.role.as_produce().is_some()).count();
+    if cases.first().is_some_and(|case| sends(case) >= SUMMED_MIN) {
+        found.extend(["acked_per_s", "acked_mib_per_s"].map(|metric| of(metric::SUM, metric)));
+    }
     let items = cases.first().into_iter().flat_map(|case| case.load.iter().map(move |item| (case, item)));
     for (case, (name, item)) in items {
         let metrics: &[&str] = match item.role {

@@ -9,7 +9,7 @@ use crate::judged;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
 use kdyno_model::imported::IMPORTED;
-use kdyno_model::metric::{Address, Unit};
+use kdyno_model::metric::{self, Address, Unit};
 use std::collections::BTreeMap;
 
 /// Longest name of a topic in Kafka, less what kdyno adds to it.
@@ -17,7 +17,7 @@ const TOPIC_CHARS_MAX: usize = 100;
 /// Longest other name.
 const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
-const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno"];
+const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno", metric::SUM];
 
 /// The same at their beginning.
 const RESERVED_BEGINNINGS: [&str; 4] = ["broker-", "controller-", "relay-", IMPORTED];

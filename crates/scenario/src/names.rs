@@ -39,6 +39,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
         names.extend(file.components.iter().map(|(name, _)| name.text.as_str()));
         names.extend(file.system.proxy.name().map(|_| PROXY));
         names.extend(["brokers", "broker-0", "system", "workers", "host"]);
+        names.extend((file.load.len() > 1).then_some(metric::SUM));
         let message = format!(
             "{} is neither a load item, nor a component, nor a part of the system",
             quoted(&address.subject)
@@ -81,6 +82,8 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
+        // Of one item it is that item.
+        (metric::SUM, _) if file.load.len() > 1 => Some(SubjectKind::Sum),
         _ => {
             let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u16>().ok();
             let relay = || numbered("relay-").filter(|_| file.system.zones.is_some());

@@ -6,6 +6,7 @@ use crate::error::StoreError;
 use crate::pack;
 use crate::reader::{RunFile, stream_id};
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::held_up::has_held_up;
 use kdyno_model::sample::{Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;
 use kdyno_model::worker::PhaseSpan;
@@ -17,6 +18,8 @@ const SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second,
      FROM sample WHERE trial = ?1 AND (grain <> ?2 OR (worker, stream) NOT IN \
      (SELECT worker, stream FROM sample WHERE trial = ?1 AND grain = ?3 AND phase = ?4)) \
      ORDER BY worker, stream, sequence";
+/// In the place of a grain of which rows are left out: none are.
+const NO_GRAIN: &str = "";
 /// See [`RunFile::recent`]. Sorted by nothing, so that the index decides what is looked at.
 const RECENT_SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second, written_second, packed \
      FROM sample WHERE trial = ?1 AND written_second >= ?2 AND grain = ?3";
@@ -24,16 +27,21 @@ const PROBES: &str = "SELECT packed FROM probe WHERE trial = ?1 AND at_ns >= ?2 
 
 impl RunFile {
     /// What is stored of a trial: samples by stream and sequence, readings by time, all else in the order of arrival. Rows
-    /// of five seconds only of streams that were cut off before they wrote their row of the whole measure phase: of the
-    /// others they say the same once more, in most of the bytes of a long trial.
+    /// of five seconds only of streams that were cut off before they wrote their row of the whole measure phase, or of all where a
+    /// worker stood still in it, for they say when: of the others they say the same once more, in most of the bytes of a long trial.
     ///
     /// # Errors
     /// When the trial never started, or its rows are damaged or more than fit in memory.
     pub fn evidence(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
         let [five, whole] = [Grain::FiveSeconds, Grain::Phase].map(|grain| self.name_of(&grain));
         let (five, whole, measure) = (five?, whole?, self.name_of(&Phase::Measure)?);
+        let mut samples = self.samples(SAMPLES, &[&trial.0, &five, &whole, &measure])?;
+        let is_measured = |row: &&Sample| row.grain == Grain::Phase && row.phase == Phase::Measure;
+        if samples.iter().filter(is_measured).any(has_held_up) {
+            samples = self.samples(SAMPLES, &[&trial.0, &NO_GRAIN, &whole, &measure])?;
+        }
         Ok(TrialEvidence {
-            samples: self.samples(SAMPLES, &[&trial.0, &five, &whole, &measure])?,
+            samples,
             probes: self.probes(trial, i64::MIN)?,
             totals: self.totals(trial)?,
             events: self.events_where("trial = ?1", [trial.0])?.into_iter().map(|(_, event)| event).collect(),

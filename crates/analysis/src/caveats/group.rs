@@ -6,7 +6,7 @@ use crate::evidence::cut_short;
 use crate::java;
 use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, GroupNotConserved, MembersPutOut};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::plan::{StartOffset, SystemPlan};
 use kdyno_model::sample::series;
@@ -25,7 +25,8 @@ pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
         let (least, most, handed_over) = sums(trial, group, topic)?;
         let (group, topic) = (group.to_owned(), topic.to_owned());
         let is_conserved = (least..=most).contains(&handed_over);
-        (!is_conserved).then_some(Caveat::GroupNotConserved { group, topic, least, most, handed_over })
+        let found = GroupNotConserved { group, topic, least, most, handed_over };
+        (!is_conserved).then_some(Caveat::GroupNotConserved(found))
     });
     found.map(Found::from).collect()
 }
@@ -55,7 +56,7 @@ pub(super) fn members_put_out(trial: &Trial<'_>) -> Vec<Found> {
         let losses: u64 = members.map(|member| u64::from(member.losses)).sum();
         let item = item.name.to_owned();
         let poll_interval_max_ns = group.poll_interval_max_ns;
-        (losses > 0).then_some(Caveat::MembersPutOut { item, losses, poll_interval_max_ns })
+        (losses > 0).then_some(Caveat::MembersPutOut(MembersPutOut { item, losses, poll_interval_max_ns }))
     };
     trial.items.iter().filter_map(of_item).map(Found::from).collect()
 }

@@ -11,6 +11,7 @@ mod java;
 pub(crate) mod load;
 mod log;
 mod relay;
+mod stood_still;
 
 use self::found::{Found, Question, asked_by_rate};
 use crate::rows::Trial;
@@ -65,6 +66,7 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::changed, WARNING),
     (generator::late, LATENCY_WARNING),
     (generator::late_end_to_end, LATENCY_WARNING),
+    (stood_still::stood_still, LATENCY_WARNING),
     (load::written_not_appended, WARNING),
     (load::pooled_compression, WARNING),
     (load::random_values, WARNING),

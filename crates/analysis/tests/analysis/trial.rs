@@ -7,13 +7,36 @@ use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{SubjectKind, is_cost, may_be_left_out, names};
 use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, Role, SystemPlan, TransactionsPlan, ValuesPlan};
-use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Timing, series};
+use kdyno_model::run::StreamInfo;
+use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId, Timing, series};
 use kdyno_model::trial::TrialId;
 
 /// The value of a bucket: the largest that is equivalent at so many digits.
 fn at_digits(ns: u64, digits: u8) -> f64 {
     let histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 40, digits).unwrap();
     histogram.highest_equivalent(ns) as f64
+}
+
+#[test]
+fn a_sum_is_of_all_items_that_are_there_for_the_whole_window() {
+    let mut trial = Trial::clean();
+    let id = StreamId { worker: 0, stream: 2 };
+    let writers = trial.start.streams.iter().find(|stream| stream.id == WRITERS).unwrap().clone();
+    trial.start.streams.push(StreamInfo { id, name: "more".into(), ..writers });
+    let load = &mut trial.start.trial.effective.load;
+    let plan = load["writers"].clone();
+    load.insert("more".into(), plan);
+    let own: Vec<_> = trial.samples.iter().filter(|row| row.id == WRITERS).cloned().collect();
+    trial.samples.extend(own.into_iter().map(|row| Sample { id, ..row }));
+    trial.take_totals();
+    trial.is("sum.acked_per_s", 2_000.0);
+    trial.is("sum.fetched_per_s", 1_000.0);
+    trial.is("sum.failed", 0.0);
+    // It is there for other seconds, and their rates do not add up.
+    let span = LoadSpan { at_ns: Some(3 * S), until_ns: None };
+    trial.start.trial.effective.load.get_mut("more").unwrap().span = span;
+    assert_eq!(trial.value("sum.acked_per_s"), Value::None);
+    trial.is("sum.fetched_per_s", 1_000.0);
 }
 
 #[test]
@@ -29,6 +52,7 @@ fn every_metric_of_every_subject_is_stated_and_known() {
         ("system", SubjectKind::Broker),
         ("workers", SubjectKind::Worker),
         ("host", SubjectKind::Host),
+        ("sum", SubjectKind::Sum),
     ] {
         // No cluster has a price unless somebody declares it, and these producers have no transactions.
         for name in names(kind).into_iter().filter(|name| !may_be_left_out(name)) {

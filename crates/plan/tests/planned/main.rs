@@ -23,5 +23,6 @@ mod proxy;
 mod questions;
 mod records;
 mod searching;
+mod sums;
 mod targets;
 mod zones;

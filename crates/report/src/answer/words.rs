@@ -4,7 +4,7 @@ use crate::digits;
 use crate::units;
 use kdyno_model::conclusion::{LimitKind, Ratio};
 use kdyno_model::finding::{Interval, Value};
-use kdyno_model::metric::{Address, Unit};
+use kdyno_model::metric::{self, Address, Unit};
 use kdyno_model::plan::EvidenceUnit;
 
 /// Half-width, as a share, with which a figure has three digits.
@@ -27,6 +27,7 @@ pub(super) fn metric(of: &Address) -> String {
         "brokers" => "the brokers".to_owned(),
         "system" => "the whole system".to_owned(),
         "workers" => "the load generator".to_owned(),
+        metric::SUM => "all load items together".to_owned(),
         other => other.to_owned(),
     };
     match (metric.as_str(), metric.split_once('.')) {

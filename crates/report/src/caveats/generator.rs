@@ -1,7 +1,7 @@
 //! Whether the load generator is what was measured.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, StoodStill};
 use kdyno_model::concern::rank;
 
 const LESS_WORK: &str =
@@ -77,8 +77,38 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             LESS_WORK,
         ),
+        Caveat::StoodStill(still) => stood_still(still, numbers),
         _ => of_java(caveat, numbers),
     }
+}
+
+fn stood_still(still: &StoodStill, numbers: &Numbers<'_>) -> Option<Described> {
+    let StoodStill { item, quantile, late_ns, timing, with_ns, without_ns } = still;
+    let timing = timing.replace('_', " ");
+    let others = match without_ns {
+        Some(_) => format!(
+            "{timing} is {} there, and {} without the seconds in which that was in flight",
+            numbers.ns(2),
+            numbers.ns(3)
+        ),
+        None => format!("{timing} is {} there, and that was in flight in the whole window", numbers.ns(2)),
+    };
+    told(
+        item,
+        &[
+            *late_ns as f64,
+            rank(quantile).unwrap_or(0.0),
+            *with_ns as f64,
+            without_ns.unwrap_or_default() as f64,
+        ],
+        format!(
+            "{item}: the load generator stood still for up to {} and then sent at once what had come due: from {} on service, \
+             request and without generator hold that ({others})",
+            numbers.ns(0),
+            numbers.quantile(1)
+        ),
+        LESS_LATE,
+    )
 }
 
 /// What a Java client does by itself.

@@ -28,7 +28,11 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::OtherLoad { cpu_percent } => told(
             "",
             &[*cpu_percent],
-            format!("other programs used {}: rates may be too low and latencies too high", numbers.cores(0)),
+            format!(
+                "other programs used {}: this changes CPU per record first, then latencies and rates, and each may be too high or \
+                 too low",
+                numbers.cores(0)
+            ),
             "end them, or run where nothing else does, and repeat",
         ),
         Caveat::WaitedForProcessor { who, share, share_of_ready } => told(

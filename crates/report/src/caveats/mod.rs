@@ -1,10 +1,11 @@
 //! Caveats in words: what happened and what it means for the figures, in which trials, and what to do about it.
 //!
-//! The same caveat of many trials is told once, with the range of its figures and the trials it concerns. All that
-//! this crate knows of a kind of caveat stands in [`about`] and in the table of its group; its name is the run file's.
+//! The same caveat of many trials is told once, with the range of its figures and the trials it concerns; so is that of many load
+//! items or topics, whose names are listed. All that this crate knows of a kind of caveat stands in [`about`] and in the table of its group; its name is the run file's.
 
 mod generator;
 mod host;
+mod items;
 mod loss;
 mod plan;
 mod reach;
@@ -62,8 +63,9 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
         }
     }
     let mut worded: Vec<(About, Worded)> = Vec::new();
-    for (is_elsewhere, group) in groups {
-        let caveats: Vec<&Caveat> = group.iter().map(|one| &one.caveat).collect();
+    for (is_elsewhere, group) in items::merged(groups, said) {
+        let caveats = items::named(&group);
+        let caveats: Vec<&Caveat> = caveats.iter().collect();
         let (Some(first), Some(of_all)) = (group.first(), describe_all(&caveats)) else { continue };
         let scopes: Vec<Scope> = group.iter().map(|one| one.scope).collect();
         let concerns = concerns(input, &scopes);
@@ -76,6 +78,17 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     worded.into_iter().map(|(_, worded)| worded).collect()
 }
 
+/// Severity and sentence of the caveats of one trial; those that differ in the name of a load item, or topic, alone are one.
+pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<(Severity, String)> {
+    let groups = items::merged(caveats.map(|one| (false, vec![one])).collect(), said);
+    let words = |group: &[&ScopedCaveat]| {
+        let caveats = items::named(group);
+        let described = describe_all(&caveats.iter().collect::<Vec<_>>())?;
+        Some((group.first()?.severity, described.sentence))
+    };
+    groups.iter().filter_map(|(_, group)| words(group)).collect()
+}
+
 /// The sentence of one caveat alone, for a line about its trial.
 pub fn sentence(caveat: &Caveat) -> String {
     describe_all(&[caveat]).map_or_else(String::new, |described| described.sentence)
@@ -84,6 +97,12 @@ pub fn sentence(caveat: &Caveat) -> String {
 /// What to do about a caveat; empty when there is nothing to do.
 pub fn remedy(caveat: &Caveat) -> &'static str {
     describe(caveat, &Numbers::NONE).remedy
+}
+
+/// Whom a caveat is of, and what to do about it.
+fn said(caveat: &Caveat) -> (String, &'static str) {
+    let Described { of, remedy, .. } = describe(caveat, &Numbers::NONE);
+    (of, remedy)
 }
 
 /// Whether two caveats say the same of different trials.
@@ -184,14 +203,15 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::ConsumerBehind { .. }
         | Caveat::FetchErrors { .. }
         | Caveat::ProducerEnded { .. }
-        | Caveat::GroupNotConserved { .. }
-        | Caveat::MembersPutOut { .. }
+        | Caveat::GroupNotConserved(_)
+        | Caveat::MembersPutOut(_)
         | Caveat::MemberFailed { .. }
         | Caveat::RecordsSkipped { .. } => About::Records,
         Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
         | Caveat::GeneratorLate { .. }
         | Caveat::LateEndToEnd { .. }
+        | Caveat::StoodStill(_)
         | Caveat::FullGc { .. }
         | Caveat::RelayLate { .. }
         | Caveat::RelayBusy { .. }

@@ -107,7 +107,8 @@ impl Part<'_> {
 /// The load item and which of its figures; `None`: of all figures.
 fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
     match (&caveat.caveat, &caveat.concerns) {
-        (Caveat::FewRecords { item, quantile, .. }, _) | (_, Concern::LatenciesFrom { item, quantile }) => {
+        (Caveat::FewRecords { item, quantile, .. }, _)
+        | (_, Concern::LatenciesFrom { item, quantile } | Concern::ServiceFrom { item, quantile }) => {
             Some((item.as_str(), Part::From(quantile.as_str())))
         }
         (_, Concern::Latencies { item }) => Some((item.as_str(), Part::All("latencies"))),
@@ -123,6 +124,7 @@ fn what(caveat: &Caveat) -> &'static str {
     match caveat {
         Caveat::FewRecords { .. } => "too few records",
         Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
+        Caveat::StoodStill(_) => "the load generator stood still",
         Caveat::QueueGrowth { .. } => "the load queued",
         Caveat::CommandFailed { .. } => "a command failed",
         Caveat::RequestsFailed { .. } => "requests failed",

@@ -1,7 +1,7 @@
 //! Records and how they fared.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, GroupNotConserved, MembersPutOut};
 use kdyno_model::units::duration;
 
 /// What is to be done about records that failed for a reason whose cause is known.
@@ -205,7 +205,7 @@ fn not_written(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
 /// Consumer groups.
 fn groups(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
-        Caveat::GroupNotConserved { group, topic, least, most, handed_over } => told(
+        Caveat::GroupNotConserved(GroupNotConserved { group, topic, least, most, handed_over }) => told(
             &format!("{group} {topic}"),
             &[*handed_over as f64, *least as f64, *most as f64],
             format!(
@@ -218,7 +218,7 @@ fn groups(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             "fewer: members that begin at `latest`, that commit nothing, or that were still behind when the drain ended; the \
              run's events say when partitions changed hands",
         ),
-        Caveat::MembersPutOut { item, losses, poll_interval_max_ns } => told(
+        Caveat::MembersPutOut(MembersPutOut { item, losses, poll_interval_max_ns }) => told(
             item,
             &[*losses as f64],
             format!(

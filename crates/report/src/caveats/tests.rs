@@ -1,7 +1,7 @@
 //! Every kind in words.
 
 use super::*;
-use kdyno_model::caveat::Concern;
+use kdyno_model::caveat::{Concern, GroupNotConserved, MembersPutOut, StoodStill};
 use kdyno_model::event::Subject;
 
 fn told(group: &[&Caveat]) -> (String, &'static str) {
@@ -137,6 +137,76 @@ fn another_run_on_the_host_is_told() {
     assert!(sentence(&shared).starts_with(told), "{}", sentence(&shared));
 }
 
+/// A busy processor does not sleep, so that other programs may as well make a load cheaper and quicker.
+#[test]
+fn other_programs_change_figures_in_either_direction() {
+    let sentence = sentence(&Caveat::OtherLoad { cpu_percent: 70.0 });
+    let (first, then) = (sentence.find("CPU per record first"), sentence.find("then latencies and rates"));
+    assert!(first.is_some() && first < then, "{sentence}");
+    assert!(sentence.ends_with("each may be too high or too low"), "{sentence}");
+}
+
+fn of_item(trial: u32, severity: Severity, caveat: Caveat) -> ScopedCaveat {
+    let scope = Scope::Trial(kdyno_model::trial::TrialId(trial));
+    ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat }
+}
+
+#[test]
+fn a_caveat_of_many_load_items_is_one_with_their_names() {
+    let closed = |index: usize| Caveat::ClosedLoop { item: format!("w{index}") };
+    let mut all: Vec<ScopedCaveat> =
+        (1..=20).map(|index| of_item(0, Severity::Note, closed(index))).collect();
+    let share = |index: usize, share| Caveat::SmallBatches { item: format!("w{index}"), share };
+    all.extend([of_item(0, Severity::Warning, share(1, 0.2)), of_item(0, Severity::Warning, share(2, 0.4))]);
+    let told = of_trial(all.iter());
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].1.starts_with("w1, w2, w3, w4, w5, w6 and 14 more: at the maximum rate"), "{told:?}");
+    assert!(
+        told[1].1.starts_with("w1 and w2: batches were sealed by `linger.ms` at 20.0 % to 40.0 %"),
+        "{told:?}"
+    );
+    let topics = ["a", "b"].map(|topic| {
+        let (topic, detail) = (topic.to_owned(), format!("{topic} is gone"));
+        of_item(0, Severity::Note, Caveat::LogNotChecked { topic, detail })
+    });
+    let told = of_trial(topics.iter());
+    let expected =
+        "acknowledged records of topic a and b were not compared with its log (the first: a is gone): ";
+    assert!(told.len() == 1 && told[0].1.starts_with(expected), "{told:?}");
+}
+
+#[test]
+fn caveats_of_items_stay_apart_that_say_something_else() {
+    let failed = |item: &str, reason: &str| {
+        let (item, reason) = (item.to_owned(), reason.to_owned());
+        of_item(0, Severity::Warning, Caveat::Failures { item, reason, records: 5 })
+    };
+    let waited = |who: &str, share_of_ready| {
+        let who = who.to_owned();
+        of_item(0, Severity::Warning, Caveat::WaitedForProcessor { who, share: 0.3, share_of_ready })
+    };
+    let all = [
+        failed("a", "max-block"),
+        failed("b", "delivery-timeout"),
+        failed("c", "max-block"),
+        waited("a", None),
+        waited("brokers", Some(0.5)),
+        of_item(0, Severity::Note, Caveat::ClosedLoop { item: "a".to_owned() }),
+        of_item(1, Severity::Note, Caveat::ClosedLoop { item: "b".to_owned() }),
+    ];
+    let told: Vec<String> = of_trial(all.iter()).into_iter().map(|(_, sentence)| sentence).collect();
+    let begins = [
+        "a and c: 5 records",
+        "b: 5 records",
+        "threads of a were",
+        "threads of brokers were",
+        "a: at",
+        "b: at",
+    ];
+    assert_eq!(told.len(), begins.len(), "{told:#?}");
+    assert!(told.iter().zip(begins).all(|(told, begins)| told.starts_with(begins)), "{told:#?}");
+}
+
 #[test]
 fn a_lone_number_is_not_a_range() {
     let steal = Caveat::Steal { share: 0.031 };
@@ -176,6 +246,27 @@ fn others() -> Vec<Caveat> {
     all
 }
 
+fn group_not_conserved() -> Caveat {
+    Caveat::GroupNotConserved(GroupNotConserved {
+        group: "billing".to_owned(),
+        topic: "a detail".to_owned(),
+        least: 100,
+        most: 102,
+        handed_over: 99,
+    })
+}
+
+fn stood_still() -> Caveat {
+    Caveat::StoodStill(StoodStill {
+        item: "writers".to_owned(),
+        quantile: "p99".to_owned(),
+        late_ns: 1_500_000_000,
+        timing: "without_generator".to_owned(),
+        with_ns: 116_000_000,
+        without_ns: Some(12_000_000),
+    })
+}
+
 /// Those among them that come last.
 fn of_samples() -> Vec<Caveat> {
     let item = || "writers".to_owned();
@@ -200,14 +291,12 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
         Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
         Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
-        Caveat::GroupNotConserved {
-            group: "billing".to_owned(),
-            topic: text(),
-            least: 100,
-            most: 102,
-            handed_over: 99,
-        },
-        Caveat::MembersPutOut { item: item(), losses: 5, poll_interval_max_ns: 4_000_000_000 },
+        group_not_conserved(),
+        Caveat::MembersPutOut(MembersPutOut {
+            item: item(),
+            losses: 5,
+            poll_interval_max_ns: 4_000_000_000,
+        }),
         Caveat::MemberFailed { item: item(), first: text() },
         Caveat::StacksSampled { of: text(), share: Some(0.93) },
         Caveat::AgentBusy { share: 0.047 },
@@ -227,6 +316,7 @@ fn of_samples() -> Vec<Caveat> {
             late_ns: 130_000_000,
             response_ns: 136_000_000,
         },
+        stood_still(),
         Caveat::CalibrationShort { item: item(), ratio: 1.4 },
         Caveat::OtherLoad { cpu_percent: 40.0 },
         Caveat::WaitedForProcessor { who: item(), share: 0.31, share_of_ready: None },

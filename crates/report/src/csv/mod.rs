@@ -96,7 +96,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     (
         "marks",
         "what has to be said beside the value, separated by spaces: `invalid` (it must not be used), `drifting`, \
-         `several_levels`, `too_short_to_tell`, `short_term`, `few_records`",
+         `several_levels`, `too_short_to_tell`, `short_term`, `few_records`, `backlog`",
     ),
     (
         "driver",

@@ -74,7 +74,7 @@ pub(super) struct FindingDocument {
     /// Trials needed for an interval, where there are too few.
     trials_needed: Option<u32>,
     /// What has to be said beside the number wherever it stands: `invalid` (it must not be used), `drifting`,
-    /// `several_levels`, `too_short_to_tell`, `short_term`, `few_records`.
+    /// `several_levels`, `too_short_to_tell`, `short_term`, `few_records`, `backlog`.
     marks: Vec<&'static str>,
 }
 
@@ -157,7 +157,9 @@ pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocum
         | Concern::Rates { item }
         | Concern::Mean { item }
         | Concern::Command { item, .. } => (Some(item.clone()), None),
-        Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
+        Concern::LatenciesFrom { item, quantile } | Concern::ServiceFrom { item, quantile } => {
+            (Some(item.clone()), Some(quantile.clone()))
+        }
     };
     CaveatDocument {
         scope: scope(one.scope, input),

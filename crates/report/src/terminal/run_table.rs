@@ -168,13 +168,14 @@ pub fn trial_summary(
 
 /// The warnings alone of a trial that has just ended, for who prints its rates elsewhere and over another span of time.
 pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOptions) -> String {
-    let lines = warnings(trial, caveats).map(|line| wrap(&line, options.columns(), 4) + "\n");
+    let lines = warnings(trial, caveats).into_iter().map(|line| wrap(&line, options.columns(), 4) + "\n");
     lines.collect()
 }
 
-fn warnings<'a>(trial: &'a Trial, caveats: &'a [ScopedCaveat]) -> impl Iterator<Item = String> + 'a {
-    let told = caveats.iter().filter(move |one| one.severity > Severity::Note && covers(one.scope, trial));
-    told.map(|one| format!("{}: {}", one.severity, caveats::sentence(&one.caveat)))
+fn warnings(trial: &Trial, caveats: &[ScopedCaveat]) -> Vec<String> {
+    let told = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
+    let told = caveats::of_trial(told).into_iter();
+    told.map(|(severity, sentence)| format!("{severity}: {sentence}")).collect()
 }
 
 /// The report's first line: scenario, profile, what was changed.

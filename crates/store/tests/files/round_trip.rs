@@ -1,13 +1,15 @@
 //! What is written comes back, also while the run goes on, and a finished run is one file.
 
 use crate::common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, sample_of, session, trial_start};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{AttachedPlan, Caps, Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
-use kdyno_model::sample::{Phase, Sample};
+use kdyno_model::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, Timing};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::{TrialId, TrialReason};
 use kdyno_store::{RunFile, RunWriter, StoreError};
@@ -50,6 +52,27 @@ fn evidence_is_the_same_while_the_run_goes_on() {
     assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), crate::common::evidence());
     writer.finish(crate::common::end()).unwrap();
     assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), crate::common::evidence());
+}
+
+/// They say when, and for how long what it then sent was in flight.
+#[test]
+fn rows_of_five_seconds_come_back_where_a_worker_stood_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let stream = STREAMS[0];
+    for (late_ns, rows) in [(40_000_000, 1), (60_000_000, 2)] {
+        let path = folder.path().join(format!("{late_ns}.kdyno"));
+        let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+        writer.trial_started(&trial_start()).unwrap();
+        let mut delays = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 3).unwrap();
+        delays.record(late_ns).unwrap();
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&delays, &mut bytes).unwrap();
+        let mut whole = crate::common::phase_row(stream, 2);
+        whole.histograms.insert(Timing::ScheduleDelay, bytes);
+        writer.sample(TRIAL, crate::common::five_seconds(stream, 1)).unwrap();
+        writer.sample(TRIAL, whole).unwrap();
+        assert_eq!(writer.evidence(TRIAL).unwrap().samples.len(), rows, "{late_ns}");
+    }
 }
 
 #[test]
