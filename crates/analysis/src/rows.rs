@@ -11,7 +11,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Scope;
 use kdyno_model::metric;
 use kdyno_model::plan::LoadPlan;
-use kdyno_model::sample::{ProbeReading, Timing};
+use kdyno_model::sample::{NoiseReading, ProbeReading, Timing};
 use std::collections::BTreeMap;
 
 /// A trial's evidence with all that was made of its rows.
@@ -62,9 +62,17 @@ impl<'a> Trial<'a> {
         Ok(Self { evidence, window, items })
     }
 
-    /// How late a bare sleep was at p99 on this host before the trial, ns; `None`: none was tried.
-    pub(crate) fn sleep_late_ns(&self) -> Option<u64> {
-        self.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99).max()
+    /// How late a bare sleep was at a quantile on this host before the trial, in its quiet rounds, ns; `None`: none was tried.
+    /// Its median and its p99 are kept; between them it is taken to be late as waits that end by chance are, and beyond p99, which a
+    /// second of sleeps does not show, as at p99.
+    pub(crate) fn sleep_late_ns(&self, quantile: f64) -> Option<f64> {
+        let rank = |quantile: f64| -(1.0 - quantile).ln();
+        let share = ((rank(quantile.min(0.99)) - rank(0.5)) / (rank(0.99) - rank(0.5))).max(0.0);
+        let of = |noise: &NoiseReading| {
+            let (p50, p99) = (noise.sleep_late_ns_p50 as f64, noise.sleep_late_ns_p99 as f64);
+            p50 + share * (p99 - p50)
+        };
+        self.evidence.noise.iter().map(of).reduce(f64::max)
     }
 
     /// What its findings and caveats speak of.

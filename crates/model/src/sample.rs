@@ -421,7 +421,7 @@ pub struct NoiseReading {
     pub spin_per_us: f64,
     /// Slowest slice ÷ median slice of the spin.
     pub spin_worst_ratio: f64,
-    /// Lateness of absolute sleeps, ns: median and p99.
+    /// Lateness of absolute sleeps in the quieter half of its rounds, ns: median and p99.
     pub sleep_late_ns_p50: u64,
     /// 99th percentile of the same.
     pub sleep_late_ns_p99: u64,

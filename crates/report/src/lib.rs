@@ -38,5 +38,6 @@ pub mod terminal;
 mod topology;
 mod trials;
 pub mod units;
+mod without_generator;
 
 pub use input::{ReportInput, status_words};

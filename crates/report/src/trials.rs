@@ -5,6 +5,7 @@ use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
 use crate::marks::Signs;
 use crate::units;
+use crate::without_generator;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
 use kdyno_model::metric;
@@ -303,7 +304,7 @@ pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<
 }
 
 /// What has to be said under the tables of these streams, beside what signs mean.
-pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str> {
+pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<String> {
     let has = |metric: &str| {
         let text = |row: &StreamRow<'_>| figures.text(row.trial.id, row.stream, metric);
         rows.iter().any(|row| text(row) != units::NOTHING)
@@ -319,7 +320,15 @@ pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<&'static str>
         (rows.iter().any(StreamRow::shares_group), SHARED_GROUP_NOTE),
     ];
     let notes = notes.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, note)| note);
-    notes.chain(no_failure_note(rows, figures)).collect()
+    let latencies: Vec<&str> = PRODUCE_LATENCIES.iter().map(|shown| shown.metric).collect();
+    let without = without_generator::of_trials(figures, names(rows), &latencies);
+    let fixed = notes.chain(no_failure_note(rows, figures)).map(str::to_owned);
+    without.into_iter().chain(fixed).collect()
+}
+
+/// Trial and stream of each row.
+pub fn names<'a>(rows: &'a [StreamRow<'_>]) -> impl Iterator<Item = (&'a Trial, &'a str)> {
+    rows.iter().map(|row| (row.trial, row.stream))
 }
 
 /// How a row is marked of which the figures cover less than was planned.

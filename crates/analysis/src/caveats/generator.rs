@@ -20,11 +20,11 @@ const WORKER_BUSY_SHARE_MAX: f64 = 0.75;
 /// Share of the response at a quantile that the generator's own lateness may make up.
 const LATE_SHARE_MAX: f64 = 0.1;
 
-/// From this share on, more of the figure is the generator's than the system's.
+/// From this share on, more of the figure is the generator's than the system's: that is always printed.
 const LATE_SHARE_INVALID: f64 = 0.5;
 
-/// The generator's lateness is never doubted below this many times what a bare sleep shows on the same host: less
-/// cannot be had there.
+/// A smaller share is not printed below this many times what a bare sleep shows at the same quantile, in its quiet rounds on the same
+/// host: less cannot be had there.
 const LATE_SLEEPS_MIN: f64 = 3.0;
 
 /// What the generator can do at all ÷ what it did, below which a maximum may be its own.
@@ -33,60 +33,81 @@ const CALIBRATION_MIN: f64 = 2.0;
 /// Share of the window that a load item's thread may be ready without a processor.
 const THREAD_WAITED_SHARE_MAX: f64 = 0.05;
 
-/// Quantiles, and the mean, of which the generator makes up a part that has to be told, but not most of it.
+/// Quantiles, and the mean, that are the generator's in part, or mostly where less cannot be had on this host.
 pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
-    late_by(trial, |share| share > LATE_SHARE_MAX, |share| share < LATE_SHARE_INVALID)
+    late_by(trial, Part::is_some)
 }
 
-/// Those of which it makes up most.
+/// Those that are mostly the generator's, and need not be.
 pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
-    late_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
+    late_by(trial, Part::is_most)
 }
 
-/// Lateness up to which the generator is never doubted, ns; 0 where no sleep was tried.
-fn floor_ns(trial: &Trial<'_>) -> f64 {
-    LATE_SLEEPS_MIN * trial.sleep_late_ns().unwrap_or(0) as f64
+/// The part of a latency that is the load generator's.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// Of the latency, 0 to 1.
+    share: f64,
+    /// Whether a sleep on this host is late by less.
+    is_above_floor: bool,
+}
+
+impl Part {
+    /// Of a quantile; `rank`: which, 0 to 1.
+    fn new(trial: &Trial<'_>, rank: f64, late_ns: f64, latency_ns: f64) -> Self {
+        // Without a sleep that was tried every lateness counts.
+        let floor_ns = LATE_SLEEPS_MIN * trial.sleep_late_ns(rank).unwrap_or(0.0);
+        Self { share: late_ns / latency_ns, is_above_floor: late_ns > floor_ns }
+    }
+
+    fn is_most(self) -> bool {
+        self.share >= LATE_SHARE_INVALID && self.is_above_floor
+    }
+
+    fn is_some(self) -> bool {
+        let is_printed =
+            self.share > LATE_SHARE_MAX && self.is_above_floor || self.share >= LATE_SHARE_INVALID;
+        is_printed && !self.is_most()
+    }
 }
 
 /// The name of the mean among the statistics of a timing.
 const MEAN: &str = "mean";
 
+/// The quantile that is set beside the mean: that of waits that end by chance.
+const MEAN_RANK: f64 = 0.632;
+
 /// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
-fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
-    let floor_ns = floor_ns(trial);
+fn late_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
     // Of a Java client its own delays, a collection or a `send()` that blocks, cannot be told from the load generator's.
     let judged = trial.items.iter().filter(|item| is_open_loop(item.plan) && !java::is_java(item));
     let found = judged.flat_map(|item| {
-        let is_wanted = |late_ns: f64, response_ns: f64| {
-            let share = late_ns / response_ns;
-            late_ns > floor_ns && from(share) && to(share)
-        };
-        let of = |name: &'static str, statistic: &dyn Fn(&Distribution) -> Value| {
+        let of = |name: &'static str, rank: f64, statistic: &dyn Fn(&Distribution) -> Value| {
             let (late_ns, response_ns) = late_ns(item, statistic)?;
-            is_wanted(late_ns, response_ns).then(|| late_found(item, name, late_ns, response_ns))
+            let part = Part::new(trial, rank, late_ns, response_ns);
+            is_wanted(part).then(|| late_found(item, name, late_ns, response_ns))
         };
         let mut quantiles = metric::QUANTILES.iter();
-        let lowest = quantiles.find_map(|(name, quantile)| of(name, &|times| times.quantile(*quantile)));
-        lowest.into_iter().chain(of(MEAN, &Distribution::mean))
+        let lowest = quantiles.find_map(|(name, rank)| of(name, *rank, &|times| times.quantile(*rank)));
+        lowest.into_iter().chain(of(MEAN, MEAN_RANK, &Distribution::mean))
     });
     found.collect()
 }
 
 /// Items whose end-to-end latencies hold that records were sent late, but not mostly. A probe's are judged with its response.
 pub(super) fn late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
-    end_to_end_by(trial, |share| share > LATE_SHARE_MAX, |share| share < LATE_SHARE_INVALID)
+    end_to_end_by(trial, Part::is_some)
 }
 
 /// Those of which that makes up most.
 pub(super) fn mostly_late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
-    end_to_end_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
+    end_to_end_by(trial, Part::is_most)
 }
 
 /// Of each item that is handed what others send the lowest quantile at which the share is of the wanted size. No record is in
 /// its hands sooner after its intended instant than it was sent late: the quantiles of the one are never below those of the
 /// other, and what they have in common is the load generator's.
-fn end_to_end_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
-    let floor_ns = floor_ns(trial);
+fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
     let found = readers.filter_map(|item| {
         let sends_to_it =
@@ -107,10 +128,9 @@ fn end_to_end_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) 
             // Of several that send to it the least late one: that much is true of the records of all.
             let late_ns = senders.iter().map(|one| at(one, Timing::ScheduleDelay, *quantile));
             let late_ns = late_ns.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))??;
-            let share = late_ns / end_to_end_ns;
-            let is_wanted = late_ns > floor_ns && from(share) && to(share);
+            let part = Part::new(trial, *quantile, late_ns, end_to_end_ns);
             // What is asked is asked of the rate at which the records are sent.
-            let sender = senders.first().filter(|_| is_wanted)?;
+            let sender = senders.first().filter(|_| is_wanted(part))?;
             Some(late_end_to_end_found(sender, item, name, late_ns, end_to_end_ns))
         })
     });

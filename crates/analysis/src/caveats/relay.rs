@@ -21,7 +21,7 @@ pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
     let SystemPlan::Local(cluster) = &trial.evidence.start.trial.effective.system else { return Vec::new() };
     let Some(zones) = &cluster.zones else { return Vec::new() };
     let delay_s = zones.link.delay_ns as f64 / 1e9;
-    let sleep_s = trial.sleep_late_ns().map_or(SLEEP_LATE_S, |late_ns| late_ns as f64 / 1e9);
+    let sleep_s = trial.sleep_late_ns(0.99).map_or(SLEEP_LATE_S, |late_ns| late_ns / 1e9);
     let limit_s = (LATE_SHARE_MAX * delay_s).max(LATE_SLEEPS_MIN * sleep_s);
     let caveat = |subject| {
         let late_s = relay::late_s(trial.probes(), &subject, "p99").filter(|late_s| *late_s > limit_s)?;

@@ -4,10 +4,12 @@ use super::form::Sentence;
 use super::{claims, search, verdict, words};
 use crate::case_table::{CaseTable, Column, Ours, Row};
 use crate::digits;
+use crate::figures::Figures;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
 use crate::units;
+use crate::without_generator;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Address, Unit};
@@ -45,7 +47,7 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     if !sentences.is_empty() {
         return Headline { sentences, legend: None };
     }
-    let Headline { mut sentences, legend } = of_table(table);
+    let Headline { mut sentences, legend } = of_table(table, &Figures::new(input.findings, input.caveats));
     sentences.extend(of_contrasts(input, table));
     Headline { sentences, legend }
 }
@@ -116,7 +118,7 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 /// A figure of the table: the finding and what its row is called.
 type Figure<'a> = (Ours<'a>, &'a Finding, String);
 
-fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
+fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
     let figures = |index: usize| -> Vec<Figure<'a>> {
         let of_row = |row: &'a Row<'a>| {
             let ours = row.cells.get(index)?.ours?;
@@ -137,7 +139,7 @@ fn of_table<'a>(table: &'a CaseTable<'a>) -> Headline {
     if told.is_empty() {
         return Headline::default();
     }
-    let parts: Vec<String> = told.iter().map(|(column, figures)| part(column, figures)).collect();
+    let parts: Vec<String> = told.iter().map(|(column, figures)| part(column, figures, own)).collect();
     let all: Vec<&Finding> =
         told.iter().flat_map(|(_, figures)| figures.iter().map(|(_, one, _)| *one)).collect();
     let mut signs = Signs::default();
@@ -186,11 +188,12 @@ fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
     told.collect::<Vec<_>>().join(" ")
 }
 
-fn part(column: &Column, figures: &[Figure<'_>]) -> String {
+fn part(column: &Column, figures: &[Figure<'_>], own: &Figures<'_>) -> String {
     let what = words::metric(&column.of);
     // Where repeats are missing, of which the figure is not, that is told with it.
     let told = |(ours, one, case): &Figure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
+        let figure = figure + &without_generator::clause(own, one.scope, &one.of);
         let figure = match ours.missing() {
             Some((n, of)) => format!("{figure} ({n} of {of} repeats)"),
             None => figure,

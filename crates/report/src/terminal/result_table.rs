@@ -4,11 +4,13 @@ use super::trials_text::mark_column;
 use crate::answer::notes::{self, Names};
 use crate::answer::words;
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, ratio_text};
+use crate::figures::Figures;
 use crate::grid::{GridColumn, TextOptions, Tone, block_count, grid, wrap};
 use crate::headings::{heading, named};
 use crate::input::ReportInput;
 use crate::trials::{CUT_SHORT_NOTE, row_mark};
 use crate::units;
+use crate::without_generator;
 use kdyno_model::finding::{Finding, Interval};
 use kdyno_model::metric::{self, SubjectKind, Unit};
 use kdyno_model::plan::Published;
@@ -140,6 +142,7 @@ fn addresses_note(table: &CaseTable<'_>) -> Option<String> {
 pub(crate) fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &Names<'_>) -> Vec<String> {
     let published = input.plan().published.as_ref();
     let mut notes: Vec<String> = table.signs().legend().into_iter().collect();
+    notes.extend(without_generator::of_cases(&Figures::new(input.findings, input.caveats), table));
     notes.extend(repeats_note(table));
     let missing = |cell: &Cell<'_>| cell.ours.and_then(|ours| ours.missing());
     if let Some((n, of)) = table.rows.iter().flat_map(|row| &row.cells).find_map(missing) {

@@ -12,8 +12,10 @@ use crate::grid::{TextOptions, Tone, wrap};
 use crate::input::{ReportInput, trial_name};
 use crate::marks::Signs;
 use crate::trials::{Streams, streams};
+use crate::without_generator;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
-use kdyno_model::finding::Finding;
+use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::metric::Address;
 use kdyno_model::plan::{Plan, RoleKind};
 use kdyno_model::trial::Trial;
 
@@ -118,7 +120,9 @@ pub fn trial_summary(
     for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
         let mut get = |metric| {
             signs.add_all(&figures.signs(trial.id, row.stream, metric));
-            figures.text(trial.id, row.stream, metric)
+            let of = Address { subject: row.stream.to_owned(), metric: metric.to_owned() };
+            let clause = without_generator::clause(&figures, Scope::Trial(trial.id), &of);
+            figures.text(trial.id, row.stream, metric) + &clause
         };
         let line = match row.load.role.kind() {
             RoleKind::Produce => format!(

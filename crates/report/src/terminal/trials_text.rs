@@ -8,6 +8,7 @@ use crate::input::ReportInput;
 use crate::marks::Signs;
 use crate::trials::{self, BRIEF_TABLES, StreamRow, TABLES, Table, row_mark, stream_rows};
 use crate::units;
+use crate::without_generator;
 use kdyno_model::plan::Strategy;
 
 /// Rows of the table of members that are printed at most.
@@ -29,7 +30,7 @@ pub(super) fn full(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Tex
         signs.add_all(&members.table.signs());
     }
     let others = members.as_ref().is_some_and(is_explained).then_some(members::OTHERS_NOTE);
-    let notes = others.into_iter().chain(trials::notes(&rows, figures)).map(str::to_owned);
+    let notes = others.into_iter().map(str::to_owned).chain(trials::notes(&rows, figures));
     with_notes(&parts, signs.legend().into_iter().chain(notes), options)
 }
 
@@ -42,7 +43,11 @@ pub(super) fn brief(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Te
     let (parts, signs) = tables(input, figures, &BRIEF_TABLES, options);
     let cut_short = rows.iter().any(|row| row.cut_short).then_some(trials::CUT_SHORT_NOTE);
     let notes = cut_short.into_iter().chain(trials::no_failure_note(&rows, figures)).map(str::to_owned);
-    with_notes(&parts, signs.legend().into_iter().chain(notes), options)
+    // The table of cases has its own.
+    let is_shown = |metric: &&str| !input.plan().show.columns.iter().any(|of| of.metric == **metric);
+    let metrics: Vec<&str> = trials::brief_metrics().filter(is_shown).collect();
+    let without = without_generator::of_trials(figures, trials::names(&rows), &metrics);
+    with_notes(&parts, signs.legend().into_iter().chain(without).chain(notes), options)
 }
 
 fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &TextOptions) -> String {

@@ -28,3 +28,4 @@ mod summary;
 mod terminal;
 mod topology;
 mod verdicts;
+mod without_generator;

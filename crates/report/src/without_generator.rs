@@ -1,0 +1,89 @@
+//! What a response is without the load generator's own lateness: it is printed next to a figure of which that is a good part.
+
+use crate::case_table::CaseTable;
+use crate::figures::Figures;
+use crate::{digits, marks};
+use kdyno_model::concern::timing;
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::metric::Address;
+use kdyno_model::sample::Timing;
+use kdyno_model::trial::Trial;
+
+/// Share of a response from which on the load generator's part is printed.
+const SHARE_MIN: f64 = 0.2;
+/// Figures that a note names at most; of more it says how many they are.
+const NAMED_MAX: usize = 8;
+
+/// The same statistic of the same scope without the generator, where that is lower by a fifth or more.
+fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a Finding> {
+    let (_, statistic) = timing(&of.metric).filter(|(timing, _)| *timing == Timing::Response)?;
+    let metric = format!("{}.{statistic}", Timing::WithoutGenerator);
+    let get = |metric: &str| {
+        let of = Address { subject: of.subject.clone(), metric: metric.to_owned() };
+        figures.get(scope, Quantity::Value, &of)
+    };
+    let without = get(&metric)?;
+    match (get(&of.metric)?.estimate, without.estimate) {
+        (Value::Is(response), Value::Is(own)) if response > 0.0 && 1.0 - own / response >= SHARE_MIN => {
+            Some(without)
+        }
+        _ => None,
+    }
+}
+
+/// What follows a figure where it stands alone: ` (16.2 ms without the load generator)`; empty where there is nothing to say.
+pub(crate) fn clause(figures: &Figures<'_>, scope: Scope, of: &Address) -> String {
+    without(figures, scope, of)
+        .map_or_else(String::new, |one| format!(" ({} without the load generator)", text(one)))
+}
+
+fn text(one: &Finding) -> String {
+    marks::marked(&one.marks, digits::with_spread(one))
+}
+
+/// What stands under a table of cases in which there are such figures.
+pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<String> {
+    let mut told = Vec::new();
+    for row in &table.rows {
+        let Some(case) = row.case else { continue };
+        let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
+        let params = params.collect::<Vec<_>>().join(" ");
+        for column in &table.columns {
+            let Some(one) = without(figures, Scope::Case(case), &column.of) else { continue };
+            let with = if params.is_empty() { String::new() } else { format!(" with {params}") };
+            told.push(format!("{} {}{with}", column.of, text(one)));
+        }
+    }
+    note(&told)
+}
+
+/// The same under tables of trials, of those metrics that they show.
+pub(crate) fn of_trials<'a>(
+    figures: &Figures<'_>,
+    streams: impl Iterator<Item = (&'a Trial, &'a str)>,
+    shown: &[&str],
+) -> Option<String> {
+    let mut told = Vec::new();
+    for (trial, stream) in streams {
+        let id = trial.id;
+        let trial = if trial.label.is_empty() { String::new() } else { format!(" in trial {id}") };
+        for metric in shown {
+            let of = Address { subject: stream.to_owned(), metric: (*metric).to_owned() };
+            let one = without(figures, Scope::Trial(id), &of);
+            told.extend(one.map(|one| format!("{of} {}{trial}", text(one))));
+        }
+    }
+    note(&told)
+}
+
+fn note(told: &[String]) -> Option<String> {
+    let more = match told.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; {more} more are in the JSON document"),
+    };
+    let named = told.get(..NAMED_MAX).unwrap_or(told).join("; ");
+    let text = format!(
+        "Without the load generator's own lateness, which is a fifth of them or more: {named}{more}."
+    );
+    (!told.is_empty()).then_some(text)
+}
