@@ -74,7 +74,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health
 	@$(MAKE) test-library
 
-accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay": these alone)
+accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay" or ONLY=verdicts: these alone)
 	@scripts/setup.sh kafka accuracy
 	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test streams -- accuracy:: accounting::)
 	cargo build --release --workspace --bin kdyno --bin xtask

@@ -3,7 +3,7 @@
 //!
 //! A table and hardly a gate: machines differ, and a busy one makes every figure doubtful. Only what two programs read of one
 //! window has to agree. The exact tests of the same truths run in simulated time (`make test`). Numbers are those of the
-//! simulated tests.
+//! simulated tests. `verdicts` alone needs no clock: its promises are kept or broken on any machine.
 
 mod accounting;
 pub mod cluster;
@@ -15,6 +15,7 @@ mod relay;
 mod row;
 mod stall;
 mod table;
+mod verdicts;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ const LAG_SECONDS: u32 = 15;
 type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;
 
 /// Name, what it is about, how to run it.
-const TESTS: [(&str, &str, Run); 7] = [
+const TESTS: [(&str, &str, Run); 8] = [
     ("1", "a real broker stopped by SIGSTOP, against the formula", stall::run),
     ("2", "answers after a fixed delay, beside a bare loop", delay::run),
     ("7", "Poisson arrivals as they were sent", poisson::run),
@@ -42,6 +43,7 @@ const TESTS: [(&str, &str, Run); 7] = [
     ("10", "every record accounted for, while the brokers misbehave", accounting::run),
     ("probes", "a busy process and the host, beside pidstat, sar and iostat", probes::run),
     ("relay", "the relay between two zones, beside a bare sleep loop", relay::run),
+    ("verdicts", "comparisons and searches on simulated trials whose truth is known", verdicts::run),
 ];
 
 /// Runs the tests of these names, all when none is given; what they showed is written to docs/ACCURACY.md. Fails if one of

@@ -79,7 +79,8 @@ fn document(written: &Written) -> String {
     format!(
         "# Accuracy\n\
          What kdyno prints on real clocks and sockets where the truth is known: from a formula, from what was sent, from a bare loop that\n\
-         ran in the same minute, or from other programs over the same window. Written by `make accuracy`, or test by test\n\
+         ran in the same minute, from other programs over the same window, or, of `verdicts`, because the trials are simulated.\n\
+         Written by `make accuracy`, or test by test\n\
          (`make accuracy ONLY=\"probes relay\"`), never by hand; machines differ, and a busy one makes every figure doubtful. The\n\
          exact tests of the same truths run in simulated time (`make test`); [Method](METHOD.md) says what each is and what was measured on\n\
          real brokers (`make accuracy-cluster`).\n\n\
