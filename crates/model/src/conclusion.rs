@@ -88,7 +88,7 @@ pub enum SteadyState {
     Drifting {
         /// The metric.
         of: Address,
-        /// Change per minute as a share of the mean; negative: it fell.
+        /// Change per minute as a share of the median; negative: it fell.
         per_minute: f64,
     },
     /// It stayed at different levels.

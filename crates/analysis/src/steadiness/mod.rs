@@ -131,7 +131,7 @@ impl Tested {
         match &self.course.shape {
             Shape::Steady | Shape::TooShort { .. } => None,
             Shape::Drifting { per_point } => {
-                Some(format!("{of} changed by {:+.1} % of its mean per minute", 6000.0 * per_point))
+                Some(format!("{of} changed by {:+.1} % of its median per minute", 6000.0 * per_point))
             }
             Shape::SeveralLevels(levels) => {
                 let values = || levels.iter().map(|level| level.value);

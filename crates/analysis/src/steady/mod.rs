@@ -94,7 +94,7 @@ pub enum Shape {
     Steady,
     /// It changes evenly.
     Drifting {
-        /// Change per point as a share of the mean: Theil–Sen slope ÷ mean.
+        /// Change per point as a share of the median: Theil–Sen slope ÷ median.
         per_point: f64,
     },
     /// On several levels.
@@ -113,7 +113,7 @@ pub struct Level {
     pub from: usize,
     /// First point after it.
     pub to: usize,
-    /// Mean of its points.
+    /// Median of its points: a few that stalled do not move it.
     pub value: f64,
 }
 
@@ -127,7 +127,7 @@ pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Co
     }
     let size = points.len().div_ceil(POINTS_MAX);
     let batches = means(points, size);
-    let level = drift::median(&mut batches.clone())?;
+    let level = median(&mut batches.clone())?;
     if level <= 0.0 {
         return Some(Course { shape: Shape::SeveralLevels(stretches(points)), smallest_step: None });
     }
@@ -138,7 +138,7 @@ pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Co
     let shape = match describe(&noise::without_outliers(&logs, noise.sd), &noise, penalties) {
         Description::Level => None,
         Description::Line => drifting(&batches, &logs, size, least),
-        Description::Levels(starts) => several_levels(points, &starts, size, least),
+        Description::Levels(starts) => several_levels(points, (&logs, noise.sd), &starts, size, least),
     };
     let steady = || match step <= STEP_MAX.ln() {
         true => Shape::Steady,
@@ -154,9 +154,14 @@ fn stretches(points: &[f64]) -> Vec<Level> {
     let levels = runs.map(|run| {
         let from = to;
         to += run.len();
-        Level { from, to, value: run.iter().sum::<f64>() / run.len() as f64 }
+        level(points, from, to)
     });
     levels.collect()
+}
+
+/// A stretch of one level.
+fn level(points: &[f64], from: usize, to: usize) -> Level {
+    Level { from, to, value: median(&mut points[from..to].to_vec()).unwrap_or(0.0) }
 }
 
 /// Means of so many neighbours each; the last ones that make no whole batch are left out.
@@ -206,32 +211,44 @@ fn describe(points: &[f64], noise: &Noise, penalties: Penalties) -> Description 
 /// Unless it goes less far than matters.
 fn drifting(batches: &[f64], logs: &[f64], size: usize, least: f64) -> Option<Shape> {
     let change = theil_sen(logs)? * (logs.len() - 1) as f64;
-    let mean = batches.iter().sum::<f64>() / batches.len() as f64;
-    let per_point = theil_sen(batches)? / mean / size as f64;
+    let per_point = theil_sen(batches)? / median(&mut batches.to_vec())? / size as f64;
     (change.abs() >= least).then_some(Shape::Drifting { per_point })
 }
 
-/// The levels of a division, neighbours that differ by less than matters taken together; unless one is left.
-fn several_levels(points: &[f64], starts: &[usize], size: usize, least: f64) -> Option<Shape> {
-    let level = |from: usize, to: usize| Level {
-        from,
-        to,
-        value: points[from..to].iter().sum::<f64>() / (to - from) as f64,
+/// The levels of a division, neighbours that differ by less than matters taken together; unless one is left. They differ by
+/// what both their medians do and their means, of which what lies far from the median counts as three standard deviations.
+fn several_levels(
+    points: &[f64],
+    (logs, sd): (&[f64], f64),
+    starts: &[usize],
+    size: usize,
+    least: f64,
+) -> Option<Shape> {
+    let stretch = |from: usize, to: usize| {
+        let middle = median(&mut logs[from..to].to_vec()).unwrap_or(0.0);
+        let near = logs[from..to].iter().map(|log| log.clamp(middle - 3.0 * sd, middle + 3.0 * sd));
+        let mean = near.sum::<f64>() / (to - from) as f64;
+        let end = if to == logs.len() { points.len() } else { to * size };
+        (level(points, from * size, end), mean)
     };
-    let ends = starts.iter().skip(1).map(|start| start * size).chain([points.len()]);
-    let mut levels: Vec<Level> = starts.iter().zip(ends).map(|(from, to)| level(from * size, to)).collect();
-    let apart = |pair: &[Level]| {
-        let floor = FLOOR * pair[0].value.max(pair[1].value);
-        (pair[1].value.max(floor) / pair[0].value.max(floor)).ln().abs()
+    let apart = |pair: &[(Level, f64)]| {
+        let ((first, first_mean), (second, second_mean)) = (pair[0], pair[1]);
+        // Of two levels of 0 there is no ratio.
+        (second.value / first.value).ln().abs().min((second_mean - first_mean).abs())
     };
+    let mut starts = starts.to_vec();
     loop {
+        let ends = starts.iter().skip(1).copied().chain([logs.len()]);
+        let levels: Vec<(Level, f64)> =
+            starts.iter().zip(ends).map(|(from, to)| stretch(*from, to)).collect();
         let nearest = levels.windows(2).map(apart).enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
         match nearest {
             Some((at, apart)) if apart < least => {
-                let (from, to) = (levels[at].from, levels.remove(at + 1).to);
-                levels[at] = level(from, to);
+                starts.remove(at + 1);
             }
-            Some(_) => return Some(Shape::SeveralLevels(levels)),
+            Some(_) => {
+                return Some(Shape::SeveralLevels(levels.into_iter().map(|(level, _)| level).collect()));
+            }
             None => return None,
         }
     }

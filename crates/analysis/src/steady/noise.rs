@@ -1,5 +1,7 @@
 //! How much a series of per-second points varies by chance.
 
+use super::levels::LEVEL_MIN;
+
 /// Share of the squared differences, from the smallest, that the noise is read from: a step, a sawtooth's reset or a
 /// stalled second is a difference that says nothing of chance.
 const KEPT: f64 = 0.8;
@@ -53,18 +55,22 @@ fn difference_variance(points: &[f64], apart: usize) -> f64 {
     squares[..kept].iter().sum::<f64>() / kept as f64 / KEPT_MEAN
 }
 
-/// Points with what lies more than three standard deviations from the median of the five around it moved to there: a
-/// second in which a collector ran is no level, while the edge of a step stays where it is.
+/// Points around each that its place is judged by: of whatever lasts as long as a level they hold more than half, of what is
+/// shorter less.
+const AROUND: usize = 2 * LEVEL_MIN - 1;
+
+/// Points with what lies more than three standard deviations from the median of the nine around it put at that median: some
+/// seconds in which a cluster stopped are no level, while the edge of a step stays where it is.
 pub(super) fn without_outliers(points: &[f64], sd: f64) -> Vec<f64> {
     let around = |at: usize| {
-        let first = at.saturating_sub(2).min(points.len().saturating_sub(5));
-        let mut five = points[first..points.len().min(first + 5)].to_vec();
-        five.sort_by(f64::total_cmp);
-        five[five.len() / 2]
+        let first = at.saturating_sub(AROUND / 2).min(points.len().saturating_sub(AROUND));
+        let mut around = points[first..points.len().min(first + AROUND)].to_vec();
+        around.sort_by(f64::total_cmp);
+        around[around.len() / 2]
     };
     let moved = points.iter().enumerate().map(|(at, point)| {
         let middle = around(at);
-        point.clamp(middle - 3.0 * sd, middle + 3.0 * sd)
+        if (point - middle).abs() > 3.0 * sd { middle } else { *point }
     });
     moved.collect()
 }

@@ -6,4 +6,5 @@
 mod course;
 mod made;
 mod parts;
+mod stalls;
 mod warmup;

@@ -13,4 +13,5 @@
 mod compare;
 mod lab;
 mod row;
+mod steadiness;
 mod world;

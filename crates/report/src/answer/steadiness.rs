@@ -88,7 +88,7 @@ pub fn sentence(one: &Steadiness) -> String {
     let state = match &one.state {
         SteadyState::Steady => format!("steady{seen}"),
         SteadyState::Drifting { per_minute, of } => {
-            format!("{} drifted by {} of its mean{seen}", of.metric, slope(*per_minute))
+            format!("{} drifted by {} of its median{seen}", of.metric, slope(*per_minute))
         }
         SteadyState::SeveralLevels { levels, of } => {
             let unit = units::of_metric(&of.metric);
