@@ -1,9 +1,10 @@
 //! Long trials just below the estimate, all of which must pass; after a failure the load goes down until one holds.
 
-use super::bracket::{Load, same};
+use super::bracket::{Load, fit_points, same};
 use super::line::Line;
 use super::question::{PointSoFar, Reading, Settings};
 use super::step::{Choice, Search};
+use super::wander;
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::trial::SearchStage;
 
@@ -14,6 +15,8 @@ const MARGIN: (f64, f64) = (0.02, 1.0);
 const LOWER: (f64, f64) = (0.03, 0.5);
 /// Trials scatter by this much at least, as a standard deviation of ln(metric): few trials may lie on a line by chance.
 const SCATTER_MIN: f64 = 0.1;
+/// What capacity that changes adds to the first margin: half of the width that holds its mean in so many of all cases.
+const WANDER_LEVEL: f64 = 0.9;
 /// A load is lowered by at most this share at once.
 const MARGIN_MAX: f64 = 0.2;
 
@@ -79,7 +82,9 @@ impl Search<'_> {
         match &self.line {
             _ if self.all_passed_up_to(top) => Some(top),
             Some(line) => {
-                Some(self.settings.at_most(line.crossing.exp() * (1.0 - self.scaled(MARGIN))).min(top))
+                let wandering = wander::widening(&fit_points(self.points), line, WANDER_LEVEL);
+                let margin = self.scaled(MARGIN).hypot(wandering).min(MARGIN_MAX);
+                Some(self.settings.at_most(line.crossing.exp() * (1.0 - margin)).min(top))
             }
             None => self.held(),
         }

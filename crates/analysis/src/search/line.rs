@@ -5,6 +5,7 @@
 //! in ten moves the crossing by a fraction of the noise. The curve is convex, so the height comes from trials near the
 //! crossing only. How near follows the slope: on a steep curve only close loads look like a line.
 
+use super::wander;
 use kdyno_model::seed::mix;
 
 /// Excesses are cut off here: a factor of 4.5 off the limit says as much as a factor of 1000.
@@ -150,7 +151,8 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// Where the crossing lies: trials are drawn again and again from those near it, with their places kept or drawn twice,
 /// and each drawing gives a crossing. Few trials scatter too little about their own line, so the interval is widened by
-/// Student's t for so many trials against the normal law. `None` of fewer than [`LINE_MIN`] + 1 trials.
+/// Student's t for so many trials against the normal law, and by what the order of the trials says of capacity that changes
+/// ([`super::wander`]): `trials` in their order. `None` of fewer than [`LINE_MIN`] + 1 trials.
 pub fn interval(trials: &[At], line: &Line, seed: u64) -> Option<(f64, f64)> {
     let n = trials.len();
     if line.near <= LINE_MIN {
@@ -173,10 +175,12 @@ pub fn interval(trials: &[At], line: &Line, seed: u64) -> Option<(f64, f64)> {
     crossings.sort_by(f64::total_cmp);
     let at = |p: f64| crossings[((crossings.len() - 1) as f64 * p).round() as usize];
     let wider = widening(line.near);
+    let wandering = wander::widening(trials, line, LEVEL);
     let tail = (1.0 - LEVEL) / 2.0;
     let (low, high) = (at(tail), at(1.0 - tail));
     let (below, above) = ((line.crossing - low).max(0.0), (high - line.crossing).max(0.0));
-    Some((line.crossing - below * wider, line.crossing + above * wider))
+    let half = |width: f64| (width * wider).hypot(wandering);
+    Some((line.crossing - half(below), line.crossing + half(above)))
 }
 
 /// Student's 97.5 % quantile with n − 2 degrees of freedom ÷ the normal one.

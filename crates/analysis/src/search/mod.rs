@@ -1,7 +1,8 @@
 //! The highest load at which conditions hold: which load to try next, and what the loads that were tried say.
 //!
 //! [`next_step`] is the search, on plain numbers: a ramp of short trials, trials that narrow the bracket, trials around
-//! the crossing of a fitted line, trials that confirm. [`line`] is the fit, [`lengths`] says how long the trials are,
+//! the crossing of a fitted line, trials that confirm. [`line`] is the fit, `wander` what capacity
+//! that changes adds to its interval, [`lengths`] says how long the trials are,
 //! [`trials`] makes the numbers of a run's trials, and [`result`] says what they show. The procedure, its constants and
 //! what it achieves on known curves stand in docs/METHOD.md, "Throughput at an SLA".
 
@@ -13,6 +14,7 @@ mod question;
 mod result;
 mod step;
 mod trials;
+mod wander;
 
 pub use bracket::fit_points;
 pub use question::{PointSoFar, RAMP_FACTOR, Reading, Settings, SettingsError, trials_min};

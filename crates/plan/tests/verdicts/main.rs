@@ -11,6 +11,7 @@
 )]
 
 mod compare;
+mod find;
 mod lab;
 mod row;
 mod steadiness;
