@@ -2,7 +2,6 @@
 
 use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
@@ -144,45 +143,6 @@ pub(crate) fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
         said.filter_map(|row| row.counts.lag_records).reduce(u64::saturating_add)
     };
     streams.iter().map(of_stream).try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)))
-}
-
-/// Seconds in a row without an acknowledgement from which that is told, beyond the whole ones for which a batch lingers.
-const STALLED_S_MIN: u32 = 2;
-
-/// Records per second below which a second without an acknowledgement says nothing.
-const STALLED_PER_S_MIN: u64 = 10;
-
-/// When the longest time of whole seconds of a window began in which records were offered and none was acknowledged, and how
-/// long it was, seconds; `None`: there is none worth telling.
-pub(crate) fn stalled(
-    evidence: &TrialEvidence,
-    item: &str,
-    plan: &LoadPlan,
-    window: Window,
-) -> Option<(u32, u32)> {
-    let linger_ns = plan.role.as_produce()?.client.linger_ns;
-    let least = STALLED_S_MIN + u32::try_from(linger_ns / NS_PER_S).unwrap_or(u32::MAX / 2);
-    let streams = streams_of(evidence, item);
-    let rows = evidence.samples.iter().filter(|row| row.grain == Grain::Second && streams.contains(&row.id));
-    let mut seconds: BTreeMap<u32, (u64, u64)> =
-        (window.first_second..window.end_second).map(|second| (second, (0, 0))).collect();
-    for row in rows {
-        if let Some((offered, _)) = seconds.get_mut(&row.t0_second) {
-            *offered = offered.saturating_add(row.counts.offered);
-        }
-        if let Some((_, acknowledged)) = seconds.get_mut(&row.written_second) {
-            *acknowledged = acknowledged.saturating_add(row.counts.acknowledged);
-        }
-    }
-    let mut longest: Option<(u32, u32)> = None;
-    let mut run = 0;
-    for (second, (offered, acknowledged)) in seconds {
-        run = if offered >= STALLED_PER_S_MIN && acknowledged == 0 { run + 1 } else { 0 };
-        if run > longest.map_or(0, |(_, seconds)| seconds) {
-            longest = Some((second + 1 - run, run));
-        }
-    }
-    longest.filter(|(_, seconds)| *seconds >= least)
 }
 
 /// Records of one second of t0 whose outcome is not known.

@@ -18,6 +18,7 @@ use crate::cpu;
 use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
+use crate::few_seconds;
 use crate::group;
 use crate::health;
 use crate::imported;
@@ -117,6 +118,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         caveats.retain(|found| !matches!(found.caveat, Caveat::WarmupNotSettled { .. }));
     }
     caveats.extend(steadiness.caveats);
+    caveats.extend(few_seconds::judge(&trial, &mut found)?);
     // Stable: of one severity those of the rules come first.
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
     marks::few_records(&mut found, &trial);

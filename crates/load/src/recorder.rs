@@ -96,6 +96,8 @@ pub struct Recorder {
     sequence: u64,
     out: Vec<Sample>,
     spare: Vec<Histo>,
+    /// The first and the last acknowledgement since samples were cut, ns from T0.
+    acknowledged_ns: Option<(u64, u64)>,
     /// Where the plan has tool lines.
     steady: Option<Box<Steady>>,
 }
@@ -132,6 +134,7 @@ impl Recorder {
             sequence: 0,
             out: Vec::new(),
             spare: Vec::new(),
+            acknowledged_ns: None,
             steady: None,
         }
     }
@@ -202,6 +205,7 @@ impl Recorder {
         batch: BatchInstants,
         weigh: impl Fn(Range<usize>) -> Weight,
     ) {
+        self.note_acknowledged(batch.known_ns);
         let mut own = times.intended_ns.as_slice();
         let mut place = 0;
         let mut next = |count: usize| {
@@ -227,6 +231,13 @@ impl Recorder {
                 mine = &mine[same..];
             }
         }
+    }
+
+    /// Something was acknowledged at this instant.
+    fn note_acknowledged(&mut self, known_ns: u64) {
+        let since_ns = known_ns.saturating_sub(self.t0_ns);
+        let (first, last) = self.acknowledged_ns.get_or_insert((since_ns, since_ns));
+        (*first, *last) = ((*first).min(since_ns), (*last).max(since_ns));
     }
 
     /// The timings that each record has for itself.
@@ -389,6 +400,11 @@ impl Recorder {
             let mut sample = self.sample(Grain::Second, phase, second);
             counts.clamped += headline.clamped() + below_zero.clamped();
             self.totals.add(&counts);
+            if counts.acknowledged > 0
+                && let Some((first, last)) = self.acknowledged_ns.take()
+            {
+                (counts.first_acknowledged_ns, counts.last_acknowledged_ns) = (Some(first), Some(last));
+            }
             sample.counts = counts;
             for (timing, mut histo) in headlines.into_iter().zip([headline, below_zero]) {
                 if let (Some(timing), Some(bytes)) = (timing, histo.encode(histo::DIGITS_COARSE)) {
@@ -441,58 +457,4 @@ fn digits_of(timing: Timing) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LENGTHS: PhasesPlan =
-        PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 3 * NS_PER_S / 2, drain_ns: NS_PER_S };
-
-    /// Rows as (grain, phase, second, offered), after a record at each of these instants, ms.
-    fn rows(
-        mut recorder: Recorder,
-        before: &[u64],
-        start_ns: Option<u64>,
-        after: &[u64],
-    ) -> Vec<(Grain, Phase, u32, u64)> {
-        let offer = |recorder: &mut Recorder, instants: &[u64]| {
-            for at_ms in instants {
-                recorder.tick(at_ms * 1_000_000);
-                recorder.offered(at_ms * 1_000_000, 1);
-            }
-        };
-        offer(&mut recorder, before);
-        if let Some(start_ns) = start_ns {
-            recorder.measure_begins(start_ns);
-        }
-        offer(&mut recorder, after);
-        recorder.finish();
-        let samples = recorder.take_samples().into_iter();
-        samples.map(|row| (row.grain, row.phase, row.t0_second, row.counts.offered)).collect()
-    }
-
-    #[test]
-    fn rows_are_cut_where_the_phases_are() {
-        let recorder = Recorder::new(StreamId::default(), 0, LENGTHS);
-        let cut = rows(recorder, &[100, 1_900], Some(2 * NS_PER_S), &[1_950, 2_000, 3_499, 3_500, 9_000]);
-        let seconds = [
-            (Grain::Second, Phase::Warmup, 0, 1),
-            (Grain::Second, Phase::Warmup, 1, 2),
-            (Grain::Second, Phase::Measure, 2, 1),
-            (Grain::Second, Phase::Measure, 3, 1),
-            (Grain::Second, Phase::Drain, 3, 1),
-            (Grain::Second, Phase::Drain, 9, 1),
-        ];
-        let ends = [(Phase::Warmup, 2), (Phase::Measure, 3), (Phase::Drain, 4)];
-        let phases = ends.map(|(phase, second)| (Grain::Phase, phase, second, 0));
-        assert_eq!(cut, [seconds.as_slice(), &phases].concat());
-    }
-
-    /// A load that is stopped in its warm-up: the phase has no announced end.
-    #[test]
-    fn a_warm_up_that_nothing_follows_ends_with_the_stream() {
-        let recorder = Recorder::new(StreamId::default(), 0, LENGTHS);
-        let rows = rows(recorder, &[100, 7_200], None, &[]);
-        let last = rows.last().expect("rows");
-        assert_eq!((rows.len(), *last), (3, (Grain::Phase, Phase::Warmup, 7, 0)));
-    }
-}
+mod tests;

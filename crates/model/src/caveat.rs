@@ -2,6 +2,7 @@
 
 mod compression;
 mod group;
+mod moments;
 mod named;
 mod stood_still;
 
@@ -9,6 +10,7 @@ pub use crate::concern::{Concern, ScopedCaveat};
 use crate::event::Subject;
 pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
+pub use moments::{FewSeconds, Stalled};
 use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
 
@@ -80,15 +82,10 @@ pub enum Caveat {
         /// What it could use at most: event loop threads or processors, whichever are fewer.
         cores: u32,
     },
-    /// For some seconds of the window nothing of an item was acknowledged, though records were offered.
-    Stalled {
-        /// Load item.
-        item: String,
-        /// The longest time of that, whole seconds.
-        seconds: u32,
-        /// When it began, seconds from T0.
-        at_s: u32,
-    },
+    /// See [`Stalled`].
+    Stalled(Stalled),
+    /// See [`FewSeconds`].
+    FewSeconds(FewSeconds),
     /// The load generator's own lateness makes up more than a tenth of the end-to-end latency at a quantile.
     LateEndToEnd {
         /// Load item that is handed the records.

@@ -120,6 +120,8 @@ pub enum Mark {
     FewRecords,
     /// It holds what the load generator sent at once, after it had stood still.
     Backlog,
+    /// A quantile of which nearly all that lies beyond comes from few seconds of the window.
+    FewSeconds,
 }
 
 /// What has to be said beside a number that is made of both sides: of either side all.

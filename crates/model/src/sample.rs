@@ -110,7 +110,7 @@ pub struct Sample {
     pub sums_ns: BTreeMap<Timing, u128>,
 }
 
-/// Everything that is counted. All fields add; in messages those that are 0 may be left out.
+/// Everything that is counted. All fields add but for two instants; in messages those that are 0 may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counts {
@@ -186,6 +186,13 @@ pub struct Counts {
     /// Consume: time for which members had no partition, ns: of clients that come later than T0 from then on, and of all from
     /// when they had none any more. It is counted when they are assigned some.
     pub unassigned_ns: u64,
+    /// From T0 to the first acknowledgement that the stream was given in the written second, ns; on one of that second's
+    /// rows. An instant: where rows add up it is the earliest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_acknowledged_ns: Option<u64>,
+    /// The same of the last one: where rows add up it is the latest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_acknowledged_ns: Option<u64>,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -198,7 +205,7 @@ impl Counts {
     }
 
     /// The first count that differs from another's, by name, and by how much it exceeds it: records with an outcome come
-    /// first. The lag is a state and not compared.
+    /// first. Neither the lag, a state, nor instants are compared.
     pub fn first_difference(&self, other: &Counts) -> Option<(String, i128)> {
         let by_reason = |of: &Counts, reason: &str| of.failed.get(reason).copied().unwrap_or(0);
         let reasons: BTreeSet<&String> = self.failed.keys().chain(other.failed.keys()).collect();
@@ -250,6 +257,8 @@ impl Counts {
             duplicates,
             handed_over_bytes,
             unassigned_ns,
+            first_acknowledged_ns: _,
+            last_acknowledged_ns: _,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -332,6 +341,10 @@ impl Counts {
             let sum = self.lag_records.get_or_insert(0);
             *sum = sum.saturating_add(records);
         }
+        // `None` lies below every number, and is no instant.
+        let first = [self.first_acknowledged_ns, more.first_acknowledged_ns];
+        self.first_acknowledged_ns = first.into_iter().flatten().min();
+        self.last_acknowledged_ns = self.last_acknowledged_ns.max(more.last_acknowledged_ns);
         for (reason, records) in &more.failed {
             let sum = self.failed.entry(reason.clone()).or_default();
             *sum = sum.saturating_add(*records);

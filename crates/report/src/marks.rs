@@ -60,6 +60,9 @@ pub fn sign(mark: Mark) -> (&'static str, &'static str) {
         Mark::ShortTerm => ("'", "short-term: says nothing about load that goes on for hours"),
         Mark::FewRecords => ("°", "fewer than 100 records lie beyond this quantile"),
         Mark::Backlog => ("#", "holds what the load generator sent at once after it had stood still"),
+        Mark::FewSeconds => {
+            ("*", "nearly all that lies beyond this quantile comes from three seconds or fewer")
+        }
     }
 }
 
@@ -141,13 +144,14 @@ mod tests {
             Mark::ShortTerm,
             Mark::FewRecords,
             Mark::Backlog,
+            Mark::FewSeconds,
         ];
         let signs: BTreeSet<&str> = all.map(|mark| sign(mark).0).into_iter().chain([AT_LEAST.0]).collect();
         assert_eq!(signs.len(), all.len() + 1);
         let mut signs = Signs::default();
         signs.add(&all.into_iter().collect(), "4.38 ms");
         let legend = signs.legend().expect("marks");
-        assert!(legend.starts_with("! must not be used; ~ ") && legend.ends_with("stood still."), "{legend}");
+        assert!(legend.starts_with("! must not be used; ~ ") && legend.ends_with("fewer."), "{legend}");
     }
 
     #[test]

@@ -236,6 +236,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         duplicates,
         handed_over_bytes,
         unassigned_ns,
+        first_acknowledged_ns,
+        last_acknowledged_ns,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -269,6 +271,11 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
     };
     let of_groups = [end_to_end, discarded, rebalances, offset_commits, duplicates];
     let mut latest = [&of_groups[..], &[handed_over_bytes, unassigned_ns]].concat();
+    // 0: not known; otherwise one more than they are, the last as what it lies behind the first.
+    let instant = |ns: Option<u64>| ns.map_or(0, |ns| ns.saturating_add(1));
+    let behind_first =
+        last_acknowledged_ns.map(|last| last.saturating_sub(first_acknowledged_ns.unwrap_or(0)));
+    latest.extend([instant(first_acknowledged_ns), instant(behind_first)]);
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     (packed, Behind { later, latest, ..Behind::default() })
 }
@@ -309,6 +316,10 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         duplicates: latest(4),
         handed_over_bytes: latest(5),
         unassigned_ns: latest(6),
+        first_acknowledged_ns: latest(7).checked_sub(1),
+        last_acknowledged_ns: latest(8)
+            .checked_sub(1)
+            .map(|ns| ns.saturating_add(latest(7).saturating_sub(1))),
     }
 }
 

@@ -6,8 +6,9 @@ use crate::evidence::{cut_short, is_open_loop};
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
-use crate::tally::{self, ratio, unfinished};
-use kdyno_model::caveat::{Caveat, Concern};
+use crate::stall::{self, Stall};
+use crate::tally::{ratio, unfinished};
+use kdyno_model::caveat::{Caveat, Concern, Stalled};
 use kdyno_model::event::Subject;
 use kdyno_model::metric;
 use kdyno_model::plan::{CasePlan, Compression, command};
@@ -57,13 +58,12 @@ fn saturate(difference: i128) -> i64 {
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Whole seconds of the window without an acknowledgement, though records were offered in each: more in a row than a record
-/// that waits out its linger and a request would explain.
+/// The longest time of the window without an acknowledgement though records waited: longer than a record that waits out its
+/// linger and is answered would explain.
 pub(super) fn stalled(trial: &Trial<'_>) -> Vec<Found> {
     let found = trial.items.iter().filter_map(|item| {
-        let (at_s, seconds) =
-            item.window.and_then(|window| tally::stalled(trial.evidence, item.name, item.plan, window))?;
-        Some(Found::of(item, Caveat::Stalled { item: item.name.to_owned(), seconds, at_s }))
+        let Stall { at_s, seconds } = stall::longest(trial.evidence, item, item.window?)?;
+        Some(Found::of(item, Caveat::Stalled(Stalled { item: item.name.to_owned(), seconds, at_s })))
     });
     found.collect()
 }

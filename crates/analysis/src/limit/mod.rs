@@ -7,7 +7,8 @@ mod pinned;
 use crate::evidence::{Window, is_open_loop};
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
-use crate::tally::{ratio, stalled, unfinished};
+use crate::stall::{self, Stall};
+use crate::tally::{ratio, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
 use kdyno_model::plan::RoleKind;
 use std::collections::BTreeMap;
@@ -55,12 +56,12 @@ fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence
     let waits = Queue::of(item, window).is_some_and(|queue| queue.is_long());
     let share = ratio(unfinished(&item.tally.measured), item.tally.measured.offered);
     let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
-    let stalled = stalled(trial.evidence, item.name, item.plan, window);
+    let stalled = stall::longest(trial.evidence, item, window);
     let (used, detail) = match (waits, fails, stalled) {
         (true, ..) => (None, "more was offered than was carried: it queued".to_owned()),
         (_, true, _) => (None, "records failed or stayed unresolved".to_owned()),
-        (.., Some((at_s, seconds))) => {
-            (None, format!("from second {at_s} on nothing was acknowledged for {seconds} s"))
+        (.., Some(Stall { at_s, seconds })) => {
+            (None, format!("from second {at_s:.1} on nothing was acknowledged for {seconds:.2} s"))
         }
         _ => (Some(1.0), "everything offered was carried in time".to_owned()),
     };

@@ -23,6 +23,7 @@ impl Recorder {
     #[inline]
     pub fn sent(&mut self, record: RecordInstants, weight: Weight) {
         let RecordInstants { intended_ns, handed_ns, accepted_ns, known_ns } = record;
+        self.note_acknowledged(known_ns);
         let slot = self.slot(intended_ns);
         slot.counts.acknowledged += 1;
         slot.counts.acknowledged_bytes += weight.value_bytes;

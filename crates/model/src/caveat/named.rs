@@ -1,6 +1,6 @@
 //! Whom a caveat is of, by name: caveats that say the same of several load items, or of several topics, become one.
 
-use super::{Caveat, MembersPutOut, StoodStill};
+use super::{Caveat, FewSeconds, MembersPutOut, Stalled, StoodStill};
 
 impl Caveat {
     /// The name of the one load item, or topic, that it is of, and the caveat with another name in its place; `None`: it is of no
@@ -20,7 +20,8 @@ impl Caveat {
             | Self::NothingAcknowledged { item: name, .. }
             | Self::Unresolved { item: name, .. }
             | Self::ThreadBusy { thread: name, .. }
-            | Self::Stalled { item: name, .. }
+            | Self::Stalled(Stalled { item: name, .. })
+            | Self::FewSeconds(FewSeconds { item: name, .. })
             | Self::StoodStill(StoodStill { item: name, .. })
             | Self::LateEndToEnd { item: name, .. }
             | Self::GeneratorLate { item: name, .. }

@@ -192,7 +192,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::RunsUnpaired
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
         Caveat::QueueGrowth { .. }
-        | Caveat::Stalled { .. }
+        | Caveat::Stalled(_)
         | Caveat::Failures { .. }
         | Caveat::NothingAcknowledged { .. }
         | Caveat::NotAppended { .. }
@@ -200,6 +200,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::Unresolved { .. }
         | Caveat::Retries { .. }
         | Caveat::FewRecords { .. }
+        | Caveat::FewSeconds(_)
         | Caveat::ConsumerBehind { .. }
         | Caveat::FetchErrors { .. }
         | Caveat::ProducerEnded { .. }

@@ -123,6 +123,7 @@ fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
 fn what(caveat: &Caveat) -> &'static str {
     match caveat {
         Caveat::FewRecords { .. } => "too few records",
+        Caveat::FewSeconds(_) => "a tail of few seconds",
         Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
         Caveat::StoodStill(_) => "the load generator stood still",
         Caveat::QueueGrowth { .. } => "the load queued",

@@ -1,7 +1,7 @@
 //! Records and how they fared.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::caveat::{Caveat, GroupNotConserved, MembersPutOut};
+use kdyno_model::caveat::{Caveat, FewSeconds, GroupNotConserved, MembersPutOut, Stalled};
 use kdyno_model::units::duration;
 
 /// What is to be done about records that failed for a reason whose cause is known.
@@ -51,6 +51,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "measure for longer, or read a lower quantile",
         ),
+        Caveat::FewSeconds(few) => few_seconds(few, numbers),
         Caveat::ConsumerBehind { item, records, seconds } => {
             let behind = match seconds {
                 Some(_) => format!(", {} of what is produced", numbers.seconds(1)),
@@ -77,22 +78,39 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "`kdyno show RUN --logs` prints the end of what it said; set `error_share` beside the times",
         ),
-        Caveat::Stalled { item, seconds, at_s } => stalled(item, *seconds, *at_s, numbers),
+        Caveat::Stalled(stalled) => self::stalled(stalled, numbers),
         _ => failures(caveat, numbers),
     }
 }
 
-fn stalled(item: &str, seconds: u32, at_s: u32, numbers: &Numbers<'_>) -> Option<Described> {
+fn stalled(Stalled { item, seconds, at_s }: &Stalled, numbers: &Numbers<'_>) -> Option<Described> {
     told(
         item,
-        &[f64::from(seconds), f64::from(at_s)],
+        &[*seconds, *at_s],
         format!(
-            "{item}: nothing was acknowledged for {} s, from second {} of the load on, though records were offered: rates of \
-             the whole window hide it",
-            numbers.count(0),
-            numbers.count(1)
+            "{item}: nothing was acknowledged for {}, from {} of the load on, though records waited: rates of the whole \
+             window hide it",
+            numbers.seconds(0),
+            numbers.seconds(1)
         ),
         "look at the events and at each second's rate, in the page or by `kdyno export --format series-csv`",
+    )
+}
+
+/// A tail that is one event, or two.
+fn few_seconds(few: &FewSeconds, numbers: &Numbers<'_>) -> Option<Described> {
+    let FewSeconds { item, quantile, seconds, of_s, at_s } = few;
+    told(
+        &format!("{item} {quantile}"),
+        &[f64::from(*seconds), f64::from(*of_s), f64::from(*at_s)],
+        format!(
+            "{item}: {quantile} rests on {} of {} s, the first of them second {} of the load: that quantile and those above it \
+             tell of what happened then",
+            numbers.count(0),
+            numbers.count(1),
+            numbers.count(2)
+        ),
+        "look at the events and at each second's latency; measure for longer to see how often that comes",
     )
 }
 

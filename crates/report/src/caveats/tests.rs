@@ -1,7 +1,7 @@
 //! Every kind in words.
 
 use super::*;
-use kdyno_model::caveat::{Concern, GroupNotConserved, MembersPutOut, StoodStill};
+use kdyno_model::caveat::{Concern, FewSeconds, GroupNotConserved, MembersPutOut, Stalled, StoodStill};
 use kdyno_model::event::Subject;
 
 fn told(group: &[&Caveat]) -> (String, &'static str) {
@@ -278,7 +278,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
-        Caveat::Stalled { item: item(), seconds: 9, at_s: 20 },
+        Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),
@@ -289,6 +289,13 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::Unresolved { item: item(), records: 5 },
         Caveat::ProducerEnded { item: item(), first: text() },
         Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
+        Caveat::FewSeconds(FewSeconds {
+            item: item(),
+            quantile: "p99".to_owned(),
+            seconds: 2,
+            of_s: 30,
+            at_s: 20,
+        }),
         Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
         Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
         group_not_conserved(),

@@ -2,7 +2,7 @@
 
 use super::assert_caveats;
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
-use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::caveat::{Caveat, Severity, Stalled};
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{
@@ -335,7 +335,7 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
         }
         trial
     };
-    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::Stalled { .. }));
+    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::Stalled(_)));
     let limits = |trial: &Trial| {
         let conclusions = trial.judged().conclusions;
         let limits = conclusions.into_iter().filter_map(|one| match one {
@@ -346,14 +346,14 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
     };
     let trial = silent(5..8);
     let found = told(&trial);
-    assert_eq!(found[0].caveat, Caveat::Stalled { item: item(), seconds: 3, at_s: 5 });
+    assert_eq!(found[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 3.0, at_s: 5.0 }));
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     assert!(!limits(&trial).contains(&LimitKind::Schedule), "{:?}", limits(&trial));
     assert_eq!(limits(&Trial::clean()), [LimitKind::Schedule]);
     assert_eq!(told(&silent(5..6)), [], "a second by itself says little");
     // Batches linger for 5 ms, which explains no second; for a second they explain one.
     let mut two = silent(5..7);
-    assert_eq!(told(&two)[0].caveat, Caveat::Stalled { item: item(), seconds: 2, at_s: 5 });
+    assert_eq!(told(&two)[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 2.0, at_s: 5.0 }));
     two.writers().client.linger_ns = 1_000 * MS;
     assert_eq!(told(&two), []);
     let mut few = silent(5..8);

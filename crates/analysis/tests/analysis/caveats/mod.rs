@@ -9,6 +9,7 @@ mod load;
 mod log;
 mod queue;
 mod relay;
+mod stall;
 mod stood_still;
 
 use crate::fixture::{Trial, closed_loop};

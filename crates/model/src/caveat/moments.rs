@@ -1,0 +1,29 @@
+//! What happened in a few moments of a window, which its figures hide or are made of.
+
+use serde::{Deserialize, Serialize};
+
+/// For some time of the window nothing of an item was acknowledged, though records waited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stalled {
+    /// Load item.
+    pub item: String,
+    /// The longest time of that, s; whole seconds in run files that do not hold the instants of acknowledgements.
+    pub seconds: f64,
+    /// When it began, s from T0.
+    pub at_s: f64,
+}
+
+/// A quantile of which nearly all that lies beyond comes from few seconds of the window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FewSeconds {
+    /// Load item.
+    pub item: String,
+    /// The lowest quantile of which that is so, e.g. `p99`.
+    pub quantile: String,
+    /// How many seconds.
+    pub seconds: u32,
+    /// Seconds of the window.
+    pub of_s: u32,
+    /// The first of them, from T0.
+    pub at_s: u32,
+}
