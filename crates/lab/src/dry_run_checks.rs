@@ -4,7 +4,7 @@ use crate::connections;
 use crate::error::LabError;
 use crate::heaps::heaps;
 use crate::java_clients::drivers;
-use crate::preflight::{commands, jvms, local, room};
+use crate::preflight::{commands, folder_names, jvms, local, room};
 use crate::proxy;
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
@@ -31,6 +31,7 @@ pub fn dry_run_checks(
     for (_, cluster) in local(plan) {
         distribution::check_folder(&cluster.kafka)?;
     }
+    folder_names(plan, work_dir, environment)?;
     let mut remarks = Vec::new();
     let mut add = |remark: Note| {
         if !remarks.contains(&remark) {

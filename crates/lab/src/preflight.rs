@@ -15,7 +15,9 @@ use kdyno_testbed::attach::Attached;
 use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::command::find;
 use kdyno_testbed::lock::HostLock;
-use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, leftovers, postgres, preflight};
+use kdyno_testbed::{
+    Environment, TestbedError, cpu_limit, distribution, folder, leftovers, postgres, preflight,
+};
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -37,6 +39,7 @@ pub(crate) fn check(
     let capacity = Capacity::read();
     plan.every_case().try_for_each(|case| connections::check(plan, case, &capacity))?;
     attached_fit(plan, secrets, options)?;
+    folder_names(plan, &options.work_dir, &options.environment)?;
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
         cluster.cpu_limit.map_or(Ok(()), cpu_limit::check)?;
@@ -54,6 +57,16 @@ pub(crate) fn check(
         }
     }
     Ok(lock)
+}
+
+/// Can brokers be given the names of their folders?
+pub(crate) fn folder_names(plan: &Plan, work_dir: &Path, environment: &Environment) -> Result<(), LabError> {
+    for (_, cluster) in local(plan) {
+        for name in preflight::folders(&cluster.storage, work_dir, environment) {
+            folder::check_name(&name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Is there room for what a trial of the case writes, or what conditions its cluster at a given rate?

@@ -24,7 +24,7 @@ use kdyno_model::plan::{ComparePlan, Plan, Strategy};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_store::RunWriter;
-use kdyno_testbed::{host, leftovers};
+use kdyno_testbed::{folder, host, leftovers};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -105,9 +105,9 @@ fn open_run_file(
     session: &Session,
     options: &RunOptions<'_>,
 ) -> Result<RunWriter, LabError> {
-    for dir in [options.run_file.parent().unwrap_or(Path::new(".")), &options.work_dir] {
-        std::fs::create_dir_all(dir).map_err(|source| LabError::Folder { path: dir.to_owned(), source })?;
-    }
+    let dir = options.run_file.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir).map_err(|source| LabError::Folder { path: dir.to_owned(), source })?;
+    folder::create_private(&options.work_dir)?;
     leftovers::claim(&options.work_dir);
     if options.resume {
         return Ok(RunWriter::resume(&options.run_file, session)?);

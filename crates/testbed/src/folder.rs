@@ -1,11 +1,77 @@
 //! Folders, with the path in what goes wrong.
 
 use crate::error::TestbedError;
+use rustix::fs::{FileType, Mode, OFlags};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+
+/// What the owner of a folder may do, and nobody else.
+const PRIVATE: Mode = Mode::RWXU;
+
+/// Characters that something takes for its own: Java's `-Xlog` a quotation mark and a colon, Kafka's list of log folders a comma,
+/// the address of log4j's configuration `%`, `#` and `?`, and that configuration itself `${`.
+const TAKEN: &str = "\",:%#?$";
+
+/// Makes sure that processes of a cluster can be given the name of a folder: in one with a comma brokers would have two
+/// folders, in one with a `#` no log, and neither says a word.
+///
+/// # Errors
+/// There is such a character in it; it is named.
+pub fn check_name(folder: &Path) -> Result<(), TestbedError> {
+    let text = folder.to_str();
+    let taken = |text: &str| text.chars().find(|c| TAKEN.contains(*c) || c.is_control());
+    let what = match text.map(taken) {
+        Some(None) => return Ok(()),
+        Some(Some(character)) => format!("there is a {character:?} in it"),
+        None => "it is no UTF-8".to_string(),
+    };
+    Err(TestbedError::Folder {
+        message: format!("brokers cannot be given the folder {folder:?}: {what}"),
+        hint: "name another one, without such signs: TMPDIR for a run's own, XDG_STATE_HOME for \
+               `kdyno cluster up`, `storage` for logs"
+            .to_string(),
+    })
+}
 
 /// Makes a folder and those above it; one that is there already is fine.
 pub(crate) fn create_folder(path: &Path) -> Result<(), TestbedError> {
     std::fs::create_dir_all(path).map_err(|e| TestbedError::io("cannot create folder", path, e))
+}
+
+/// Makes a folder that only this user may enter, and those above it if they are missing: for a place that users share.
+///
+/// # Errors
+/// There is something of that name already, be it a link, which may be another user's; or the folder that was made is not this
+/// user's alone.
+pub fn create_private(path: &Path) -> Result<(), TestbedError> {
+    if let Some(above) = path.parent() {
+        create_folder(above)?;
+    }
+    make_private(path).map_err(|e| TestbedError::io("cannot create folder", path, e))
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(PRIVATE.bits()).create(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(
+            error.kind(),
+            "something of that name is there already, and kdyno uses only a folder that it has just made (remove it if it is yours)",
+        ),
+        _ => error,
+    })?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty())?;
+    // Neither the umask nor a default ACL of the folder above has a say.
+    rustix::fs::fchmod(&opened, PRIVATE)?;
+    let found = rustix::fs::fstat(&opened)?;
+    let is_ours = found.st_uid == rustix::process::geteuid().as_raw();
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    let others = Mode::from_raw_mode(found.st_mode) & (Mode::RWXG | Mode::RWXO);
+    if is_ours && is_folder && others.is_empty() {
+        return Ok(());
+    }
+    Err(io::Error::other("this file system does not keep it for its owner alone"))
 }
 
 /// Removes a folder with all that is in it; one that is not there is fine.
@@ -15,5 +81,46 @@ pub(crate) fn remove_folder(path: &Path) -> Result<(), TestbedError> {
             Err(TestbedError::io("cannot remove folder", path, e))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn folders_whose_names_options_and_lists_would_take_apart_are_refused() {
+        for name in ["/tmp", "/mnt/Ann's drive (1)/k-2_3.4+5=6@7~8", "/tmp/Grüße"] {
+            check_name(Path::new(name)).expect(name);
+        }
+        for (name, sign) in
+            [("/a,b", r"','"), ("/a\"b", r#"'"'"#), ("/50%", "'%'"), ("/a:b", "':'"), ("/a\nb", r"'\n'")]
+        {
+            let told = check_name(Path::new(name)).expect_err(name).to_string();
+            assert!(told.ends_with(&format!("there is a {sign} in it")), "{told}");
+        }
+        let odd = std::ffi::OsStr::from_bytes(b"/tmp/\xff");
+        assert!(check_name(Path::new(odd)).is_err_and(|told| told.to_string().ends_with("it is no UTF-8")));
+    }
+
+    #[test]
+    fn a_private_folder_is_its_owners_alone_and_takes_over_nothing() {
+        let temp = tempfile::tempdir().expect("temp");
+        let path = temp.path().join("above/ours");
+        create_private(&path).expect("made");
+        assert_eq!(path.metadata().expect("there").permissions().mode() & 0o7777, 0o700);
+        std::fs::write(path.join("theirs"), "").expect("written");
+        let link = temp.path().join("link");
+        symlink(temp.path().join("nowhere"), &link).expect("a link");
+        for taken in [&path, &link] {
+            let told = create_private(taken).expect_err("it is there").to_string();
+            assert!(
+                told.contains("is there already") && told.contains("above/ours") == (taken == &path),
+                "{told}"
+            );
+        }
+        assert!(path.join("theirs").exists() && !temp.path().join("nowhere").exists());
     }
 }

@@ -5,7 +5,7 @@ use crate::cluster::{agent_configuration, jvm_variables, loopback_ports};
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::folder::{create_folder, remove_folder};
+use crate::folder::{create_private, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::metrics::{LocalEndpoint, Login, Source, Unread, console, not_read};
 use crate::{java, secret_file};
@@ -41,7 +41,7 @@ pub struct ExporterOptions<'a> {
     pub environment: &'a Environment,
     /// The executable whose hidden subcommand `guard` is the guard.
     pub exe: PathBuf,
-    /// Folder of these alone; made if missing and removed with them.
+    /// Folder of these alone, which must not be there yet; removed with them.
     pub work_dir: PathBuf,
     /// Environment variables that must not be inherited: they hold secrets.
     pub hidden_variables: &'a [String],
@@ -71,6 +71,7 @@ impl Exporters {
             subject: Subject::Brokers,
             why: not_read("the brokers", &error.to_string()),
         };
+        create_private(&options.work_dir).map_err(unread)?;
         Self::try_start(address, brokers, login, options).map_err(|error| {
             // What the guard does not remove, for there is none: a file with the login may be in it.
             let _ = remove_folder(&options.work_dir);
@@ -94,7 +95,6 @@ impl Exporters {
         let jar = download::metrics_exporter(options.environment, options.progress)?;
         let java = java::find_between(options.environment, "the JMX exporter", (8, u32::MAX))?;
         let (held, ports) = loopback_ports(brokers.len())?;
-        create_folder(&options.work_dir)?;
         let (mut processes, mut endpoints) = (Vec::new(), Vec::new());
         for ((subject, host), port) in brokers.iter().zip(ports) {
             let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };

@@ -19,7 +19,7 @@ pub mod distribution;
 pub mod download;
 pub mod environment;
 pub mod error;
-mod folder;
+pub mod folder;
 pub mod git;
 pub mod guard;
 pub mod host;
@@ -43,6 +43,7 @@ pub mod profiler;
 pub mod registry;
 pub mod relay;
 pub mod secret_file;
+mod small_file;
 mod storage_tool;
 mod tail;
 

@@ -3,10 +3,11 @@
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::process::ProcessId;
+use crate::small_file;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,7 +47,7 @@ impl HostLock {
         let alone = match file.try_lock() {
             Ok(()) => {
                 // A file of another user can be locked but not written; the message then lacks the details.
-                let _ = write_note(&path, what);
+                let _ = write_note(&mut file, what);
                 true
             }
             Err(TryLockError::WouldBlock) if !share => return Err(busy(&mut file)),
@@ -68,28 +69,28 @@ impl HostLock {
     }
 }
 
-/// Opens for reading where it exists: creating over another user's file in a shared folder is refused by the
-/// kernel. Never through a link.
+/// Opens it for writing too where that is allowed: another user's can be locked all the same. One that is there is not created
+/// over, which the kernel refuses in a shared folder.
 fn open(path: &Path) -> std::io::Result<File> {
-    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    match OpenOptions::new().read(true).custom_flags(no_follow).open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .custom_flags(no_follow)
-            .open(path),
+    match small_file::open(path, OFlags::RDWR) {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => small_file::open(path, OFlags::RDONLY),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            match small_file::open(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
+                // Made by somebody else since.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => small_file::open(path, OFlags::RDONLY),
+                other => other,
+            }
+        }
         other => other,
     }
 }
 
-fn write_note(path: &Path, what: &str) -> std::io::Result<()> {
+fn write_note(file: &mut File, what: &str) -> std::io::Result<()> {
     let since_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let note = Note { process: ProcessId::current(), since_unix_s, what: what.chars().take(200).collect() };
-    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    let mut file = OpenOptions::new().write(true).truncate(true).custom_flags(no_follow).open(path)?;
-    file.write_all(serde_json::to_string(&note)?.as_bytes())
+    file.set_len(0)?;
+    file.write_all(serde_json::to_string(&note)?.as_bytes())?;
+    file.rewind()
 }
 
 fn busy(file: &mut File) -> TestbedError {
@@ -130,6 +131,31 @@ mod tests {
         assert!(shared.shared_with_other.is_some_and(|other| other.contains("(first-light)")));
         drop(first);
         HostLock::acquire(&environment, "third", false).expect("free again");
+    }
+
+    #[test]
+    fn what_lies_in_the_locks_place_holds_nobody_up() {
+        use crate::small_file::tests::{in_time, plant_fifo};
+        let acquire = |folder: &Path| {
+            let environment = Environment::in_folder(folder);
+            in_time(move || HostLock::acquire(&environment, "a", false)).map_err(|error| error.to_string())
+        };
+        let temp = tempfile::tempdir().expect("temp");
+        let path = temp.path().join(FILE_NAME);
+        plant_fifo(&path);
+        let told = acquire(temp.path()).expect_err("nothing that can be locked");
+        assert!(told.contains(FILE_NAME) && told.ends_with("it is no regular file"), "{told}");
+        std::fs::remove_file(&path).expect("removed");
+        let victim = temp.path().join("victim");
+        std::fs::write(&victim, "precious").expect("a file");
+        std::fs::hard_link(&victim, &path).expect("a second name");
+        assert!(acquire(temp.path()).is_err_and(|told| told.ends_with("it has several names")));
+        assert_eq!(std::fs::read_to_string(&victim).expect("there"), "precious", "it is not written to");
+        std::fs::remove_file(&path).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
+        assert!(acquire(temp.path()).is_err_and(|told| told.ends_with("it is a link")));
+        std::fs::remove_file(&path).expect("removed");
+        acquire(temp.path()).expect("free");
     }
 
     #[test]

@@ -6,7 +6,9 @@
 //! a password that was made for it.
 
 use crate::environment::{Environment, is_executable};
+use crate::leftovers;
 use crate::secret_file;
+use crate::small_file;
 use kdyno_model::plan::PostgresPlan;
 use kdyno_model::secret::Secret;
 use std::fs::{DirBuilder, Permissions};
@@ -133,6 +135,7 @@ fn as_other_user(folder: &Path, password: &Path, environment: &Environment) -> R
     let setpriv = environment.find_program("setpriv").ok_or(
         "PostgreSQL does not run as root, and there is no `setpriv` in PATH (`apt install util-linux`)",
     )?;
+    let_in(folder, user, group)?;
     if let Some(closed) = folder.ancestors().skip(1).find(|above| !may_enter(above, user, group)) {
         let above = closed.display();
         return Err(format!(
@@ -148,6 +151,18 @@ fn as_other_user(folder: &Path, password: &Path, environment: &Environment) -> R
     let others = ["--clear-groups", "--inh-caps=-all", "--pdeathsig", "KILL", "--"];
     let program = setpriv.to_string_lossy().into_owned();
     Ok([program].into_iter().chain(ids).chain(others.map(str::to_owned)).collect())
+}
+
+/// Lets the user's group pass through the folders of the run around this one, which are closed to all others.
+fn let_in(folder: &Path, user: u32, group: u32) -> Result<(), String> {
+    let Some(outermost) = leftovers::claimed_around(folder) else { return Ok(()) };
+    let around = folder.ancestors().skip(1).take_while(|above| above.starts_with(outermost));
+    for above in around.filter(|above| !may_enter(above, user, group)) {
+        let opened = chown(above, None, Some(group))
+            .and_then(|()| std::fs::set_permissions(above, Permissions::from_mode(0o710)));
+        opened.map_err(|error| format!("`{USER}` cannot be let into {}: {error}", above.display()))?;
+    }
+    Ok(())
 }
 
 /// Whether the user may pass through a folder.
@@ -172,11 +187,9 @@ fn ids_of(users: &str, name: &str) -> Option<(u32, u32)> {
 /// Whether the server whose folder this is says that it takes connections.
 #[must_use]
 pub fn is_ready(folder: &Path) -> bool {
-    use std::io::Read;
-    let mut text = String::new();
-    let file = std::fs::File::open(folder.join(STATUS_FILE));
-    let read = file.and_then(|file| file.take(STATUS_BYTES_MAX).read_to_string(&mut text));
-    read.is_ok() && text.lines().last().is_some_and(|status| status.trim() == "ready")
+    let read = small_file::read(&folder.join(STATUS_FILE), STATUS_BYTES_MAX);
+    let text = String::from_utf8(read.unwrap_or_default()).unwrap_or_default();
+    text.lines().last().is_some_and(|status| status.trim() == "ready")
 }
 
 /// What is asked once per second. `numbackends` would count the server's own workers too: autovacuum, parallel queries.
@@ -285,6 +298,29 @@ mod tests {
         assert!(!is_ready(temp.path()));
         write("1\n/data\n5\nready   \n");
         assert!(is_ready(temp.path()));
+    }
+
+    #[test]
+    fn the_servers_user_alone_is_let_into_a_private_folder_of_a_run() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root starts the server as another user");
+            return;
+        }
+        let temp = tempfile::tempdir().expect("temp");
+        let run = temp.path().join("kdyno-run");
+        crate::folder::create_private(&run).expect("made");
+        leftovers::claim(&run);
+        let folder = run.join("trial-1/database");
+        std::fs::create_dir_all(&folder).expect("made");
+        let (user, group) = (65534, 65534);
+        assert!(!may_enter(&run, user, group));
+        let_in(&folder, user, group).expect("let in");
+        assert!(may_enter(&run, user, group) && !may_enter(&run, 65533, 65533), "the group and nobody else");
+        assert_eq!(
+            temp.path().metadata().expect("there").permissions().mode() & 0o777,
+            0o700,
+            "not ours to open"
+        );
     }
 
     #[test]

@@ -82,6 +82,15 @@ pub fn log_folders(storage: &Storage, work_dir: &Path, environment: &Environment
     }
 }
 
+/// The folders that a cluster's processes are given the names of: those of its logs, and its own.
+pub fn folders(
+    storage: &Storage,
+    work_dir: &Path,
+    environment: &Environment,
+) -> impl Iterator<Item = PathBuf> {
+    log_folders(storage, work_dir, environment).into_iter().chain([work_dir.to_path_buf()])
+}
+
 /// Checks that the bytes a run writes (replicas included, evenly spread over the folders) fit.
 ///
 /// # Errors

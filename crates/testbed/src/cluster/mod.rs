@@ -1,6 +1,7 @@
 //! Local clusters of real Apache Kafka: laid out, configured, launched under a guard, waited for, removed.
 
 mod agent;
+mod cleanup;
 mod client_properties;
 mod config;
 pub(crate) mod diagnose;
@@ -39,6 +40,7 @@ use crate::process::{ProcessId, ProcessRef};
 use crate::secret_file;
 use agent::Agent;
 pub(crate) use agent::configuration as agent_configuration;
+use cleanup::Cleanup;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
@@ -72,7 +74,7 @@ pub struct StartOptions<'a> {
     pub exe: PathBuf,
     /// Arguments that come before the hidden subcommand; none for kdyno.
     pub exe_arguments: Vec<String>,
-    /// Folder of this cluster alone; made if missing and removed with the cluster.
+    /// Folder of this cluster alone, which must not be there yet; removed with the cluster.
     pub work_dir: PathBuf,
     /// Short name, for folders on given drives and in memory: letters, digits, `-`, `_`.
     pub name: String,
@@ -187,10 +189,7 @@ impl LocalCluster {
         if let Storage::Dirs(drives) = &plan.storage {
             remove.extend(drives.iter().map(|drive| drive.join(&drive_folder)));
         }
-        let cleanup = Cleanup(remove.clone());
-        for folder in &remove {
-            create_folder(folder)?;
-        }
+        let cleanup = Cleanup::of_made(&remove)?;
         let retention = storage::retention(&layout, options.partition_replicas);
         let secured = Secured::make(&plan.listeners)?;
         let with = (retention, secured.as_ref(), agent);
@@ -432,24 +431,6 @@ pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
 fn check_release(version: &Version, plan: &ClusterPlan) -> Result<(), TestbedError> {
     version.check_mode(plan.mode, plan.brokers)?;
     Ok(version.check_listeners(plan.mode, &plan.listeners)?)
-}
-
-/// Removes folders unless the guard has taken that over.
-struct Cleanup(Vec<PathBuf>);
-
-impl Cleanup {
-    fn disarm(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for Cleanup {
-    fn drop(&mut self) {
-        for folder in &self.0 {
-            // The failure that led here is the one to report.
-            let _ = std::fs::remove_dir_all(folder);
-        }
-    }
 }
 
 /// Writes every node's folder; returns the command lines.

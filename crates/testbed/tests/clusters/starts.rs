@@ -15,6 +15,7 @@ use kdyno_testbed::{LocalCluster, ProcessId, clean, distribution};
 use libtest_mimic::{Failed, Trial};
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 pub fn trials() -> Vec<Trial> {
@@ -23,6 +24,7 @@ pub fn trials() -> Vec<Trial> {
         trial("only_our_topics_are_cleaned_from_an_attached_cluster", attached),
         trial("an_unpacked_kafka_on_two_drives_pinned_and_racked", unpacked_on_drives),
         trial("a_built_checkout_in_memory", built_in_memory),
+        trial("a_folder_that_somebody_else_made_is_not_taken", taken_folder),
     ]
 }
 
@@ -147,8 +149,23 @@ fn unpacked_on_drives() -> Result<(), Failed> {
     let folders =
         || drives.iter().filter(|drive| drive.read_dir().is_ok_and(|mut list| list.next().is_some())).count();
     ensure(folders() == 2, "both drives are used")?;
+    let made = drives.iter().filter_map(|drive| drive.read_dir().ok()?.next()?.ok().map(|made| made.path()));
+    for folder in made.chain([scene.work_dir()]) {
+        let mode = folder.metadata()?.permissions().mode() & 0o777;
+        ensure(mode == 0o700, format!("{} is its owner's alone: {mode:o}", folder.display()))?;
+    }
     cluster.stop()?;
     ensure(folders() == 0, "both drives are empty again")
+}
+
+/// Another user of the host who foretells the name of a cluster's folder would own what brokers write.
+fn taken_folder() -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let theirs = scene.work_dir().join("theirs");
+    std::fs::create_dir_all(&theirs)?;
+    let error = scene.start(&one_broker()).err().ok_or("it started in somebody else's folder")?;
+    ensure(error.to_string().contains("is there already"), error.to_string())?;
+    ensure(theirs.exists(), "what is somebody else's is not removed")
 }
 
 fn built_in_memory() -> Result<(), Failed> {

@@ -1,0 +1,53 @@
+//! Folders that users of a host share: what others plant there, who may look into what a run writes, names that break options.
+
+use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::{CLUSTER_ID, NullBroker, files, run};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::os::unix::fs::PermissionsExt;
+
+/// A FIFO in the place of the name of a folder's owner, that of another user who waits for each start.
+#[test]
+fn what_others_plant_in_the_temporary_folder_holds_no_run_up_and_nobody_looks_into_it() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let planted = place.path().join("kdyno-planted");
+    std::fs::create_dir(&planted).expect("a folder");
+    let owner = planted.join(".kdyno-owner");
+    mknodat(CWD, &owner, FileType::Fifo, Mode::from_raw_mode(0o666), 0).expect("a FIFO");
+    let mut running = run(&place, &files, &["--set", "dur=3s"]);
+    running.wait_for("· measure");
+    let folders = std::fs::read_dir(place.path()).expect("the test's folder").flatten();
+    let made = folders.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("kdyno-") && !["kdyno-planted", "kdyno-runs"].contains(&name.as_str())
+    });
+    let modes: Vec<u32> =
+        made.map(|entry| entry.metadata().expect("there").permissions().mode() & 0o777).collect();
+    assert_eq!(modes, [0o700], "the folder of the run");
+    ran(&running.wait(RUN_DEADLINE));
+    assert!(owner.exists(), "nothing of others is removed");
+    broker.stop();
+}
+
+#[test]
+fn a_temporary_folder_that_options_would_take_apart_is_told_in_the_dry_run() {
+    let place = Place::new();
+    let odd = place.path().join("a,b");
+    std::fs::create_dir(&odd).expect("a folder");
+    let scenario = place.file(
+        "local.yaml",
+        "kdyno: 1\nid: local\nquestion: why?\nsystem: {kafka: 4.1.1}\ntopics: {t: {partitions: 1}}\n\
+         load: {w: {produce: t, rate: 10/s, value: 10B}}\nphases: {measure: 1s}\n",
+    );
+    let scenario = scenario.to_str().expect("plain path");
+    for args in [vec!["run", scenario, "--dry-run"], vec!["run", scenario, "--share"]] {
+        let mut command = place.command(&args);
+        command.env("TMPDIR", &odd);
+        let said = place.start(command).wait(RUN_DEADLINE);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(said.stderr.contains("there is a ',' in it") && said.stderr.contains("hint:"), "{said:?}");
+        assert!(said.stderr.contains("TMPDIR"), "{said:?}");
+    }
+    place.expect_no_processes();
+}
