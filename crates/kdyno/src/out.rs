@@ -1,21 +1,31 @@
 //! Where words go: data to standard output, everything else to standard error.
 
 use crate::failure::{Exit, Failure};
+use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-/// Writes data to standard output. A reader that has seen enough (`kdyno runs | head`) is no failure.
+/// Writes data to standard output. A reader that has seen enough (`kdyno runs | head`), or a terminal that has closed, is no
+/// failure.
 pub(crate) fn data(content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe && !is_closed_terminal(&e) => Err(Failure {
             exit: Exit::ToolFailed,
             message: format!("could not write to standard output: {e}"),
             hint: None,
         }),
         _ => Ok(()),
     }
+}
+
+/// Whether the error is that of a terminal that has closed. It is no terminal any more, but still a device.
+fn is_closed_terminal(error: &std::io::Error) -> bool {
+    let is_device =
+        |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+    error.raw_os_error() == Some(Errno::IO.raw_os_error()) && fstat(std::io::stdout()).is_ok_and(is_device)
 }
 
 /// Writes a line of data.

@@ -2,10 +2,14 @@
 //!
 //! After the second the evidence written so far opens all the same, workers end because their socket
 //! closes, and the guard removes the brokers. What nobody removes then is told in last words.
+//!
+//! A terminal that closes asks for a clean stop too (SIGHUP). Its shell and the kernel may both say so, and a service manager
+//! after SIGTERM, so this signal is never the second one. Under `nohup` it means nothing.
 
 use crate::failure::{Exit, Failure};
 use crate::out;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use kdyno_testbed::process;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +23,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     for signal in SIGNALS {
         // The order matters: the shutdown is asked for before this signal itself has set the flag.
         end_when(&stop, signal)?;
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| unwatched(&e))?;
     }
+    set_by_each(&stop)?;
     Ok(stop)
 }
 
@@ -33,11 +37,12 @@ pub(crate) fn stop_flag_with(
     for signal in SIGNALS {
         // A terminal that takes no words must not hold the end up: the third signal waits for nobody.
         end_when(&speaking, signal)?;
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| unwatched(&e))?;
     }
-    let mut signals = Signals::new(SIGNALS).map_err(|e| unwatched(&e))?;
+    set_by_each(&stop)?;
+    let mut signals = Signals::new(asking()).map_err(|e| unwatched(&e))?;
     let wait = move || {
-        if signals.forever().nth(1).is_some() {
+        let mut is_asked = false;
+        if signals.forever().any(|signal| std::mem::replace(&mut is_asked, true) && signal != SIGHUP) {
             speaking.store(true, Ordering::Relaxed);
             out::note(&last_words());
             signal_hook::low_level::exit(Exit::Interrupted as i32);
@@ -45,6 +50,18 @@ pub(crate) fn stop_flag_with(
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(|e| unwatched(&e))?;
     Ok(stop)
+}
+
+/// The signals that ask for a clean stop: a closed terminal's only where it is not ignored.
+fn asking() -> impl Iterator<Item = i32> {
+    SIGNALS.into_iter().chain((!process::ignores(SIGHUP)).then_some(SIGHUP))
+}
+
+fn set_by_each(flag: &Arc<AtomicBool>) -> Result<(), Failure> {
+    for signal in asking().collect::<Vec<_>>() {
+        signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|e| unwatched(&e))?;
+    }
+    Ok(())
 }
 
 /// A signal that comes while the flag is set ends the program at once.

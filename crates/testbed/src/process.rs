@@ -55,6 +55,14 @@ impl ProcessId {
     }
 }
 
+/// Whether this process ignores a signal, as one does that `nohup` has started. Where the system does not say: it does not.
+#[must_use]
+pub fn ignores(signal: i32) -> bool {
+    let status = Process::myself().and_then(|process| process.status());
+    let bit = u32::try_from(signal - 1).ok().and_then(|place| 1_u64.checked_shl(place));
+    status.is_ok_and(|status| bit.is_some_and(|bit| status.sigign & bit != 0))
+}
+
 /// User and system time of a process so far, seconds; those of a child that ended are final until it is collected.
 /// `None` when there is no such process.
 #[must_use]

@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 const COLUMNS: usize = 100;
 
 /// A run on a terminal of its own.
-fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str], no_color: &str) -> Running<'a> {
+pub fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str], no_color: &str) -> Running<'a> {
     let args: Vec<&str> = ["run"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let kdyno = place.command(&[&args[..], &["--share"], more].concat());
     let words = std::iter::once(kdyno.get_program()).chain(kdyno.get_args());
     let words: Vec<&str> = words.map(|word| word.to_str().expect("plain words")).collect();
-    let line = format!("stty rows 24 cols {COLUMNS}; exec {}", words.join(" "));
+    let line = format!("stty rows 24 cols {COLUMNS}; exec env --default-signal=HUP {}", words.join(" "));
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
     script.current_dir(place.path()).stdin(Stdio::null());
