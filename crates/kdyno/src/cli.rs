@@ -16,7 +16,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
     BenchComparisonArgs, BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs,
-    BenchSizeArgs, BenchTallyArgs, FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs,
+    BenchSizeArgs, BenchTallyArgs, FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
 };
 pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
@@ -150,6 +150,9 @@ pub(crate) enum Command {
     /// Start a command of a load item, and end all of it when kdyno is gone
     #[command(name = kdyno_testbed::command::KEEP_COMMAND, hide = true)]
     Keep,
+    /// Start the keeper of a command, and end what it leaves
+    #[command(name = kdyno_testbed::command::WATCH_COMMAND, hide = true)]
+    WatchKeeper(WatchKeeperArgs),
     /// Send what the users and jobs of a load item ask for over HTTP
     #[command(name = kdyno_model::plan::http_load::HTTP_LOAD, hide = true)]
     HttpLoad(HttpLoadArgs),

@@ -188,6 +188,12 @@ pub(crate) struct FakeBrokerArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct WatchKeeperArgs {
+    /// This program
+    pub(crate) exe: std::path::PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GuardExecArgs {
     /// What to become, as the guard writes it
     #[arg(allow_hyphen_values = true)]

@@ -2,7 +2,7 @@
 //! between its zones.
 
 use super::descriptors;
-use crate::cli::{GuardExecArgs, HttpLoadArgs, RelayArgs};
+use crate::cli::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
 use crate::failure::{Exit, Failure, Outcome};
 use std::os::fd::AsFd;
 
@@ -32,6 +32,12 @@ pub(crate) fn guard_exec(args: &GuardExecArgs) -> Outcome {
 /// Runs a command of a load item, and leaves nothing of it.
 pub(crate) fn keep_command() -> Outcome {
     kdyno_testbed::command::main().map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}
+
+/// Starts the keeper of a command, and leaves nothing of what that leaves.
+pub(crate) fn watch_keeper(args: &WatchKeeperArgs) -> Outcome {
+    kdyno_testbed::command::watch(&args.exe).map_err(Failure::tool)?;
     Ok(Exit::Done)
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
         Command::Keep => inner::keep_command(),
+        Command::WatchKeeper(args) => inner::watch_keeper(&args),
         Command::HttpLoad(args) => inner::http_load(&args),
         Command::Relay(args) => inner::relay(&args),
     }

@@ -146,7 +146,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_commands() {
   flood: {command: 'setsid sh -c "while :; do sleep 1; done" & yes'}
 phases: {warmup: 0s, measure: 5m}
 "#;
-    for whom in ["kdyno", "keeper"] {
+    for whom in ["kdyno", "keeper", "both"] {
         let place = Place::new();
         let path = place.file("commands.yaml", &format!("{HEAD}{scenario}"));
         let args = ["run", path.to_str().expect("plain path"), "--share", "--set", "n=4"];
@@ -154,6 +154,14 @@ phases: {warmup: 0s, measure: 5m}
         running.wait_for_process("while :;");
         match whom {
             "kdyno" => running.signal(Signal::KILL),
+            "both" => {
+                // Stopped first, so that neither can act on the other's death.
+                let both: Vec<u32> =
+                    running.processes("keep-command").into_iter().chain([running.pid()]).collect();
+                for sent in [Signal::STOP, Signal::KILL] {
+                    both.iter().for_each(|pid| signal(*pid, sent));
+                }
+            }
             _ => {
                 running.processes("keep-command").into_iter().for_each(|pid| signal(pid, Signal::KILL));
                 running.wait_for("it was ended from outside after");

@@ -48,7 +48,7 @@ pub fn main() -> Result<(), TestbedError> {
             return Ok(());
         }
     };
-    tell(&socket, &Report::Started { pid: child.id(), at_ns: started_ns });
+    tell(&socket, &Report::Started { keeper: std::process::id(), pid: child.id(), at_ns: started_ns });
     let ended = keep(&spec, child, started_ns, &socket);
     tell(&socket, &Report::Ended(ended));
     Ok(())
@@ -149,7 +149,7 @@ fn collect(leader: Option<Pid>) {
 }
 
 /// Ends all processes below this one; how many they were.
-fn leave_nothing() -> u32 {
+pub(super) fn leave_nothing() -> u32 {
     let until_ns = monotonic_ns() + LEAVE_NS;
     let mut seen = BTreeSet::new();
     loop {

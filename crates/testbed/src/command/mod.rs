@@ -1,20 +1,26 @@
-//! Commands of other people's, load items and components, run so that nothing of them outlives kdyno: each has a keeper, a process between kdyno and it.
+//! Commands of other people's, load items and components, run so that nothing of them outlives kdyno: each has a keeper, a process between kdyno and it,
+//! and the keeper a watcher, a process between kdyno and the keeper.
 //!
 //! Who ends whom, whatever is killed:
 //! - kdyno ends in any way: its end of the keeper's socket closes; the keeper ends the command with all that it started.
 //! - the keeper ends in any way: the kernel sends the command the death signal that it asked for before it became the
-//!   program; kdyno, seeing the socket close, kills what still has the command's mark in its environment.
+//!   program; the watcher, who inherits what the keeper was the subreaper of, ends all of it; kdyno, seeing the socket close,
+//!   kills what still has the command's mark in its environment.
+//! - the watcher ends in any way: the keeper goes on.
 //! - the command ends: the keeper ends what it left running. The keeper is the *subreaper* of all of it, so that what has
 //!   made a session or a group of its own, or lost its parent, is still found.
-//! - kdyno and keeper at the same instant: the death signal alone, which reaches the program that was started.
+//! - kdyno and keeper at the same instant: the watcher, whose name is another one than kdyno's.
+//! - all three: the death signal alone, which reaches the program that was started.
 //!
 //! The command's standard output and error are pipes that kdyno itself reads; the keeper passes nothing on.
 
 mod keeper;
 mod running;
+mod watcher;
 
 pub use keeper::main;
 pub use running::{Outputs, RunningCommand, Stopper};
+pub use watcher::main as watch;
 
 use crate::environment::{Environment, is_executable};
 use kdyno_model::plan::StopSignal;
@@ -23,6 +29,9 @@ use std::path::{Path, PathBuf};
 
 /// Hidden subcommand that keeps a command: `EXE keep-command` calls [`main`].
 pub const KEEP_COMMAND: &str = "keep-command";
+
+/// Hidden subcommand that watches over a keeper: `EXE watch-keeper EXE` calls [`watch`].
+pub const WATCH_COMMAND: &str = "watch-keeper";
 
 /// Variable of a command's environment by which all that it started can be found.
 pub(crate) const MARK: &str = "KDYNO_COMMAND";
@@ -51,8 +60,8 @@ pub struct CommandSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// It was started, at an instant of CLOCK_MONOTONIC, ns.
-    Started { pid: u32, at_ns: u64 },
+    /// It was started by this keeper, at an instant of CLOCK_MONOTONIC, ns.
+    Started { keeper: u32, pid: u32, at_ns: u64 },
     /// It was not, one lowercase clause.
     Failed { why: String },
     /// It has ended, and nothing of it is left.

@@ -1,6 +1,6 @@
 //! kdyno's side of a command: starts its keeper, hears what becomes of it, ends it.
 
-use super::{CommandSpec, Ended, KEEP_COMMAND, MARK, Report, monotonic_ns};
+use super::{CommandSpec, Ended, MARK, Report, WATCH_COMMAND, monotonic_ns};
 use procfs::process::all_processes;
 use rustix::process::{Pid, Signal};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Longest report: a clause on why it could not be started.
 const REPORT_BYTES_MAX: u64 = 64 << 10;
-/// How long a keeper may take to end once it has said its last word.
+/// How long a keeper and its watcher may take to end once it has said its last word.
 const END_MAX: Duration = Duration::from_secs(15);
 /// How often its end is looked for.
 const POLL: Duration = Duration::from_millis(2);
@@ -28,12 +28,12 @@ pub struct Outputs {
 
 /// A command that runs. Dropping it ends it, with all that it started.
 pub struct RunningCommand {
-    keeper: Child,
+    watcher: Child,
     socket: UnixStream,
     reports: BufReader<UnixStream>,
     mark: String,
-    /// Its number, once it was started.
-    pid: Option<u32>,
+    /// The number of its keeper, and its own, once it was started.
+    pids: Option<(u32, u32)>,
     has_ended: bool,
 }
 
@@ -51,8 +51,9 @@ impl RunningCommand {
         for variable in hidden {
             command.env_remove(variable);
         }
-        let mut keeper = command
-            .arg(KEEP_COMMAND)
+        let mut watcher = command
+            .arg(WATCH_COMMAND)
+            .arg(&spec.exe)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -61,13 +62,13 @@ impl RunningCommand {
             .map_err(|e| failed("the keeper of a command cannot be started", &e))?;
         // It holds the keeper's end of the socket, which must close when the keeper ends.
         drop(command);
-        let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
+        let (stdout, stderr) = (watcher.stdout.take(), watcher.stderr.take());
         let mut running = Self {
-            keeper,
+            watcher,
             socket: ours,
             reports: BufReader::new(reports),
             mark: spec.mark.clone(),
-            pid: None,
+            pids: None,
             has_ended: false,
         };
         let outputs = stdout.zip(stderr).map(|(stdout, stderr)| Outputs { stdout, stderr });
@@ -76,8 +77,8 @@ impl RunningCommand {
         // A keeper that is gone is heard of at once.
         let _ = writeln!(running.socket, "{line}");
         match running.hear() {
-            Some(Report::Started { pid, at_ns }) => {
-                running.pid = Some(pid);
+            Some(Report::Started { keeper, pid, at_ns }) => {
+                running.pids = Some((keeper, pid));
                 Ok((running, outputs, at_ns))
             }
             Some(Report::Failed { why }) => Err(why),
@@ -91,12 +92,13 @@ impl RunningCommand {
 
     /// Its number.
     pub fn pid(&self) -> Option<u32> {
-        self.pid
+        self.pids.map(|(_, pid)| pid)
     }
 
     /// The number of its keeper, whose children it and what loses its parent are.
     pub fn keeper(&self) -> u32 {
-        self.keeper.id()
+        // A command that was not started is given to nobody.
+        self.pids.map_or(self.watcher.id(), |(keeper, _)| keeper)
     }
 
     /// By which it can be ended from another thread.
@@ -123,18 +125,18 @@ impl RunningCommand {
         serde_json::from_str(&line).ok()
     }
 
-    /// Takes leave of the keeper; unless that has said that nothing is left, makes sure of it.
+    /// Takes leave of the keeper and its watcher; unless the keeper has said that nothing is left, makes sure of it.
     fn end(&mut self, is_told: bool) {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
         let _ = self.socket.shutdown(Shutdown::Both);
         let until_ns = monotonic_ns() + u64::try_from(END_MAX.as_nanos()).unwrap_or(u64::MAX);
-        while matches!(self.keeper.try_wait(), Ok(None)) {
+        while matches!(self.watcher.try_wait(), Ok(None)) {
             if monotonic_ns() > until_ns {
-                // Its death is the command's as well.
-                let _ = self.keeper.kill();
-                let _ = self.keeper.wait();
+                // What it has not ended has the mark.
+                let _ = self.watcher.kill();
+                let _ = self.watcher.wait();
                 break;
             }
             std::thread::sleep(POLL);

@@ -42,6 +42,7 @@ struct Running {
 /// # Errors
 /// The spec cannot be read. What happens to a process is told to kdyno, not returned.
 pub fn main() -> Result<(), TestbedError> {
+    close_inherited();
     // A session of its own: Ctrl-C in kdyno's terminal and the terminal's end do not reach the brokers. Fails
     // only where it already leads one.
     let _ = rustix::process::setsid();
@@ -55,6 +56,17 @@ pub fn main() -> Result<(), TestbedError> {
         let _ = std::fs::remove_dir_all(folder);
     }
     Ok(())
+}
+
+/// Closes all descriptors above 2: those of who called kdyno (the lock of a shell, the end of a pipe) would stay open for as
+/// long as the cluster stands. Nothing of this process's own is open yet.
+fn close_inherited() {
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    // The list's own descriptor is among them, and closed by the time the list is there.
+    for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
+        let _ = nix::unistd::close(number);
+    }
 }
 
 fn read_spec() -> Result<Spec, TestbedError> {

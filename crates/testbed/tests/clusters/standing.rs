@@ -25,12 +25,21 @@ impl Drop for Down<'_> {
 fn up_and_down() -> Result<(), Failed> {
     let scene = Scene::new()?;
     let down = Down(&scene);
-    let made = Command::new(std::env::current_exe()?).arg(STAND).arg(scene.folder.path()).output()?;
+    // Whoever calls it holds a file open that the cluster must not.
+    let held = scene.folder.path().join("held");
+    let mut made = Command::new("sh");
+    made.args(["-c", "exec 9>\"$0\"; exec \"$@\""]).arg(&held).arg(std::env::current_exe()?);
+    let made = made.arg(STAND).arg(scene.folder.path()).output()?;
     ensure(made.status.success(), String::from_utf8_lossy(&made.stderr))?;
     let made: registry::RunningCluster = serde_json::from_slice(&made.stdout)?;
     let listed = registry::list(&scene.environment)?;
     ensure(listed == [made.clone()], format!("{listed:?}"))?;
     ensure(made.dead().is_empty(), "its processes run")?;
+    for pid in made.processes.iter().map(|process| process.pid).chain([made.guard.pid]) {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
+        let holds = open.filter_map(|file| file.path().read_link().ok()).any(|file| file == held);
+        ensure(!holds, format!("process {pid} holds what its maker's caller had open"))?;
+    }
     let brokers = Admin::connect(&made.bootstrap, "test", PATIENCE)?.cluster()?.brokers.len();
     ensure(brokers == 1, "it answers after its maker has ended")?;
 
