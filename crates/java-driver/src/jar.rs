@@ -2,7 +2,7 @@
 
 use crate::error::JavaDriverError;
 use aws_lc_rs::digest::{Context, SHA256};
-use std::fmt::Write;
+use kdyno_testbed::digest::{hex, sha256};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -75,17 +75,6 @@ fn property(text: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.chars().take(CHARACTERS_MAX).collect())
 }
 
-fn sha256(file: &mut File) -> std::io::Result<String> {
-    let mut context = Context::new(&SHA256);
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hex(context.finish().as_ref())),
-            length => context.update(&piece[..length]),
-        }
-    }
-}
-
 /// Of several texts, each with its length, so that no two lists of them are alike.
 pub(crate) fn sha256_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut context = Context::new(&SHA256);
@@ -94,14 +83,6 @@ pub(crate) fn sha256_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String 
         context.update(text.as_bytes());
     }
     hex(context.finish().as_ref())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod clean;
 pub mod cluster;
 pub mod command;
 pub mod cpu_limit;
+pub mod digest;
 pub mod disk_speed;
 pub mod distribution;
 pub mod download;

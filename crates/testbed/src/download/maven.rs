@@ -44,8 +44,9 @@ pub(super) fn copy_dependencies(
     let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
     let errors = output.try_clone().map_err(|e| TestbedError::io("cannot share", &log, e))?;
     let mut command = Command::new(&program);
-    // -U: a part that was missing yesterday is asked for again.
-    command.args(["-q", "-B", "-U", "-f"]).arg(pom).arg(GOAL).arg("-DincludeScope=runtime");
+    // -C: what differs from its published checksum, or has none, is refused. -U: a part that was missing yesterday is asked for
+    // again.
+    command.args(["-q", "-B", "-C", "-U", "-f"]).arg(pom).arg(GOAL).arg("-DincludeScope=runtime");
     command.arg(define("outputDirectory", libs));
     if let Some(repository) = &environment.maven_repository {
         command.arg(define("maven.repo.local", repository));
@@ -81,6 +82,13 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
     let errors: Vec<&str> =
         output.lines().filter_map(|line| line.split_once("[ERROR]").map(|(_, text)| text.trim())).collect();
     let has = |pattern: &str| output.contains(pattern);
+    if has("Checksum validation failed") {
+        let detail = errors.iter().find(|line| line.contains("Checksum validation failed")).unwrap_or(&"");
+        return TestbedError::Maven {
+            message: format!("a file of {what} is not what its published checksum says: {}", shorten(detail)),
+            hint: "look at the mirror of the Maven settings: it has to have the checksums too, and the files as they were published".to_string(),
+        };
+    }
     let unreachable = [
         "Could not transfer",
         "Unknown host",
@@ -221,6 +229,18 @@ mod tests {
             other.contains("not complete") && other.contains("io.netty:netty-codec:jar:4.1.0"),
             "{other}"
         );
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_no_matter_of_the_network() {
+        let output = "[ERROR] Failed to execute goal on project kafka-parts: Could not transfer artifact \
+                      org.apache.kafka:kafka_2.13:jar:3.7.2 from/to m (file:///m): Checksum validation failed, expected 0 but is 1";
+        let (message, hint) = message("3.7.2", output);
+        assert!(
+            message.starts_with("a file of Kafka 3.7.2 is not what its published checksum says"),
+            "{message}"
+        );
+        assert!(message.contains("expected 0 but is 1") && hint.contains("mirror"), "{message} {hint}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod maven;
 mod pom;
+mod sums;
 
 use crate::cached;
 use crate::environment::Environment;
@@ -53,7 +54,7 @@ pub(crate) fn release(
     let base = environment.cache_dir.join("kafka");
     let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
         progress(&format!("fetching Kafka {} by Maven (once)", version.text));
-        fill(environment, java, version, folder)
+        fill(environment, java, version, folder, progress)
     })?;
     Ok(Cached::at(&folder, version))
 }
@@ -71,7 +72,7 @@ pub fn clients(
     let base = environment.cache_dir.join(CLIENTS);
     let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
         progress(&format!("fetching kafka-clients {} by Maven (once)", version.text));
-        fetch(environment, version, Parts::Client, folder)
+        fetch(environment, (version, Parts::Client), folder, progress)
     })?;
     Ok(folder.join(LIBS))
 }
@@ -153,7 +154,7 @@ pub(crate) fn kroxylicious(
     let base = environment.cache_dir.join(KROXYLICIOUS);
     cached::folder(&base, folder, progress, |folder: &Path| {
         progress(&format!("fetching Kroxylicious {} by Maven (once)", version.text));
-        fetch(environment, &version, Parts::Kroxylicious, folder)?;
+        fetch(environment, (&version, Parts::Kroxylicious), folder, progress)?;
         compile(&folder.join(LIBS), folder)
     })
 }
@@ -174,7 +175,7 @@ fn optional(
     let base = environment.cache_dir.join(name);
     cached::folder(&base, &version.text, progress, |folder: &Path| {
         progress(&format!("fetching {} {} by Maven (once)", parts.product(), version.text));
-        fetch(environment, version, parts, folder)?;
+        fetch(environment, (version, parts), folder, progress)?;
         unpack(&main_jar(folder, version, parts), folder)
     })
 }
@@ -189,8 +190,9 @@ fn fill(
     java: &Java,
     version: &Version,
     folder: &Path,
+    progress: &dyn Fn(&str),
 ) -> Result<(), TestbedError> {
-    fetch(environment, version, Parts::Broker, folder)?;
+    fetch(environment, (version, Parts::Broker), folder, progress)?;
     if version.has_bootstrap_features() {
         let classpath = format!("{}/*", folder.join(LIBS).display());
         storage_tool::make_checkpoint(
@@ -205,12 +207,12 @@ fn fill(
     Ok(())
 }
 
-/// Fetches the parts of a release into the folder's `libs`.
+/// Fetches the parts of a release into the folder's `libs`, and makes sure that they are those that are known.
 fn fetch(
     environment: &Environment,
-    version: &Version,
-    parts: Parts,
+    (version, parts): (&Version, Parts),
     folder: &Path,
+    progress: &dyn Fn(&str),
 ) -> Result<(), TestbedError> {
     let libs = folder.join(LIBS);
     let pom = folder.join("pom.xml");
@@ -218,7 +220,7 @@ fn fetch(
     maven::copy_dependencies(environment, (version, parts), &pom, &libs)?;
     let main_jar = main_jar(folder, version, parts);
     if main_jar.is_file() {
-        return Ok(());
+        return sums::check((version, parts), &libs, progress);
     }
     Err(TestbedError::Maven {
         message: format!("Maven ended well but did not deliver {}", main_jar.display()),

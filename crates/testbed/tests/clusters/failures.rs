@@ -29,7 +29,7 @@ fn failure(plan: &ClusterPlan) -> Result<TestbedError, Failed> {
     Ok(error)
 }
 
-fn contains(error: &TestbedError, words: &str) -> Result<(), Failed> {
+pub fn contains(error: &TestbedError, words: &str) -> Result<(), Failed> {
     ensure(
         error.to_string().contains(words),
         format!("\"{words}\" is not in: {error}\n{}", error.log_tail().join("\n")),
@@ -120,14 +120,14 @@ fn unreachable_or_unknown() -> Result<(), Failed> {
 /// The folder in which Maven keeps what it fetched. It is laid out as repositories are, so it stands for one that
 /// needs no network and has every part of Maven's own. `None`: it is not in its usual place, and the user's own
 /// repositories have to answer.
-fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
+pub fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
     let usual = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".m2/repository"));
     let folder = scene.environment.maven_repository.clone().or(usual)?;
     folder.join("org/apache/maven/plugins/maven-dependency-plugin").is_dir().then_some(folder)
 }
 
 /// A folder with an `mvn` that stands before the real one and sends it to `url` for everything.
-fn maven_with_mirror(scene: &Scene, name: &str, url: &str) -> Result<PathBuf, Failed> {
+pub fn maven_with_mirror(scene: &Scene, name: &str, url: &str) -> Result<PathBuf, Failed> {
     let maven = environment(scene.folder.path())?.find_program("mvn").ok_or("these tests need Maven")?;
     let bin = scene.folder.path().join(name);
     std::fs::create_dir(&bin)?;

@@ -12,6 +12,7 @@ mod scene;
 mod secured;
 mod standing;
 mod starts;
+mod tampered;
 
 use kdyno_testbed::{guard, relay};
 use libtest_mimic::{Arguments, Trial};
@@ -54,6 +55,7 @@ fn run() -> ExitCode {
     trials.extend(secured::trials());
     trials.extend(failures::trials());
     trials.extend(kills::trials());
+    trials.extend(tampered::trials());
     trials.extend(standing::trials());
     trials.extend(groups::trials());
     trials.extend(matrix::trials());
