@@ -118,7 +118,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
         std::thread::scope(|scope| {
             for lane in &lanes {
                 let outcome = &outcome;
-                scope.spawn(move || lane.iter().for_each(|program| run_program(program, of_programs, outcome)));
+                scope.spawn(move || {
+                    lane.iter().for_each(|program| run_program(program, of_programs, outcome))
+                });
             }
         });
     }
@@ -191,14 +193,18 @@ mod tests {
              test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out; finished in 0.1s\n\
              test a::test_result: ... ok\n",
         );
-        tally.add("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 3s");
+        tally.add(
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 3s",
+        );
         assert_eq!(tally, Tally { passed: 7, failed: 2 });
         assert_eq!(tally.line(&["x".to_owned()]), "7 passed, 2 failed");
     }
 
     #[test]
     fn a_program_that_ends_badly_never_looks_green() {
-        assert!(Tally::default().line(&["the build".to_owned()]).contains("not every test could run: the build"));
+        assert!(
+            Tally::default().line(&["the build".to_owned()]).contains("not every test could run: the build")
+        );
         assert_eq!(Tally { passed: 3, failed: 0 }.line(&[]), "3 passed, 0 failed");
     }
 

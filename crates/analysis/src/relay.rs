@@ -4,6 +4,7 @@ use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
+use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
@@ -45,8 +46,17 @@ pub(crate) fn late_s(probes: &[ProbeReading], relay: &Subject, quantile: &str) -
     probes.iter().rev().find(is_it).map(|reading| reading.value)
 }
 
+/// Bytes that it passed on in the window, by the way that they went: `from>to`.
+pub(crate) fn relayed_bytes<'a>(
+    probes: &'a [ProbeReading],
+    relay: &Subject,
+    window: Window,
+) -> BTreeMap<&'a str, f64> {
+    cpu::grown_of_each(probes, relay, series::RELAYED_BYTES_TOTAL_OF, window)
+}
+
 /// MiB that it passed on in the window, both ways together.
 fn relayed_mib(probes: &[ProbeReading], relay: &Subject, window: Window) -> Option<f64> {
-    let ways = cpu::grown_of_each(probes, relay, series::RELAYED_BYTES_TOTAL_OF, window);
+    let ways = relayed_bytes(probes, relay, window);
     (!ways.is_empty()).then(|| ways.values().sum::<f64>() / BYTES_PER_MIB)
 }

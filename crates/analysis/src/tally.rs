@@ -5,24 +5,13 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
-/// Records of a load item without an outcome at some instants, which are whole seconds from T0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct OpenRecords {
-    /// When the window began.
-    pub(crate) at_start: u64,
-    /// A second before it ended; when it began, if it is one second long.
-    pub(crate) before_end: u64,
-    /// When it ended.
-    pub(crate) at_end: u64,
-}
-
 /// What was counted of one load item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ItemTally {
     /// Records whose intended instant lies in the window.
     pub(crate) offered: u64,
-    /// Records without an outcome at the window's ends.
-    pub(crate) open: OpenRecords,
+    /// Records without an outcome at the beginning of each second of the window, and at its end; empty without a window.
+    pub(crate) open: Vec<u64>,
     /// Consume: records between the consumers and the end of the log when the window began and when it ended, where they
     /// are known.
     pub(crate) lag_records: (Option<u64>, Option<u64>),
@@ -60,12 +49,7 @@ impl ItemTally {
             }
         }
         if let Some(window) = window {
-            let before_end = window.first_second.max(window.end_second - 1);
-            tally.open = OpenRecords {
-                at_start: open_at(rows(), window.first_second),
-                before_end: open_at(rows(), before_end),
-                at_end: open_at(rows(), window.end_second),
-            };
+            tally.open = open_course(rows(), window);
             let fetching = fetching_streams_of(evidence, item);
             let lag = |second| lag_at(&fetching, rows, second);
             tally.lag_records = (lag(window.first_second), lag(window.end_second));
@@ -115,18 +99,27 @@ pub(crate) fn overlap_share(clients: &[ClientTotals]) -> Option<f64> {
     ratio(all_to.saturating_sub(all_from), last - first)
 }
 
-/// Records intended before a second, by rows of one item, that had no outcome when it began.
-fn open_at<'a>(rows: impl Iterator<Item = &'a Sample>, second: u32) -> u64 {
-    let (mut offered, mut settled) = (0u64, 0u64);
+/// Records intended before each second of a window, by rows of one item, that had no outcome when it began; and at its end.
+fn open_course<'a>(rows: impl Iterator<Item = &'a Sample>, window: Window) -> Vec<u64> {
+    // By second: what was offered in those before it and since the one before, and the same of what was settled.
+    let instants = (window.end_second - window.first_second) as usize + 1;
+    let mut grown = vec![(0u64, 0u64); instants];
+    let place = |second: u32| (u64::from(second) + 1).saturating_sub(u64::from(window.first_second)) as usize;
     for row in rows {
-        if row.t0_second < second {
-            offered = offered.saturating_add(row.counts.offered);
+        if let Some((offered, _)) = grown.get_mut(place(row.t0_second)) {
+            *offered = offered.saturating_add(row.counts.offered);
         }
-        if row.written_second < second {
-            settled = settled.saturating_add(self::settled(&row.counts));
+        if let Some((_, settled)) = grown.get_mut(place(row.written_second)) {
+            *settled = settled.saturating_add(self::settled(&row.counts));
         }
     }
-    offered.saturating_sub(settled)
+    let (mut offered, mut settled) = (0u64, 0u64);
+    let open = grown.into_iter().map(|(more_offered, more_settled)| {
+        offered = offered.saturating_add(more_offered);
+        settled = settled.saturating_add(more_settled);
+        offered.saturating_sub(settled)
+    });
+    open.collect()
 }
 
 /// Records between the consumers of some streams and the end of the log when a second began: what each stream said

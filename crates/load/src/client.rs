@@ -399,6 +399,7 @@ impl ProduceClient {
         self.finished.extend(self.kafka.take_finished());
         for request in self.finished.drain(..) {
             recorder.request(request.at_ns, request.batches, request.bytes as u64);
+            recorder.in_flight(request.at_ns, request.in_flight_ns);
             let by = self.kafka.connections().key(request.connection);
             if request.throttled_ns > 0 {
                 recorder.throttled(request.at_ns, request.throttled_ns);

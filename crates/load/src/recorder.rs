@@ -7,6 +7,7 @@
 mod connects;
 mod consumed;
 mod groups;
+mod requests;
 mod sent;
 mod steady;
 mod tool_lines;
@@ -171,26 +172,6 @@ impl Recorder {
         self.slot(intended_ns).counts.unresolved += records;
     }
 
-    /// A request of `bytes` with `batches` record batches was answered now.
-    pub fn request(&mut self, now_ns: u64, batches: u32, bytes: u64) {
-        let counts = &mut self.slot(now_ns).counts;
-        counts.requests += 1;
-        counts.batches += u64::from(batches);
-        counts.request_bytes += bytes;
-    }
-
-    /// Batches with so many records were sent again.
-    pub fn retried(&mut self, now_ns: u64, batches: u64, records: u64) {
-        let counts = &mut self.slot(now_ns).counts;
-        counts.retries += batches;
-        counts.retried_records += records;
-    }
-
-    /// A broker said now that it holds back answers for so long.
-    pub fn throttled(&mut self, now_ns: u64, throttled_ns: u64) {
-        self.slot(now_ns).counts.throttled_ns += throttled_ns;
-    }
-
     /// Records of an acknowledged batch took so many bytes, uncompressed and as they were sent.
     pub fn compressed(&mut self, known_ns: u64, (record_bytes, sent_bytes): (u64, u64)) {
         let counts = &mut self.slot(known_ns).counts;
@@ -230,6 +211,9 @@ impl Recorder {
                 self.each_own(run, &mine[..same], batch);
                 mine = &mine[same..];
             }
+        }
+        if let Some(first) = times.runs.first() {
+            self.seconds[self.last_slot].counts.buffered_ns += batch.known_ns - first.accepted_ns;
         }
     }
 

@@ -30,6 +30,10 @@ pub struct LimitEvidence {
     /// Shares of different things that were used, of which `used` is the largest; empty: it is of one thing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<ShareOf, f64>,
+    /// Of a share of the host's processors: what programs used of them that are none of the run's; it is a part of that share.
+    /// `None`: it is of nothing that they use, or not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
     /// One lowercase sentence: the numbers, or why it is not judged.
     pub detail: String,
 }
@@ -79,6 +83,8 @@ pub enum LimitKind {
     Disk,
     /// The network, against a declared or measured limit.
     Network,
+    /// A link between zones, against the bandwidth that the plan declares.
+    Link,
     /// Followers, for which acknowledgements wait.
     Replication,
     /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
@@ -105,8 +111,12 @@ pub struct Demand {
     pub tested_per_s: f64,
     /// The resources that were judged at the highest rate; those at their limit first, then the others as they would follow.
     pub resources: Vec<ResourceDemand>,
-    /// Which of them is the next limit; `None`: what the limit was at the highest rate is not known, or no other was judged.
+    /// Which of them is the next limit; `None`: there is one load alone, what the limit was at the highest rate is not known,
+    /// or no other was judged.
     pub next: Option<LimitKind>,
+    /// What can be used wholly as well and was not judged at the highest rate.
+    #[serde(default)]
+    pub not_judged: Vec<LimitKind>,
 }
 
 impl Demand {
@@ -124,7 +134,8 @@ pub struct ResourceDemand {
     pub loads: u32,
     /// Trials at these.
     pub trials: u32,
-    /// Share of it that was used at the highest tested rate, 1: all of it.
+    /// Share of it that was used at the highest tested rate, 1: all of it; of the host's processors, of what other programs
+    /// left.
     pub used: f64,
     /// For how long a record occupies the whole of it, ns: share used ÷ records/s.
     pub ns_per_record: f64,
@@ -146,11 +157,11 @@ pub enum AtLimit {
         times: f64,
         /// Where it lies; an upper bound of [`Demand::FORETOLD_MAX`] may be any above.
         interval: Interval,
-        /// Smallest and largest of what each of several trials says, where there is no interval.
-        range: Option<(f64, f64)>,
     },
     /// Not within [`Demand::FORETOLD_MAX`] × the highest tested load.
     NotWithin,
     /// The trials scatter too much to tell whether it is within that.
     CannotTell,
+    /// There is one load: what a record costs at another one is not known.
+    OneLoad,
 }

@@ -186,6 +186,11 @@ pub struct Counts {
     /// Consume: time for which members had no partition, ns: of clients that come later than T0 from then on, and of all from
     /// when they had none any more. It is counted when they are assigned some.
     pub unassigned_ns: u64,
+    /// Produce: time for which the requests answered were in flight, each from its beginning (t3′) to its answer (t5), ns.
+    pub in_flight_ns: u64,
+    /// Produce: time for which the batches acknowledged held room in the client's buffer, each from its first record (t2) to
+    /// its outcome (t6), ns.
+    pub buffered_ns: u64,
     /// From T0 to the first acknowledgement that the stream was given in the written second, ns; on one of that second's
     /// rows. An instant: where rows add up it is the earliest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +227,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 31] {
+    fn numbers(&self) -> [(&'static str, u64); 33] {
         let Counts {
             offered,
             achieved,
@@ -257,6 +262,8 @@ impl Counts {
             duplicates,
             handed_over_bytes,
             unassigned_ns,
+            in_flight_ns,
+            buffered_ns,
             first_acknowledged_ns: _,
             last_acknowledged_ns: _,
         } = *self;
@@ -292,11 +299,13 @@ impl Counts {
             ("duplicates", duplicates),
             ("handed_over_bytes", handed_over_bytes),
             ("unassigned_ns", unassigned_ns),
+            ("in_flight_ns", in_flight_ns),
+            ("buffered_ns", buffered_ns),
         ]
     }
 
     /// The same, to be changed, in the same order.
-    fn numbers_mut(&mut self) -> [&mut u64; 31] {
+    fn numbers_mut(&mut self) -> [&mut u64; 33] {
         [
             &mut self.acknowledged,
             &mut self.fetched,
@@ -329,6 +338,8 @@ impl Counts {
             &mut self.duplicates,
             &mut self.handed_over_bytes,
             &mut self.unassigned_ns,
+            &mut self.in_flight_ns,
+            &mut self.buffered_ns,
         ]
     }
 

@@ -236,6 +236,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         duplicates,
         handed_over_bytes,
         unassigned_ns,
+        in_flight_ns,
+        buffered_ns,
         first_acknowledged_ns,
         last_acknowledged_ns,
     } = counts.clone();
@@ -270,7 +272,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         retried_records,
     };
     let of_groups = [end_to_end, discarded, rebalances, offset_commits, duplicates];
-    let mut latest = [&of_groups[..], &[handed_over_bytes, unassigned_ns]].concat();
+    let mut latest =
+        [&of_groups[..], &[handed_over_bytes, unassigned_ns, in_flight_ns, buffered_ns]].concat();
     // 0: not known; otherwise one more than they are, the last as what it lies behind the first.
     let instant = |ns: Option<u64>| ns.map_or(0, |ns| ns.saturating_add(1));
     let behind_first =
@@ -316,10 +319,12 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         duplicates: latest(4),
         handed_over_bytes: latest(5),
         unassigned_ns: latest(6),
-        first_acknowledged_ns: latest(7).checked_sub(1),
-        last_acknowledged_ns: latest(8)
+        in_flight_ns: latest(7),
+        buffered_ns: latest(8),
+        first_acknowledged_ns: latest(9).checked_sub(1),
+        last_acknowledged_ns: latest(10)
             .checked_sub(1)
-            .map(|ns| ns.saturating_add(latest(7).saturating_sub(1))),
+            .map(|ns| ns.saturating_add(latest(9).saturating_sub(1))),
     }
 }
 

@@ -28,10 +28,17 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
     assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
     let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
     let newest = Counts { handed_over_bytes: 13, unassigned_ns: 14, ..latest(11, 12) };
+    let in_flight = Counts { in_flight_ns: 15, buffered_ns: 16, ..counts.clone() };
     let instants =
         |first, last| Counts { first_acknowledged_ns: first, last_acknowledged_ns: last, ..newest.clone() };
     let instants = [instants(Some(0), Some(0)), instants(Some(3_000_000_007), Some(3_999_999_999))];
-    let others = [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }, newest.clone()];
+    let others = [
+        latest(11, 12),
+        latest(0, 12),
+        Counts { rebalances: 11, ..counts.clone() },
+        newest.clone(),
+        in_flight,
+    ];
     for counts in others.into_iter().chain(instants) {
         let blob = pack_totals(&totals(counts.clone())).unwrap();
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));

@@ -5,12 +5,11 @@ mod group;
 mod line;
 
 use crate::analysed::AnalysedTrial;
-use crate::limit::{FULL_SHARE, SATURATED_SHARE};
-use crate::median::Median;
+use crate::limit::{FULL_SHARE, RESOURCES, SATURATED_SHARE};
 use crate::steady;
 use group::{Group, Point};
 use kdyno_model::conclusion::{AtLimit, Demand, LimitEvidence, LimitKind, ResourceDemand, ShareOf};
-use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable};
 use kdyno_model::plan::Plan;
 use line::Line;
 use std::collections::BTreeMap;
@@ -22,9 +21,10 @@ const NEAR_SHARE: f64 = 0.25;
 /// Rates that follow each other within this factor are of one load.
 const SAME_LOAD: f64 = 1.05;
 
-/// What can be used wholly, and what is used of it foretold by the load.
-const RESOURCES: [LimitKind; 4] =
-    [LimitKind::Generator, LimitKind::BrokerProcessors, LimitKind::Disk, LimitKind::Network];
+/// What can be used wholly, and what is used of it foretold by the load: a quota shows only when it is reached.
+fn resources() -> impl Iterator<Item = LimitKind> {
+    RESOURCES.into_iter().filter(|kind| *kind != LimitKind::Quota)
+}
 
 /// One for each load item that produces and each group of trials that differ in its rate alone.
 pub(crate) fn of(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Demand> {
@@ -53,6 +53,7 @@ fn demand(group: &Group<'_>) -> Option<Demand> {
         tested_per_s: highest.per_s,
         resources,
         next,
+        not_judged: highest.not_judged(),
     })
 }
 
@@ -61,7 +62,7 @@ fn order(of: &ResourceDemand) -> f64 {
     match of.at_limit {
         AtLimit::Reached => 0.0,
         AtLimit::At { times, .. } => times,
-        AtLimit::CannotTell => 1e6,
+        AtLimit::CannotTell | AtLimit::OneLoad => 1e6,
         AtLimit::NotWithin => 1e9,
     }
 }
@@ -77,7 +78,15 @@ impl Highest<'_, '_> {
     /// of it.
     fn asked(&self) -> Vec<LimitKind> {
         let is_schedule = self.points.iter().all(|point| point.limit.named == LimitKind::Schedule);
-        RESOURCES.into_iter().chain(is_schedule.then_some(LimitKind::RequestsInFlight)).collect()
+        resources().chain(is_schedule.then_some(LimitKind::RequestsInFlight)).collect()
+    }
+
+    /// The resources that its trials have as candidates, and whose use none of them knows.
+    fn not_judged(&self) -> Vec<LimitKind> {
+        let all = |kind: LimitKind| self.points.iter().filter_map(move |point| evidence(point, kind));
+        let is_left =
+            |kind: &LimitKind| all(*kind).next().is_some() && all(*kind).all(|one| one.used.is_none());
+        resources().filter(is_left).collect()
     }
 
     /// Which of several shares counts, of a resource that has such: the largest one there. The largest of each load by itself
@@ -94,9 +103,10 @@ impl Highest<'_, '_> {
     }
 
     /// The first that is not at its limit already, nor is what the trials name; of what carries all that is offered one that is
-    /// at its limit already. Beside a limit that nobody knows none is next.
+    /// at its limit already. With an unknown limit, or one load alone, none is next.
     fn next(&self, resources: &[ResourceDemand]) -> Option<LimitKind> {
-        if self.names(LimitKind::Unknown) {
+        let is_one_load = resources.iter().any(|of| of.at_limit == AtLimit::OneLoad);
+        if self.names(LimitKind::Unknown) || is_one_load {
             return None;
         }
         let is_carried = self.names(LimitKind::Schedule);
@@ -107,10 +117,13 @@ impl Highest<'_, '_> {
     }
 }
 
-/// What a trial used of a resource: of one thing, where the resource has several.
+/// What a trial used of a resource: of one thing, where the resource has several. Of the host's processors it is the share of
+/// what other programs left, for they do not follow the load.
 fn share(point: &Point<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
     let evidence = evidence(point, kind)?;
-    of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())
+    let used = of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())?;
+    let others = evidence.others.filter(|others| of == Some(ShareOf::Host) && *others < 1.0);
+    Some(others.map_or(used, |others| (used - others).max(0.0) / (1.0 - others)))
 }
 
 fn evidence<'a>(point: &Point<'a>, kind: LimitKind) -> Option<&'a LimitEvidence> {
@@ -135,7 +148,7 @@ fn resource(points: &[Point<'_>], highest: &Highest<'_, '_>, kind: LimitKind) ->
     let at_limit = match &line {
         _ if used >= full => AtLimit::Reached,
         Some(line) => by_line(line, highest.per_s),
-        None => in_proportion(&at_highest, highest.per_s),
+        None => AtLimit::OneLoad,
     };
     Some(ResourceDemand {
         kind,
@@ -174,35 +187,7 @@ fn by_line(line: &Line, tested_per_s: f64) -> AtLimit {
         None => Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 3 }),
     };
     // A line may meet the level a hair below the load at which the resource was seen to have something left.
-    AtLimit::At { times: times.max(1.0), interval, range: None }
-}
-
-/// Of one load: as if each record went on costing what it costs there.
-fn in_proportion(shares: &[(f64, f64)], tested_per_s: f64) -> AtLimit {
-    let bound = Demand::FORETOLD_MAX;
-    let each: Vec<Value> =
-        shares.iter().map(|(per_s, used)| Value::Is(per_s / used / tested_per_s)).collect();
-    let Median { estimate: Value::Is(times), interval, range, .. } = Median::of(&each) else {
-        return AtLimit::CannotTell;
-    };
-    let range = range.and_then(|range| match range {
-        (Value::Is(low), Value::Is(high)) => Some((low, high.min(bound))),
-        _ => None,
-    });
-    let (least, interval) = match interval {
-        Interval::Bounds { low, high, level, method } => {
-            (low, Interval::Bounds { low, high: high.min(bound), level, method })
-        }
-        not => (range.map_or(times, |range| range.0), not),
-    };
-    match (times <= bound, least <= bound) {
-        (true, _) => {
-            let range = range.filter(|_| matches!(interval, Interval::NotResolvable(_)));
-            AtLimit::At { times: times.max(1.0), interval, range }
-        }
-        (false, true) => AtLimit::CannotTell,
-        (false, false) => AtLimit::NotWithin,
-    }
+    AtLimit::At { times: times.max(1.0), interval }
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -4,7 +4,7 @@ use super::pinned;
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
-use crate::evidence::{NS_PER_S, Window};
+use crate::evidence::Window;
 use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
@@ -12,7 +12,7 @@ use kdyno_model::declared::bytes_per_s;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{ProducePlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::{Timing, series};
+use kdyno_model::sample::series;
 use kdyno_model::units;
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Limi
         asked.client_buffer(),
         asked.quota(),
     ];
-    all.extend(asked.linger());
+    all.extend(asked.linger().into_iter().chain(asked.link()));
     all
 }
 
@@ -59,16 +59,16 @@ impl HostUse {
 }
 
 /// An item that produces, in its trial.
-struct Asked<'a> {
-    trial: &'a Trial<'a>,
-    item: &'a Item<'a>,
-    plan: &'a ProducePlan,
-    window: Window,
+pub(super) struct Asked<'a> {
+    pub(super) trial: &'a Trial<'a>,
+    pub(super) item: &'a Item<'a>,
+    pub(super) plan: &'a ProducePlan,
+    pub(super) window: Window,
 }
 
-fn evidence(kind: LimitKind, used: Option<f64>, detail: String) -> LimitEvidence {
+pub(super) fn evidence(kind: LimitKind, used: Option<f64>, detail: String) -> LimitEvidence {
     let used = used.filter(|used| used.is_finite());
-    LimitEvidence { kind, used, shares: BTreeMap::new(), detail }
+    LimitEvidence { kind, used, shares: BTreeMap::new(), others: None, detail }
 }
 
 /// The largest of shares of different things.
@@ -78,16 +78,16 @@ fn largest(kind: LimitKind, mut shares: BTreeMap<ShareOf, f64>, detail: String) 
     LimitEvidence { shares, ..evidence(kind, used, detail) }
 }
 
-fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
+pub(super) fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
     evidence(kind, None, detail.to_owned())
 }
 
 /// Why what rests on requests is not judged of a Java client.
-const REQUESTS_UNSEEN: &str = "the requests of a Java client are not seen";
+pub(super) const REQUESTS_UNSEEN: &str = "the requests of a Java client are not seen";
 /// The same of what rests on their bytes.
-const BYTES_UNSEEN: &str = "how many bytes Java clients send and fetch is not seen";
+pub(super) const BYTES_UNSEEN: &str = "how many bytes Java clients send and fetch is not seen";
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{} %", units::significant(100.0 * share))
 }
 
@@ -117,7 +117,10 @@ impl Asked<'_> {
             let cores = units::significant(used_s / self.window.seconds());
             parts.push(format!("its Java client used {cores} processors, of how many it can is not known"));
         }
-        largest(LimitKind::Generator, shares, parts.join("; "))
+        LimitEvidence {
+            others: self.others_share(),
+            ..largest(LimitKind::Generator, shares, parts.join("; "))
+        }
     }
 
     /// Processor time of the item's Java processes, where it has such, seconds.
@@ -167,6 +170,16 @@ impl Asked<'_> {
         // Of a target the brokers may be among the others.
         let others_s = cpu::host_programs_s(probes, self.window)? - generator_s - brokers_s;
         Some(HostUse { generator_s, brokers_s, others_s })
+    }
+
+    /// What programs that are none of the run's used of the host's processors, as a share.
+    fn others_share(&self) -> Option<f64> {
+        let probes = self.trial.probes();
+        let own = cpu::subjects(probes, cpu::is_own_process);
+        let others_s =
+            cpu::host_programs_s(probes, self.window)? - cpu::used_by_all_s(probes, &own, self.window)?;
+        let all_s = self.window.seconds() * f64::from(self.trial.evidence.session.processors);
+        (all_s > 0.0).then(|| (others_s / all_s).clamp(0.0, 1.0))
     }
 
     /// As how many processors of the window a processor time is told.
@@ -237,7 +250,8 @@ impl Asked<'_> {
                 let of = [(place, by_place.used), (ShareOf::CpuLimit, by_limit.used)];
                 let shares = of.into_iter().filter_map(|(of, used)| Some((of, used?))).collect();
                 let is_limit = by_limit.used >= by_place.used;
-                largest(kind, shares, if is_limit { by_limit.detail } else { by_place.detail })
+                let found = largest(kind, shares, if is_limit { by_limit.detail } else { by_place.detail });
+                LimitEvidence { others: by_place.others, ..found }
             }
             SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => self.shared_host(),
         }
@@ -289,7 +303,9 @@ impl Asked<'_> {
             format!("; something waited for one of them for {} of the window", percent(share))
         });
         let busy = percent(share);
-        evidence(kind, Some(share), format!("the shared host's processors were busy for {busy}{waited}"))
+        let detail = format!("the shared host's processors were busy for {busy}{waited}");
+        let shares = BTreeMap::from([(ShareOf::Host, share)]);
+        LimitEvidence { others: self.others_share(), ..largest(kind, shares, detail) }
     }
 
     /// Processors that the broker used that used most.
@@ -342,34 +358,8 @@ impl Asked<'_> {
         evidence(LimitKind::Disk, Some(per_broker / limit), detail)
     }
 
-    /// A broker receives what it stores; it sends that to followers, once less than there are replicas, and to
-    /// consumers.
-    fn network(&self) -> LimitEvidence {
-        let Some((limit, brokers)) = self.declared("network.limit") else {
-            let detail = "no limit is declared (`network.limit` in `facts` of the target or `environment` of the scenario) or \
-                          measured";
-            return not_judged(LimitKind::Network, detail);
-        };
-        let per_s = |bytes: u64| bytes as f64 / self.window.seconds();
-        let consumes = |item: &Item<'_>| item.plan.role.as_produce().is_none();
-        let is_unseen = self.trial.items.iter().any(|item| java::is_java(item) && consumes(item));
-        let Some(given) = given_bytes_per_s(self.trial, self.window).filter(|_| !is_unseen) else {
-            return not_judged(LimitKind::Network, BYTES_UNSEEN);
-        };
-        let counts = || self.trial.items.iter().map(|item| (item, &item.tally.windowed));
-        let produced: f64 = counts()
-            .filter(|(item, _)| item.plan.role.as_produce().is_some())
-            .map(|(_, counts)| per_s(counts.request_bytes))
-            .sum();
-        let fetched: f64 = counts().map(|(_, counts)| per_s(counts.fetched_bytes)).sum();
-        let per_broker = given.max(given - produced + fetched) / brokers;
-        let (own, limit_text) = (units::bytes(per_broker), units::bytes(limit));
-        let detail = format!("each broker received or sent {own}/s, of {limit_text}/s declared");
-        evidence(LimitKind::Network, Some(per_broker / limit), detail)
-    }
-
     /// A limit that the target's file or the scenario declares for each broker, bytes/s, and the number of brokers.
-    fn declared(&self, fact: &str) -> Option<(f64, f64)> {
+    pub(super) fn declared(&self, fact: &str) -> Option<(f64, f64)> {
         let start = &self.trial.evidence.start;
         let of_target = || match &start.trial.effective.system {
             SystemPlan::Attached(target) => target.facts.get(fact),
@@ -380,7 +370,7 @@ impl Asked<'_> {
     }
 
     /// How many brokers there are, at least 1.
-    fn brokers(&self) -> Option<u32> {
+    pub(super) fn brokers(&self) -> Option<u32> {
         let start = &self.trial.evidence.start;
         let brokers = match &start.trial.effective.system {
             SystemPlan::Local(cluster) => cluster.brokers,
@@ -388,89 +378,6 @@ impl Asked<'_> {
             SystemPlan::Attached(_) => start.cluster.get("brokers")?.parse().ok()?,
         };
         (brokers > 0).then_some(brokers)
-    }
-
-    /// Little's law: requests/s × request time, of those that all connections together may have in flight, or that
-    /// synchronous clients may, each of which waits for the one that it sent.
-    fn in_flight_share(&self) -> Option<(f64, f64)> {
-        let topics = &self.trial.evidence.start.trial.effective.topics;
-        let partitions = topics.get(&self.item.plan.topic)?.partitions;
-        let clients = f64::from(self.item.plan.clients);
-        let limit = if self.plan.synchronous {
-            clients
-        } else {
-            f64::from(self.plan.client.in_flight_max) * clients * f64::from(self.brokers()?.min(partitions))
-        };
-        let requests_per_s = self.item.tally.windowed.requests as f64 / self.window.seconds();
-        let in_flight = requests_per_s * self.mean_s(Timing::Request)?;
-        (limit > 0.0).then(|| (in_flight / limit, limit))
-    }
-
-    fn requests_in_flight(&self) -> LimitEvidence {
-        let kind = LimitKind::RequestsInFlight;
-        if self.plan.client.acks == 0 {
-            return not_judged(kind, "no answer is waited for");
-        }
-        if java::is_java(self.item) {
-            return not_judged(kind, REQUESTS_UNSEEN);
-        }
-        let Some((share, limit)) = self.in_flight_share() else {
-            return not_judged(kind, "the time of requests or the number of brokers is not known");
-        };
-        let (in_flight, limit) = (units::significant(share * limit), units::count(limit));
-        evidence(kind, Some(share), format!("{in_flight} requests were in flight, of {limit} at most"))
-    }
-
-    /// Which share of their time synchronous clients wait for `linger.ms`, by Little's law; `None`: they are not, or wait for
-    /// nothing.
-    fn linger(&self) -> Option<LimitEvidence> {
-        if !self.plan.synchronous || self.plan.client.linger_ns == 0 || java::is_java(self.item) {
-            return None;
-        }
-        let per_s = self.item.tally.windowed.acknowledged as f64 / self.window.seconds();
-        let share = per_s * self.mean_s(Timing::Linger)? / f64::from(self.item.plan.clients);
-        let linger = units::exact_duration(self.plan.client.linger_ns as f64);
-        let detail =
-            format!("each client waited {} of the time for `linger.ms` ({linger}) to pass", percent(share));
-        Some(evidence(LimitKind::Linger, Some(share), detail))
-    }
-
-    fn replication(&self) -> LimitEvidence {
-        let kind = LimitKind::Replication;
-        let topics = &self.trial.evidence.start.trial.effective.topics;
-        let replicas = topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
-        if self.plan.client.acks != -1 || replicas < 2 {
-            return not_judged(kind, "acknowledgements wait for no follower");
-        }
-        if java::is_java(self.item) {
-            return not_judged(kind, REQUESTS_UNSEEN);
-        }
-        let Some(((share, _), request_s)) = self.in_flight_share().zip(self.mean_s(Timing::Request)) else {
-            return not_judged(kind, "the time of requests is not known");
-        };
-        let request = units::nanoseconds(request_s * NS_PER_S as f64);
-        let detail = format!(
-            "an acknowledgement by {replicas} replicas took {request}, leader and followers together"
-        );
-        evidence(kind, Some(share), detail)
-    }
-
-    /// Batches that hold a place of the buffer, by Little's law, of those that fit.
-    fn client_buffer(&self) -> LimitEvidence {
-        let kind = LimitKind::ClientBuffer;
-        let client = &self.plan.client;
-        if java::is_java(self.item) {
-            return not_judged(kind, "the batches of a Java client are not seen");
-        }
-        let Some(service_s) = self.mean_s(Timing::Service) else {
-            return not_judged(kind, "the service time is not known");
-        };
-        let batches_per_s = self.item.tally.windowed.batches as f64 / self.window.seconds();
-        let batch_bytes = f64::from(client.batch_bytes.max(self.plan.value_bytes));
-        let buffer_bytes = client.buffer_bytes as f64 * f64::from(self.item.plan.clients);
-        let held = batches_per_s * service_s * batch_bytes;
-        let detail = format!("{} were in use, of {}", units::bytes(held), units::bytes(buffer_bytes));
-        evidence(kind, (buffer_bytes > 0.0).then(|| held / buffer_bytes), detail)
     }
 
     fn quota(&self) -> LimitEvidence {
@@ -486,10 +393,5 @@ impl Asked<'_> {
         }
         let detail = format!("brokers held back answers for {} of the clients' time", percent(share));
         evidence(LimitKind::Quota, Some(1.0), detail)
-    }
-
-    /// Mean of a timing, s, of records that were acknowledged: what is left open waits before the client's buffer, too.
-    fn mean_s(&self, timing: Timing) -> Option<f64> {
-        Some(self.item.latencies.get(&timing)?.mean_of_finished()? / NS_PER_S as f64)
     }
 }

@@ -2,7 +2,9 @@
 //! was the limit).
 
 mod candidates;
+mod network;
 mod pinned;
+mod pipeline;
 
 use crate::evidence::{Window, is_open_loop};
 use crate::queue::Queue;
@@ -24,12 +26,13 @@ pub(crate) const FULL_SHARE: f64 = 0.8;
 const UNFINISHED_SHARE_MAX: f64 = 0.005;
 
 /// What can be saturated. The first of two that are equally near comes first.
-const RESOURCES: [LimitKind; 5] = [
+pub(crate) const RESOURCES: [LimitKind; 6] = [
     LimitKind::Quota,
     LimitKind::Generator,
     LimitKind::BrokerProcessors,
     LimitKind::Disk,
     LimitKind::Network,
+    LimitKind::Link,
 ];
 
 /// The limit of each item that produces, which a probe is not for; of load that conditions a cluster nobody asks.
@@ -65,7 +68,7 @@ fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence
         }
         _ => (Some(1.0), "everything offered was carried in time".to_owned()),
     };
-    LimitEvidence { kind: LimitKind::Schedule, used, shares: BTreeMap::new(), detail }
+    LimitEvidence { kind: LimitKind::Schedule, used, shares: BTreeMap::new(), others: None, detail }
 }
 
 fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {

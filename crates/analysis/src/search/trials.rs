@@ -3,7 +3,7 @@
 use super::question::{PointSoFar, Reading, Settings};
 use crate::analysed::{AnalysedTrial, is_of_generator, is_queue};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
-use kdyno_model::conclusion::{Conclusion, SteadyState};
+use kdyno_model::conclusion::{Conclusion, Level, SteadyState};
 use kdyno_model::finding::{Finding, Mark, Quantity, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
 use kdyno_model::trial::TrialReason;
@@ -157,12 +157,25 @@ fn cut_short(caveats: &[ScopedCaveat]) -> Option<(u32, u32)> {
     })
 }
 
+/// Levels that rise to so many times the first one are a rise that is too steep for a straight line of logarithms.
+const RISING_LEVELS: f64 = 1.5;
+
 /// Whether the response time of an item with a condition rose throughout the window: it would go on to rise.
 fn is_rising(find: &FindPlan, conclusions: &[Conclusion]) -> bool {
     conclusions.iter().any(|conclusion| {
         let Conclusion::Steadiness(steadiness) = conclusion else { return false };
-        let SteadyState::Drifting { of, per_minute } = &steadiness.state else { return false };
+        let (of, rises) = match &steadiness.state {
+            SteadyState::Drifting { of, per_minute } => (of, *per_minute > 0.0),
+            SteadyState::SeveralLevels { of, levels } => (of, do_rise(levels)),
+            SteadyState::Steady | SteadyState::TooShort { .. } => return false,
+        };
         let is_judged = find.conditions.iter().any(|condition| condition.of.subject == of.subject);
-        is_judged && *per_minute > 0.0 && of.metric.starts_with("response.")
+        is_judged && rises && of.metric.starts_with("response.")
     })
+}
+
+/// Whether each level is above the one before it, and the last one far above the first: one step is no rise.
+fn do_rise(levels: &[Level]) -> bool {
+    let [first, .., last] = levels else { return false };
+    levels.windows(2).all(|pair| pair[0].value < pair[1].value) && last.value >= RISING_LEVELS * first.value
 }

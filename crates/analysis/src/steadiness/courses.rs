@@ -167,16 +167,18 @@ pub(crate) fn filled(points: &[Option<f64>]) -> Option<Vec<f64>> {
 /// Whether the load is meant to stay as it is: what a schedule changes is no drift, and neither is what items change that
 /// come and go.
 pub(crate) fn is_constant(evidence: &TrialEvidence) -> bool {
-    items(evidence).all(|(_, item)| {
-        item.span.is_whole()
-            && match rate_of(item) {
-                Some(Rate::Open { pieces, .. }) => {
-                    let first = pieces.first().map_or(0.0, |piece| piece.from_per_s);
-                    pieces.iter().all(|piece| piece.from_per_s == first && piece.to_per_s == first)
-                }
-                Some(Rate::Max { .. }) | None => true,
-            }
-    })
+    items(evidence).all(|(_, item)| item.span.is_whole() && has_one_rate(item))
+}
+
+/// Whether an item is meant to offer the same from its beginning to its end.
+pub(crate) fn has_one_rate(item: &LoadPlan) -> bool {
+    match rate_of(item) {
+        Some(Rate::Open { pieces, .. }) => {
+            let first = pieces.first().map_or(0.0, |piece| piece.from_per_s);
+            pieces.iter().all(|piece| piece.from_per_s == first && piece.to_per_s == first)
+        }
+        Some(Rate::Max { .. }) | None => true,
+    }
 }
 
 fn rate_of(item: &LoadPlan) -> Option<&Rate> {

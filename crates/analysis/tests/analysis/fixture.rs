@@ -133,6 +133,8 @@ impl Trial {
             batches: 20,
             record_bytes: PER_SECOND * u64::from(VALUE_BYTES + 8),
             sent_bytes: PER_SECOND * u64::from(VALUE_BYTES + 8),
+            in_flight_ns: 10 * STAGES_NS[5],
+            buffered_ns: 20 * STAGES_NS[2..].iter().sum::<u64>(),
             ..Counts::default()
         };
         row.histograms.insert(Timing::Response, histogram(&[(4 * MS, PER_SECOND)], 2));
@@ -161,6 +163,12 @@ impl Trial {
         for row in self.samples.iter_mut().filter(|row| row.grain == Grain::Phase) {
             let records = if row.phase == Phase::Warmup { 2 } else { 10 } * PER_SECOND;
             fill(row, records, &stages_ns);
+        }
+        let [_, _, linger, retry, send_wait, request, callback] = stages_ns;
+        for row in self.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
+            let counts = &mut row.counts;
+            counts.in_flight_ns = counts.requests * request;
+            counts.buffered_ns = counts.batches * (linger + retry + send_wait + request + callback);
         }
     }
 

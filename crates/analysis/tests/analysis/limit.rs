@@ -4,7 +4,7 @@ use crate::fixture::{MS, PER_SECOND, S, Trial, closed_loop};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Caps, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use kdyno_model::trial::{TrialId, TrialReason};
@@ -209,17 +209,82 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     assert_eq!(limit(&alone).named, LimitKind::RequestsInFlight, "there is no follower");
 }
 
+/// Little's law is of requests: a mean over records is that of the large ones, which wait longest.
+#[test]
+fn requests_count_alike_however_many_records_each_has() {
+    let mut trial = at_maximum();
+    // The records of the largest requests wait for 2.2 s; half of the requests have few records and wait for 0.2 s.
+    trial.stages([0, 0, MS, 0, 0, 2_200 * MS, 0]);
+    for row in trial.samples.iter_mut().filter(|row| row.counts.in_flight_ns > 0) {
+        row.counts.in_flight_ns = 10 * 1_200 * MS;
+        row.counts.buffered_ns = 20 * 1_300 * MS;
+    }
+    trial.writers().client.buffer_bytes = 300_000;
+    let found = limit(&trial);
+    close(of(&found, LimitKind::RequestsInFlight).used, 0.6);
+    close(of(&found, LimitKind::Replication).used, 0.6);
+    assert!(of(&found, LimitKind::Replication).detail.contains("took 1.20 s"), "{found:?}");
+    close(of(&found, LimitKind::ClientBuffer).used, 20.0 * 1.3 * 16_384.0 / 600_000.0);
+    // A worker, or a file, that does not say for how long.
+    for row in &mut trial.samples {
+        (row.counts.in_flight_ns, row.counts.buffered_ns) = (0, 0);
+    }
+    let found = limit(&trial);
+    for kind in [LimitKind::RequestsInFlight, LimitKind::Replication, LimitKind::ClientBuffer] {
+        assert_eq!(of(&found, kind).used, None, "{kind}");
+    }
+}
+
+#[test]
+fn a_link_that_is_full_is_the_limit_and_not_what_is_in_flight_before_it() {
+    let with = |carried: f64, bandwidth: Option<u64>, zone: &str| {
+        let mut trial = at_maximum();
+        trial.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
+        let link = LinkPlan {
+            delay_ns: 20 * MS,
+            jitter_ns: 0,
+            jitter_law: JitterLaw::Uniform,
+            bytes_per_s: bandwidth,
+        };
+        let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
+        let named = |name: &str| vec![name.to_owned()];
+        cluster.zones =
+            Some(ZonesPlan { brokers: named("a"), clients: named("c"), link, between_brokers: false });
+        trial.start.trial.effective.load.get_mut("writers").unwrap().zone = Some(zone.to_owned());
+        let way = |way: &str| format!("{}{way}", series::RELAYED_BYTES_TOTAL_OF);
+        trial.counter(Subject::Relay(0), &way("a>c"), 5e6);
+        trial.counter(Subject::Relay(0), &way("c>a"), carried);
+        limit(&trial)
+    };
+    let found = with(4.99e6, Some(5_000_000), "c");
+    assert_eq!((found.named, found.runner_up), (LimitKind::Link, Some(LimitKind::BrokerProcessors)));
+    close(of(&found, LimitKind::Link).used, 0.998);
+    assert_eq!(
+        of(&found, LimitKind::Link).detail,
+        "the link from c to a carried 4.76 MiB/s, of 4.77 MiB/s declared"
+    );
+    let in_flight = &of(&found, LimitKind::RequestsInFlight).detail;
+    assert!(
+        in_flight.ends_with("; each took 2.00 s, 40.0 ms of that by the declared `delay`"),
+        "{in_flight}"
+    );
+    assert_eq!(with(4.4e6, Some(5_000_000), "c").named, LimitKind::Replication, "88 % of it");
+    let is_candidate = |found: &Limit| found.evidence.iter().any(|one| one.kind == LimitKind::Link);
+    assert!(!is_candidate(&with(4.99e6, None, "c")), "it carries as much as it can");
+    assert!(!is_candidate(&with(4.99e6, Some(5_000_000), "a")), "no request goes over it");
+}
+
 #[test]
 fn a_synchronous_client_that_lingers_is_told_so() {
     // Shares of the time of two clients, each of which has one record under way.
     let with = |linger: f64, request: f64| {
         let mut trial = at_maximum();
         let ns = |share: f64| (share * 2.0 * S as f64 / PER_SECOND as f64) as u64;
+        // A request for each record.
+        trial.samples.iter_mut().for_each(|row| row.counts.requests = row.counts.acknowledged);
         trial.stages([0, 0, ns(linger), 0, 0, ns(request), 0]);
         trial.writers().synchronous = true;
         trial.writers().client.linger_ns = 5 * MS;
-        // A request for each record.
-        trial.samples.iter_mut().for_each(|row| row.counts.requests = row.counts.acknowledged);
         trial
     };
     let found = limit(&with(0.7, 0.2));

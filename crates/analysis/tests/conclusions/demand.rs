@@ -24,6 +24,7 @@ fn trial(run: &mut Run, case: u32, per_s: f64, named: LimitKind, used: &[(LimitK
         kind: *kind,
         used: Some(*used),
         shares: BTreeMap::new(),
+        others: None,
         detail: String::new(),
     });
     outcome.conclusions.push(Conclusion::Limit(Limit {
@@ -73,16 +74,15 @@ fn times(demand: &Demand) -> f64 {
 fn a_constant_demand_is_at_its_limit_where_the_utilisation_law_says() {
     // 16 µs of all processors a record: 62,500/s at most.
     let law = |per_s: f64| per_s * 16e-6;
-    let found = demand(&at(&[50_000.0], law));
+    let found = demand(&at(&[40_000.0, 50_000.0], law));
     near(times(&found), 62_500.0 / 50_000.0);
     let brokers = &found.resources[0];
     near(brokers.ns_per_record, 16_000.0);
     near(brokers.used, 0.8);
-    assert_eq!((brokers.kind, brokers.ns_per_further_record), (BROKERS, None));
-    assert_eq!((brokers.loads, brokers.trials, found.next), (1, 1, Some(BROKERS)));
+    assert_eq!((brokers.kind, brokers.loads, brokers.trials, found.next), (BROKERS, 2, 2, Some(BROKERS)));
     assert_eq!((found.scope, found.item.as_str()), (Scope::Case(0), "writers"));
-    let AtLimit::At { interval: Interval::NotResolvable(_), range: None, .. } = brokers.at_limit else {
-        panic!("one trial has no interval: {brokers:?}")
+    let AtLimit::At { interval: Interval::NotResolvable(_), .. } = brokers.at_limit else {
+        panic!("two points do not scatter: {brokers:?}")
     };
     let several = demand(&at(&[20_000.0, 30_000.0, 40_000.0, 50_000.0], law));
     near(times(&several), 1.25);
@@ -90,11 +90,66 @@ fn a_constant_demand_is_at_its_limit_where_the_utilisation_law_says() {
     assert_eq!((several.resources[0].loads, several.resources[0].trials), (4, 4));
 }
 
+/// Batches that are fuller at a higher load make a record cheaper: one load does not show by how much.
+#[test]
+fn one_load_foretells_nothing() {
+    let mut run = at(&[50_000.0], |per_s| per_s * 16e-6);
+    for used in [0.79, 0.80, 0.83, 0.8, 0.8, 0.8] {
+        trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
+    }
+    let found = demand(&run);
+    let brokers = &found.resources[0];
+    assert_eq!((found.next, brokers.at_limit, brokers.ns_per_further_record), (None, AtLimit::OneLoad, None));
+    assert_eq!((brokers.loads, brokers.trials), (1, 7));
+    near(brokers.used, 0.8);
+    near(brokers.ns_per_record, 16_000.0);
+}
+
+#[test]
+fn what_was_not_judged_is_named() {
+    let mut run = at(&[40_000.0, 50_000.0], |per_s| per_s * 16e-6);
+    for outcome in &mut run.outcomes {
+        let Some(Conclusion::Limit(limit)) = outcome.conclusions.last_mut() else { panic!("a limit") };
+        limit.evidence.extend([LimitKind::Disk, LimitKind::Network].map(|kind| LimitEvidence {
+            kind,
+            used: None,
+            shares: BTreeMap::new(),
+            others: None,
+            detail: String::new(),
+        }));
+    }
+    assert_eq!(demand(&run).not_judged, [LimitKind::Disk, LimitKind::Network]);
+}
+
+/// What other programs use does not follow the load, but takes what the load could use.
+#[test]
+fn other_programs_are_no_demand() {
+    // Records take 8 µs of the host; others take 0.1 of it at one load and 0.36 at the other, by chance.
+    let of = |others: [f64; 2]| {
+        let mut run = Run::default();
+        for (per_s, others) in [40_000.0, 60_000.0].into_iter().zip(others) {
+            let used = per_s * 8e-6 + others;
+            trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);
+            let Some(Conclusion::Limit(limit)) = run.outcomes.last_mut().unwrap().conclusions.last_mut()
+            else {
+                panic!("a limit")
+            };
+            limit.evidence[0].shares = BTreeMap::from([(ShareOf::Host, used)]);
+            limit.evidence[0].others = Some(others);
+        }
+        demand(&run)
+    };
+    // Of 0.64 of the host 80,000/s are the most.
+    let found = of([0.36, 0.36]);
+    near(times(&found), 80_000.0 / 60_000.0);
+    near(found.resources[0].used, 60_000.0 * 8e-6 / 0.64);
+    near(of([0.0, 0.0]).resources[0].ns_per_record, 8_000.0);
+}
+
 #[test]
 fn a_demand_that_falls_with_the_load_leaves_more_than_one_load_lets_see() {
     // Requests cost 0.3 whatever is in them; fuller batches make a record cheaper: 70,000/s at most.
     let law = |per_s: f64| 0.3 + per_s * 10e-6;
-    near(times(&demand(&at(&[55_000.0], law))), 1.0 / law(55_000.0));
     let found = demand(&at(&[30_000.0, 40_000.0, 55_000.0], law));
     near(times(&found), 70_000.0 / 55_000.0);
     near(found.resources[0].ns_per_record, 1e9 * law(55_000.0) / 55_000.0);
@@ -133,33 +188,26 @@ fn a_line_is_of_one_of_a_generators_shares() {
 
 #[test]
 fn what_is_farther_than_the_bound_is_told_without_a_figure() {
-    let law = |per_s: f64| per_s * 16e-6;
     // 1.29 and 1.31 times what was tested.
-    near(times(&demand(&at(&[62_500.0 / 1.29], law))), 1.29);
-    let beyond = |run: &Run| demand(run).resources[0].at_limit;
-    assert_eq!(beyond(&at(&[62_500.0 / 1.31], law)), AtLimit::NotWithin);
-    assert_eq!(beyond(&at(&[20_000.0, 30_000.0, 62_500.0 / 1.31], law)), AtLimit::NotWithin);
-    // Repeats on both sides of the bound.
+    let law = |per_s: f64| per_s * 16e-6;
+    let swept = |top: f64| demand(&at(&[20_000.0, 30_000.0, top], law));
+    near(times(&swept(62_500.0 / 1.29)), 1.29);
+    assert_eq!(swept(62_500.0 / 1.31).resources[0].at_limit, AtLimit::NotWithin);
+    // Repeats that scatter: the line's bounds lie on both sides of the bound.
     let mut run = Run::default();
-    for used in [0.74, 0.74, 0.80] {
-        trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
+    for (per_s, used) in [(25_000.0, 0.36), (25_000.0, 0.40), (50_000.0, 0.74), (50_000.0, 0.76)] {
+        trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);
     }
-    assert_eq!(beyond(&run), AtLimit::CannotTell);
-    let mut run = Run::default();
-    for used in [0.79, 0.80, 0.83] {
-        trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
-    }
-    let AtLimit::At { times, range: Some((low, high)), .. } = beyond(&run) else { panic!() };
-    near(times, 1.25);
-    near(low, 1.0 / 0.83);
-    near(high, 1.0 / 0.79);
+    assert_eq!(demand(&run).resources[0].at_limit, AtLimit::CannotTell);
 }
 
 #[test]
 fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
     let mut run = Run::default();
     let used = [(BROKERS, 0.95), (LimitKind::Disk, 0.85), (GENERATOR, 0.4), (LimitKind::Network, 0.8)];
-    trial(&mut run, 0, 50_000.0, BROKERS, &used);
+    for load in [0.5, 1.0] {
+        trial(&mut run, 0, 50_000.0 * load, BROKERS, &used.map(|(kind, share)| (kind, share * load)));
+    }
     let found = demand(&run);
     let order: Vec<LimitKind> = found.resources.iter().map(|of| of.kind).collect();
     assert_eq!(order, [BROKERS, LimitKind::Disk, LimitKind::Network, GENERATOR]);
@@ -174,7 +222,10 @@ fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
 fn what_is_at_its_limit_comes_next_where_all_was_carried() {
     let mut run = Run::default();
     let used = [(BROKERS, 0.99), (GENERATOR, 0.4), (LimitKind::RequestsInFlight, 0.1)];
-    trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &used);
+    for load in [0.5, 1.0] {
+        let used = used.map(|(kind, share)| (kind, share * load));
+        trial(&mut run, 0, 50_000.0 * load, LimitKind::Schedule, &used);
+    }
     let found = demand(&run);
     assert_eq!((found.next, found.resources[0].at_limit), (Some(BROKERS), AtLimit::Reached));
 }
@@ -182,14 +233,19 @@ fn what_is_at_its_limit_comes_next_where_all_was_carried() {
 #[test]
 fn beside_a_limit_that_nobody_knows_none_is_next() {
     let mut run = Run::default();
-    trial(&mut run, 0, 50_000.0, LimitKind::Unknown, &[(BROKERS, 0.85)]);
+    for load in [0.5, 1.0] {
+        trial(&mut run, 0, 50_000.0 * load, LimitKind::Unknown, &[(BROKERS, 0.85 * load)]);
+    }
     let found = demand(&run);
     assert_eq!(found.next, None);
     near(times(&found), 1.0 / 0.85);
     // Requests in flight are asked where the schedule was the limit, and are full from 80 % on.
     let in_flight = |named| {
         let mut run = Run::default();
-        trial(&mut run, 0, 50_000.0, named, &[(LimitKind::RequestsInFlight, 0.79), (BROKERS, 0.5)]);
+        for load in [0.5, 1.0] {
+            let used = [(LimitKind::RequestsInFlight, 0.79 * load), (BROKERS, 0.5 * load)];
+            trial(&mut run, 0, 50_000.0 * load, named, &used);
+        }
         demand(&run).next
     };
     assert_eq!(in_flight(LimitKind::Schedule), Some(LimitKind::RequestsInFlight));
@@ -263,6 +319,7 @@ fn the_sides_of_a_comparison_are_told_apart() {
                 kind: BROKERS,
                 used: Some(used),
                 shares: BTreeMap::new(),
+                others: None,
                 detail: String::new(),
             }],
         }));

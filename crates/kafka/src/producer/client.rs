@@ -31,6 +31,8 @@ pub struct FinishedRequest {
     pub throttled_ns: u64,
     /// Batches of it that were split, since they were too large for the broker.
     pub split: u32,
+    /// For how long it was in flight, from its beginning on, ns.
+    pub in_flight_ns: u64,
 }
 
 /// A producing client. Before [`Self::prepare`] it only connects.
@@ -296,7 +298,7 @@ impl<M: RecordData> ProducerClient<M> {
         let before = self.finished.len();
         while let Some(written) = self.connections.take_unanswered(connection) {
             let Token::Produce(request) = written.token else { continue };
-            let batches = producer.on_written(request, written.written_ns).batches;
+            let FollowUp { batches, in_flight_ns, .. } = producer.on_written(request, written.written_ns);
             self.finished.push(FinishedRequest {
                 at_ns: written.written_ns,
                 batches,
@@ -304,6 +306,7 @@ impl<M: RecordData> ProducerClient<M> {
                 connection,
                 throttled_ns: 0,
                 split: 0,
+                in_flight_ns,
             });
         }
         self.finished.len() > before
@@ -364,10 +367,18 @@ impl<M: RecordData> Client for ProducerClient<M> {
                     return producer.on_transaction_answer(asked, answer, feature_level, now_ns);
                 }
             };
-            let FollowUp { refresh_metadata, batches, throttled_ns, split } =
+            let FollowUp { refresh_metadata, batches, throttled_ns, split, in_flight_ns } =
                 producer.on_reply(token, request.version, body, request.written_ns, now_ns)?;
             let bytes = request.bytes;
-            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns, split });
+            finished.push(FinishedRequest {
+                at_ns: now_ns,
+                batches,
+                bytes,
+                connection,
+                throttled_ns,
+                split,
+                in_flight_ns,
+            });
             if refresh_metadata {
                 is_metadata_old = true;
                 hints.extend(m00_produce::leader_hints(body, request.version)?);

@@ -19,6 +19,18 @@ pub struct FollowUp {
     pub throttled_ns: u64,
     /// Batches of it that were split, since they were too large for the broker.
     pub split: u32,
+    /// For how long it was in flight, from its beginning on, ns.
+    pub in_flight_ns: u64,
+}
+
+impl FollowUp {
+    /// Of a request with these batches that is over at `at_ns`.
+    fn of<M>(batches: &[Batch<M>], at_ns: u64) -> Self {
+        // A request's batches are sealed together when it is begun.
+        let began_ns = batches.first().map_or(at_ns, Batch::sent_ns);
+        let in_flight_ns = at_ns.saturating_sub(began_ns);
+        Self { batches: batches.len() as u32, in_flight_ns, ..Self::default() }
+    }
 }
 
 impl<M: RecordData> Producer<M> {
@@ -47,9 +59,9 @@ impl<M: RecordData> Producer<M> {
     ) -> Result<FollowUp, WireError> {
         let mut batches = self.untrack(token);
         batches.sort_by_key(|batch| batch.partition);
-        let mut follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
         // What is told of a whole turn may be told of an instant before the request's own.
         let received_ns = received_ns.max(written_ns);
+        let mut follow_up = FollowUp::of(&batches, received_ns);
         let mut errors = std::mem::take(&mut self.reply_errors);
         errors.clear();
         errors.resize(batches.len(), None);
@@ -90,7 +102,7 @@ impl<M: RecordData> Producer<M> {
     /// With acks=0: the request is written, which is all there is to know.
     pub fn on_written(&mut self, token: usize, written_ns: u64) -> FollowUp {
         let batches = self.untrack(token);
-        let follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
+        let follow_up = FollowUp::of(&batches, written_ns);
         for batch in batches {
             self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns: written_ns });
         }

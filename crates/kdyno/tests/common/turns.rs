@@ -47,5 +47,9 @@ fn locked(name: &str) -> File {
 fn file(name: &str) -> File {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("turns");
     std::fs::create_dir_all(&folder).expect("the build's folder");
-    File::options().create(true).append(true).open(folder.join(name)).expect("a file of the build's own folder")
+    File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join(name))
+        .expect("a file of the build's own folder")
 }

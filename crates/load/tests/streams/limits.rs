@@ -12,11 +12,11 @@ use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{
-    Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role,
-    RoleKind, Storage, SystemPlan, TopicPlan,
+    Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, JitterLaw, KafkaSource, LinkPlan, LoadPlan,
+    Mode, PhasesPlan, Role, RoleKind, Storage, SystemPlan, TopicPlan, ZonesPlan,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
-use kdyno_model::sample::{Phase, ProbeReading, StreamId, series};
+use kdyno_model::sample::{Phase, ProbeReading, Sample, StreamId, series};
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
 use std::collections::BTreeMap;
@@ -32,6 +32,8 @@ struct Scene {
     generator_max_per_s: Option<f64>,
     /// What a target file declares; the cluster is then one elsewhere.
     declared: Option<(&'static str, &'static str)>,
+    /// What the plan declares of the link between the clients' zone and the broker's, bytes/s.
+    link_bytes_per_s: Option<u64>,
     replicas: u32,
 }
 
@@ -73,7 +75,15 @@ impl Scene {
     fn at_most(fill: Fill, service: Service) -> Self {
         let mut load = Load::max(fill).seconds(5.0).with(|plan| plan.value_bytes = 1_000);
         load.warmup_seconds = 2;
-        Self { load, service, record_cost_ns: 0, generator_max_per_s: None, declared: None, replicas: 1 }
+        Self {
+            load,
+            service,
+            record_cost_ns: 0,
+            generator_max_per_s: None,
+            declared: None,
+            link_bytes_per_s: None,
+            replicas: 1,
+        }
     }
 
     fn plan(mut self, change: impl FnOnce(&mut kdyno_model::plan::ProducerSettings)) -> Self {
@@ -94,7 +104,7 @@ impl Scene {
             start: self.start(),
             session: session(),
             phases: self.phases(),
-            probes: self.probes(&outcome.cluster.take_traces()),
+            probes: [self.probes(&outcome.cluster.take_traces()), relayed(&outcome.samples)].concat(),
             samples: outcome.samples,
             totals: vec![outcome.totals],
             events: Vec::new(),
@@ -151,7 +161,7 @@ impl Scene {
         let item = LoadPlan {
             topic: TOPIC.to_owned(),
             clients: self.load.clients,
-            zone: None,
+            zone: Some("c".to_owned()),
             span: Default::default(),
             driver: Default::default(),
             role,
@@ -221,7 +231,17 @@ impl Scene {
                 storage: Storage::Disk,
                 metrics: Default::default(),
                 listeners: Default::default(),
-                zones: None,
+                zones: self.link_bytes_per_s.map(|per_s| ZonesPlan {
+                    brokers: vec!["a".to_owned()],
+                    clients: vec!["c".to_owned()],
+                    link: LinkPlan {
+                        delay_ns: 0,
+                        jitter_ns: 0,
+                        jitter_law: JitterLaw::Uniform,
+                        bytes_per_s: Some(per_s),
+                    },
+                    between_brokers: false,
+                }),
                 is_second: false,
             });
         };
@@ -247,6 +267,22 @@ impl Scene {
             facts: BTreeMap::from([(fact.to_owned(), text.to_owned())]),
         })
     }
+}
+
+/// What a relay on the way would have passed on at each second.
+fn relayed(samples: &[Sample]) -> Vec<ProbeReading> {
+    let seconds = samples.iter().map(|row| row.written_second).max().unwrap_or(0);
+    let by = |second: u32| {
+        let before = samples.iter().filter(move |row| row.written_second < second);
+        before.map(|row| row.counts.request_bytes).sum::<u64>() as f64
+    };
+    let reading = |second: u32| ProbeReading {
+        at_ns: i64::from(second) * SECOND.cast_signed(),
+        subject: Subject::Relay(0),
+        series: format!("{}c>a", series::RELAYED_BYTES_TOTAL_OF),
+        value: by(second),
+    };
+    (0..=seconds).map(reading).collect()
 }
 
 fn session() -> Session {
@@ -395,6 +431,45 @@ fn a_declared_network_is_the_limit_that_its_link_is() {
     assert_near(found.used(LimitKind::Network), 1.0, 0.05, "all of it");
     scene.load.machine.send_window = None;
     assert_near(scene.judged().per_s, found.promised_per_s(), 0.1, "without it");
+}
+
+/// Requests in flight fill up before the link, as many as there may be: with more of them it carries no more.
+#[test]
+fn a_link_that_the_plan_declares_is_the_limit_that_it_is() {
+    let (mut scene, _) = generator(FAST);
+    // The link carries 20 MB/s.
+    scene.load.machine.send_window = Some((1 << 20, 50));
+    scene.link_bytes_per_s = Some(20_000_000);
+    let with = |scene: &Scene, in_flight_max| {
+        let scene = scene.clone().plan(|client| client.in_flight_max = in_flight_max);
+        scene.judged()
+    };
+    let (few, many) = (with(&scene, 5), with(&scene, 500));
+    for found in [&few, &many] {
+        assert_eq!(found.limit.named, LimitKind::Link, "{:?}", found.limit);
+        assert_eq!(found.limit.runner_up, Some(LimitKind::Generator));
+        assert_near(found.used(LimitKind::Link), 1.0, 0.05, "all of it");
+    }
+    assert!(few.used(LimitKind::RequestsInFlight) > 0.8, "{:?}", few.limit);
+    assert_near(many.per_s, few.per_s, 0.02, "a hundred times the requests in flight");
+    (scene.load.machine.send_window, scene.link_bytes_per_s) = (Some((1 << 20, 25)), Some(40_000_000));
+    assert_near(with(&scene, 5).per_s, 2.0 * few.per_s, 0.05, "twice the link");
+    (scene.load.machine.send_window, scene.link_bytes_per_s) = (None, None);
+    assert_near(with(&scene, 5).per_s, few.promised_per_s(), 0.1, "without it");
+}
+
+/// The fuller a batch, the longer its request takes: a mean over records is that of the full ones.
+#[test]
+fn requests_in_flight_are_never_more_than_there_may_be() {
+    let mut scene = Scene::at_most(Fill::Buffer, server(100_000)).plan(|client| client.in_flight_max = 1);
+    let (seconds, warmup_seconds) = (scene.load.seconds, scene.load.warmup_seconds);
+    scene.load = Load::open(9_000.0, Arrivals::Poisson).seconds(seconds).with(|plan| {
+        (plan.value_bytes, plan.client.in_flight_max, plan.client.linger_ns) = (100, 1, 0);
+    });
+    scene.load.warmup_seconds = warmup_seconds;
+    let found = scene.judged();
+    // One request at a time, and the server is busy for 90 % of the time: so is the connection.
+    assert_near(found.used(LimitKind::RequestsInFlight), 0.9, 0.03, "the time in which one was in flight");
 }
 
 #[test]

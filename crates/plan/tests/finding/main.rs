@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 mod lengths;
+mod rising;
 
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
@@ -418,28 +419,6 @@ fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
     assert_eq!(reading(AtLeast, 20.0, Value::Is(0.0)), complete(false, worst));
     assert_eq!(reading(AtLeast, 20.0, Value::None), Reading::Nothing);
     assert_eq!(reading(AtMost, 20.0, Value::Is(f64::NAN)), complete(false, worst));
-}
-
-#[test]
-fn a_response_time_that_rose_throughout_the_window_does_not_pass() {
-    let plan = searched(find(Depth::Quick));
-    let passed = |metric: &str, per_minute| {
-        let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
-        let mut outcome = outcome(*trial, Value::Is(1e6));
-        let of = Address::parse(metric).unwrap();
-        outcome.conclusions.push(Conclusion::Steadiness(Steadiness {
-            scope: Scope::Trial(outcome.trial.id),
-            item: "writers".into(),
-            state: SteadyState::Drifting { of, per_minute },
-            smallest_step: None,
-            short_term: Vec::new(),
-        }));
-        concluded(&plan, &[outcome]).0.points[0].passed
-    };
-    assert_eq!(passed("writers.response.p50", 0.5), Some(false));
-    assert_eq!(passed("writers.response.p50", -0.5), Some(true));
-    assert_eq!(passed("writers.acked_per_s", 0.5), Some(true));
-    assert_eq!(passed("probe.response.p50", 0.5), Some(true));
 }
 
 #[test]

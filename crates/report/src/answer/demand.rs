@@ -38,8 +38,10 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         ("per further record", true),
         ("all used at", false),
     ];
-    (!rows.is_empty())
-        .then(|| Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), vec![HOW.to_owned()]))
+    (!rows.is_empty()).then(|| {
+        let notes = next(input).into_iter().chain([HOW.to_owned()]).collect();
+        Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), notes)
+    })
 }
 
 fn all<'a>(input: &ReportInput<'a>) -> Vec<&'a Demand> {
@@ -57,6 +59,7 @@ fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cel
         AtLimit::At { .. } => times(of.at_limit).unwrap_or_default(),
         AtLimit::NotWithin => format!("beyond {} × this load", bound()),
         AtLimit::CannotTell => "cannot be told".to_owned(),
+        AtLimit::OneLoad => "not foretold from one load".to_owned(),
     };
     let cells = [
         whose(input, demand),
@@ -124,15 +127,9 @@ fn name(demand: &Demand, kind: LimitKind) -> &'static str {
     }
 }
 
-/// The next limit of each load item; nothing where what the limit was is not known.
-pub(super) fn next(input: &ReportInput<'_>) -> Vec<String> {
+/// The next limit of each load item; nothing where what the limit was is not known, nor from one load.
+fn next(input: &ReportInput<'_>) -> Vec<String> {
     all(input).into_iter().filter_map(|demand| next_sentence(&whose(input, demand), demand)).collect()
-}
-
-/// The same of one scope.
-pub(super) fn next_of(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
-    let of_scope = all(input).into_iter().filter(|demand| demand.scope == scope);
-    of_scope.filter_map(|demand| next_sentence(&demand.item, demand)).collect()
 }
 
 /// One demand, for documents.
@@ -152,41 +149,46 @@ fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
     let next = demand.resources.iter().find(|of| of.kind == kind)?;
     let (what, rate) = (name(demand, kind), words::rate(demand.tested_per_s, None));
     let load = "the highest tested load";
-    let how = how(next);
+    let (how, unknown) = (how(next), not_judged(demand));
     let bound = bound();
     Some(match next.at_limit {
         AtLimit::At { times, .. } => {
             let at = digits::decimals(times, OF_TIMES);
             let spread = spread(next.at_limit).map_or_else(String::new, |spread| format!("{spread}; "));
             let declared = if is_declared(kind) { ", by the limit that is declared," } else { "," };
-            format!("{whose}: the next limit is {what}{declared} at {at} × {load}, {rate} ({spread}{how}).")
+            format!(
+                "{whose}: the next limit is {what}{declared} at {at} × {load}, {rate} ({spread}{how}){unknown}."
+            )
         }
         AtLimit::CannotTell => format!(
-            "{whose}: the next limit is {what}; it cannot be told whether it lies within {bound} × {load}, {rate} ({how})."
+            "{whose}: the next limit is {what}; it cannot be told whether it lies within {bound} × {load}, {rate} ({how}){unknown}."
         ),
         AtLimit::Reached => {
             let used = words::percent(next.used, OF_TIMES);
-            format!("{whose}: the next limit is {what}, of which {used} is used at {load} already, {rate}.")
-        }
-        AtLimit::NotWithin => {
             format!(
-                "{whose}: no further limit up to {bound} × {load}, {rate}; the nearest is {what} ({how})."
+                "{whose}: the next limit is {what}, of which {used} is used at {load} already, {rate}{unknown}."
             )
         }
+        AtLimit::NotWithin => format!(
+            "{whose}: nothing that was judged is used up within {bound} × {load}, {rate}; the nearest is {what} ({how}){unknown}."
+        ),
+        AtLimit::OneLoad => return None,
     })
 }
 
+/// The resources that may be the next limit as well.
+fn not_judged(demand: &Demand) -> String {
+    let kinds: Vec<String> = demand.not_judged.iter().map(|kind| words::limit(*kind).to_owned()).collect();
+    if kinds.is_empty() { String::new() } else { format!("; not judged: {}", words::list(&kinds)) }
+}
+
 fn is_declared(kind: LimitKind) -> bool {
-    matches!(kind, LimitKind::Disk | LimitKind::Network)
+    matches!(kind, LimitKind::Disk | LimitKind::Network | LimitKind::Link)
 }
 
 /// What the multiple rests on.
 fn how(of: &ResourceDemand) -> String {
-    let trials = units::plural(of.trials, "trial");
-    match of.loads {
-        1 => format!("from {trials} at one load, if a record goes on costing what it costs there"),
-        loads => format!("a line through {trials} at {loads} loads"),
-    }
+    format!("a line through {} at {}", units::plural(of.trials, "trial"), units::plural(of.loads, "load"))
 }
 
 /// `1.14 × (1.11 – 1.17, 95 % confidence)`.
@@ -198,21 +200,13 @@ fn times(at: AtLimit) -> Option<String> {
 
 /// Where a multiple lies. An end at the bound may be any beyond.
 fn spread(at: AtLimit) -> Option<String> {
-    let AtLimit::At { interval, range, .. } = at else { return None };
+    let AtLimit::At { interval: Interval::Bounds { low, high, level, .. }, .. } = at else { return None };
     let end = |times: f64| match times < Demand::FORETOLD_MAX {
         true => digits::decimals(times, OF_TIMES),
         false => format!("{} or more", bound()),
     };
-    match (interval, range) {
-        (Interval::Bounds { low, high, level, .. }, _) => {
-            let level = digits::named((level * 1_000.0).round() / 10.0);
-            Some(format!("{} – {}, {level} % confidence", end(low), end(high)))
-        }
-        (Interval::NotResolvable(_), Some((low, high))) => {
-            Some(format!("{} to {} by single trials", end(low), end(high)))
-        }
-        (Interval::NotResolvable(_), None) => None,
-    }
+    let level = digits::named((level * 1_000.0).round() / 10.0);
+    Some(format!("{} – {}, {level} % confidence", end(low), end(high)))
 }
 
 fn bound() -> String {

@@ -1,6 +1,6 @@
 //! What stands under the table: which rows can be told apart, what the limit was.
 
-use super::{demand, prices, steadiness, words};
+use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
@@ -14,9 +14,6 @@ pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -
     let mut notes = columns(input, table, name);
     notes.extend(of_shared_groups(input, table));
     notes.extend(limits(input));
-    if !matches!(input.plan().strategy, Strategy::Find(_)) {
-        notes.extend(demand::next(input));
-    }
     notes.extend(steadiness::notes(input));
     notes.extend(prices::note(input.plan()));
     notes.extend(input.conditioning_note());
@@ -200,6 +197,31 @@ fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
             "no limit was reached: all that was offered was carried, and no queue grew".to_owned()
         }
         LimitKind::Unknown => "what the limit was could not be shown".to_owned(),
-        kind => format!("the limit was {}{used}", words::limit(kind)),
+        kind => format!("the limit was {}{used}{}", words::limit(kind), not_judged(kind, group)),
+    }
+}
+
+/// What a client has under way fills up before anything that is saturated, so what may be saturated unseen is said with it.
+fn not_judged(kind: LimitKind, group: &[&Limit]) -> String {
+    let is_pipeline =
+        matches!(kind, LimitKind::RequestsInFlight | LimitKind::Replication | LimitKind::ClientBuffer);
+    let evidence = || group.iter().flat_map(|limit| &limit.evidence);
+    let resources = [
+        LimitKind::Generator,
+        LimitKind::BrokerProcessors,
+        LimitKind::Disk,
+        LimitKind::Network,
+        LimitKind::Link,
+    ];
+    let is_left = |kind: &LimitKind| {
+        let mut of_kind = evidence().filter(|one| one.kind == *kind).peekable();
+        of_kind.peek().is_some() && of_kind.all(|one| one.used.is_none())
+    };
+    let left = resources.iter().filter(|kind| is_left(kind));
+    let left: Vec<String> = left.map(|kind| words::limit(*kind).to_owned()).collect();
+    match left.as_slice() {
+        [] => String::new(),
+        _ if !is_pipeline => String::new(),
+        _ => format!("; not judged: {}", words::list(&left)),
     }
 }

@@ -3,7 +3,7 @@
 use super::curve::Curve;
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::{demand, notes, words};
+use super::{notes, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Cell};
@@ -46,7 +46,6 @@ fn answer(result: &SearchResult, input: &ReportInput<'_>) -> Answer {
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes: Vec<String> = inversions(result).into_iter().collect();
     notes.extend(limit_there(result, input));
-    notes.extend(demand::next_of(input, result.scope));
     notes.extend(sessions(result, input));
     notes.extend(input.conditioning_note());
     Answer {

@@ -113,6 +113,7 @@ pub(super) fn limit(kind: LimitKind) -> &'static str {
         LimitKind::BrokerProcessors => "the brokers' processors",
         LimitKind::Disk => "the brokers' disks",
         LimitKind::Network => "the network",
+        LimitKind::Link => "the link between zones",
         LimitKind::Replication => "replication",
         LimitKind::RequestsInFlight => "acknowledgement time × requests in flight",
         LimitKind::Linger => "`linger.ms`, for which each record waits by itself",

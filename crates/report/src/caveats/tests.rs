@@ -299,11 +299,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
         Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
         group_not_conserved(),
-        Caveat::MembersPutOut(MembersPutOut {
-            item: item(),
-            losses: 5,
-            poll_interval_max_ns: 4_000_000_000,
-        }),
+        Caveat::MembersPutOut(MembersPutOut { item: item(), losses: 5, poll_interval_max_ns: 4_000_000_000 }),
         Caveat::MemberFailed { item: item(), first: text() },
         Caveat::StacksSampled { of: text(), share: Some(0.93) },
         Caveat::AgentBusy { share: 0.047 },

@@ -29,6 +29,7 @@ pub fn conclusions() -> Vec<Conclusion> {
                 kind: LimitKind::Disk,
                 used: None,
                 shares: Default::default(),
+                others: None,
                 detail: "no limit is declared".into(),
             }],
         }),

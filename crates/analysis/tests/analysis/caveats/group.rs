@@ -122,7 +122,10 @@ fn members_that_were_put_out_are_counted_with_the_setting() {
     }
     let found = found(&trial);
     let Caveat::MembersPutOut(put_out) = &found[0].caveat else { panic!("{found:?}") };
-    assert_eq!((put_out.item.as_str(), put_out.losses, put_out.poll_interval_max_ns), ("readers", 3, 300_000_000_000));
+    assert_eq!(
+        (put_out.item.as_str(), put_out.losses, put_out.poll_interval_max_ns),
+        ("readers", 3, 300_000_000_000)
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::fixture::{MS, PER_SECOND, S, Trial, WRITERS, closed_loop, histogram};
 use kdyno_model::caveat::{Caveat, Concern, Severity};
 use kdyno_model::finding::{Mark, Value};
+use kdyno_model::plan::Rate;
 use kdyno_model::sample::{Counts, Grain, Phase, Timing};
 
 /// Records in flight of the clean trial: 1000/s × (1.5 ms of linger + 2 × 2.39 ms of request + 0.01 ms).
@@ -111,6 +112,35 @@ fn an_overload_of_four_in_a_thousand_for_five_minutes_is_no_figure() {
     close(growth_s, (1196.0 - EXPLAINED) / 1000.0);
     close(allowed_s, 0.12);
     assert_eq!(said(&overloaded(300, 0)), None, "everything offered is carried");
+}
+
+/// The case that passed: 307/s on a link that carries 304/s, all of it in flight, where the mean request time explains what
+/// is open at any instant.
+#[test]
+fn an_overload_that_waits_in_requests_is_seen() {
+    let with = |missing_per_s: u64, open: u64| {
+        let mut trial = overloaded(40, missing_per_s);
+        trial.counts(1).acknowledged -= open;
+        trial.late_acknowledgements(open, 44);
+        trial.take_totals();
+        trial.stages([0, 0, 0, 0, 0, (open + 20 * missing_per_s) * MS, 0]);
+        trial
+    };
+    let trial = with(5, 100);
+    let (severity, [start_s, growth_s, allowed_s]) = said(&trial).expect("a queue");
+    assert_eq!((severity, start_s), (Severity::Invalid, 0.0));
+    // From the median of the first five seconds, 115 records, to that of the last ones, 290.
+    close(growth_s, 0.175);
+    close(allowed_s, 0.05);
+    trial.is("writers.queue", 0.175e9);
+    // Where that is less than half of what was open, it is said, and latencies stand.
+    assert_eq!(said(&with(5, 400)).map(|said| said.0), Some(Severity::Warning));
+    assert_eq!(said(&with(0, 150)), None, "as many are open all the time");
+    // What a schedule raises is no queue.
+    let mut trial = with(5, 100);
+    let Rate::Open { pieces, .. } = &mut trial.writers().rate else { panic!("an open loop") };
+    pieces[0].to_per_s *= 2.0;
+    assert_eq!(said(&trial), None);
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! What a client has under way at once: requests in flight, records that linger, batches that hold its buffer. All by
+//! Little's law: the sum of the times for which each was there, of all the time that there was.
+
+use super::candidates::{Asked, REQUESTS_UNSEEN, evidence, not_judged, percent};
+use crate::evidence::NS_PER_S;
+use crate::java;
+use crate::tally::ratio;
+use kdyno_model::conclusion::{LimitEvidence, LimitKind};
+use kdyno_model::sample::Timing;
+use kdyno_model::units;
+
+impl Asked<'_> {
+    /// How many of something there were on average, if they were there for so long in the window, each for itself and all
+    /// together; `None`: that time was not counted.
+    fn on_average(&self, all_ns: u64) -> Option<f64> {
+        (all_ns > 0).then(|| all_ns as f64 / (self.window.seconds() * NS_PER_S as f64))
+    }
+
+    /// For how long a request was in flight, its mean, ns: of all requests alike, however many records each had.
+    fn request_ns(&self) -> Option<f64> {
+        let counts = &self.item.tally.windowed;
+        ratio(counts.in_flight_ns, counts.requests).filter(|ns| *ns > 0.0)
+    }
+
+    /// Requests in flight, of those that all connections together may have, or that synchronous clients may, each of which
+    /// waits for the one that it sent; and how many these are.
+    fn in_flight_share(&self) -> Option<(f64, f64)> {
+        let topics = &self.trial.evidence.start.trial.effective.topics;
+        let partitions = topics.get(&self.item.plan.topic)?.partitions;
+        let clients = f64::from(self.item.plan.clients);
+        let limit = if self.plan.synchronous {
+            clients
+        } else {
+            f64::from(self.plan.client.in_flight_max) * clients * f64::from(self.brokers()?.min(partitions))
+        };
+        let in_flight = self.on_average(self.item.tally.windowed.in_flight_ns)?;
+        (limit > 0.0).then(|| (in_flight / limit, limit))
+    }
+
+    pub(super) fn requests_in_flight(&self) -> LimitEvidence {
+        let kind = LimitKind::RequestsInFlight;
+        if self.plan.client.acks == 0 {
+            return not_judged(kind, "no answer is waited for");
+        }
+        if java::is_java(self.item) {
+            return not_judged(kind, REQUESTS_UNSEEN);
+        }
+        let Some((share, limit)) = self.in_flight_share() else {
+            return not_judged(kind, "the time of requests or the number of brokers is not known");
+        };
+        let (in_flight, limit) = (units::significant(share * limit), units::count(limit));
+        let delay = self.declared_delay().unwrap_or_default();
+        evidence(kind, Some(share), format!("{in_flight} requests were in flight, of {limit} at most{delay}"))
+    }
+
+    /// How much of a request's time the delay is that the plan declares for the way there and back.
+    fn declared_delay(&self) -> Option<String> {
+        let delay_ns = 2 * self.zones()?.1.link.delay_ns;
+        let [delay, request] = [delay_ns as f64, self.request_ns()?].map(units::nanoseconds);
+        (delay_ns > 0).then(|| format!("; each took {request}, {delay} of that by the declared `delay`"))
+    }
+
+    /// Which share of their time synchronous clients wait for `linger.ms`, by Little's law; `None`: they are not, or wait for
+    /// nothing.
+    pub(super) fn linger(&self) -> Option<LimitEvidence> {
+        if !self.plan.synchronous || self.plan.client.linger_ns == 0 || java::is_java(self.item) {
+            return None;
+        }
+        let per_s = self.item.tally.windowed.acknowledged as f64 / self.window.seconds();
+        let share = per_s * self.mean_s(Timing::Linger)? / f64::from(self.item.plan.clients);
+        let linger = units::exact_duration(self.plan.client.linger_ns as f64);
+        let detail =
+            format!("each client waited {} of the time for `linger.ms` ({linger}) to pass", percent(share));
+        Some(evidence(LimitKind::Linger, Some(share), detail))
+    }
+
+    pub(super) fn replication(&self) -> LimitEvidence {
+        let kind = LimitKind::Replication;
+        let topics = &self.trial.evidence.start.trial.effective.topics;
+        let replicas = topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
+        if self.plan.client.acks != -1 || replicas < 2 {
+            return not_judged(kind, "acknowledgements wait for no follower");
+        }
+        if java::is_java(self.item) {
+            return not_judged(kind, REQUESTS_UNSEEN);
+        }
+        let Some(((share, _), request_ns)) = self.in_flight_share().zip(self.request_ns()) else {
+            return not_judged(kind, "the time of requests is not known");
+        };
+        let request = units::nanoseconds(request_ns);
+        let detail = format!(
+            "an acknowledgement by {replicas} replicas took {request}, leader and followers together"
+        );
+        evidence(kind, Some(share), detail)
+    }
+
+    /// Batches that hold a place of the buffer, by Little's law, of those that fit.
+    pub(super) fn client_buffer(&self) -> LimitEvidence {
+        let kind = LimitKind::ClientBuffer;
+        let client = &self.plan.client;
+        if java::is_java(self.item) {
+            return not_judged(kind, "the batches of a Java client are not seen");
+        }
+        let Some(batches) = self.on_average(self.item.tally.windowed.buffered_ns) else {
+            return not_judged(kind, "the time for which batches held it is not known");
+        };
+        let batch_bytes = f64::from(client.batch_bytes.max(self.plan.value_bytes));
+        let buffer_bytes = client.buffer_bytes as f64 * f64::from(self.item.plan.clients);
+        let held = batches * batch_bytes;
+        let detail = format!("{} were in use, of {}", units::bytes(held), units::bytes(buffer_bytes));
+        evidence(kind, (buffer_bytes > 0.0).then(|| held / buffer_bytes), detail)
+    }
+
+    /// Mean of a timing, s, of records that were acknowledged: what is left open waits before the client's buffer, too.
+    fn mean_s(&self, timing: Timing) -> Option<f64> {
+        Some(self.item.latencies.get(&timing)?.mean_of_finished()? / NS_PER_S as f64)
+    }
+}
