@@ -203,6 +203,26 @@ pub struct Counts {
 /// How many of a [`Counts`]' numbers are of records with an outcome.
 const OUTCOMES: usize = 3;
 
+/// Makes `numbers` and `numbers_mut` of one list of fields, in its order. Fields that are no sum of one number stand behind the
+/// semicolon, so that a new one has to be put on either side.
+macro_rules! numbers {
+    ($($number:ident)*; $($other:ident)*) => {
+        const NUMBERS: usize = [$(stringify!($number)),*].len();
+
+        /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
+        /// outcome.
+        fn numbers(&self) -> [(&'static str, u64); Self::NUMBERS] {
+            let Self { $($number,)* $($other: _,)* } = *self;
+            [$((stringify!($number), $number)),*]
+        }
+
+        /// The same, to be changed, in the same order.
+        fn numbers_mut(&mut self) -> [&mut u64; Self::NUMBERS] {
+            [$(&mut self.$number),*]
+        }
+    };
+}
+
 impl Counts {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
@@ -225,122 +245,13 @@ impl Counts {
         all.find_map(|(name, own, other)| (own != other).then(|| (name, i128::from(own) - i128::from(other))))
     }
 
-    /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
-    /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 33] {
-        let Counts {
-            offered,
-            achieved,
-            acknowledged,
-            acknowledged_bytes,
-            failed: _,
-            unresolved,
-            requests,
-            request_bytes,
-            batches,
-            retries,
-            fetched,
-            fetched_bytes,
-            clamped,
-            lag_records: _,
-            throttled_ns,
-            retried_records,
-            committed,
-            aborted,
-            markers,
-            markers_unsure,
-            record_bytes,
-            sent_bytes,
-            header_trailers,
-            aborted_records,
-            control_records,
-            missing_offsets,
-            end_to_end,
-            discarded,
-            rebalances,
-            offset_commits,
-            duplicates,
-            handed_over_bytes,
-            unassigned_ns,
-            in_flight_ns,
-            buffered_ns,
-            first_acknowledged_ns: _,
-            last_acknowledged_ns: _,
-        } = *self;
-        [
-            ("acknowledged", acknowledged),
-            ("fetched", fetched),
-            ("unresolved", unresolved),
-            ("offered", offered),
-            ("achieved", achieved),
-            ("acknowledged_bytes", acknowledged_bytes),
-            ("requests", requests),
-            ("request_bytes", request_bytes),
-            ("batches", batches),
-            ("retries", retries),
-            ("fetched_bytes", fetched_bytes),
-            ("clamped", clamped),
-            ("throttled_ns", throttled_ns),
-            ("retried_records", retried_records),
-            ("committed", committed),
-            ("aborted", aborted),
-            ("markers", markers),
-            ("markers_unsure", markers_unsure),
-            ("record_bytes", record_bytes),
-            ("sent_bytes", sent_bytes),
-            ("header_trailers", header_trailers),
-            ("aborted_records", aborted_records),
-            ("control_records", control_records),
-            ("missing_offsets", missing_offsets),
-            ("end_to_end", end_to_end),
-            ("discarded", discarded),
-            ("rebalances", rebalances),
-            ("offset_commits", offset_commits),
-            ("duplicates", duplicates),
-            ("handed_over_bytes", handed_over_bytes),
-            ("unassigned_ns", unassigned_ns),
-            ("in_flight_ns", in_flight_ns),
-            ("buffered_ns", buffered_ns),
-        ]
-    }
-
-    /// The same, to be changed, in the same order.
-    fn numbers_mut(&mut self) -> [&mut u64; 33] {
-        [
-            &mut self.acknowledged,
-            &mut self.fetched,
-            &mut self.unresolved,
-            &mut self.offered,
-            &mut self.achieved,
-            &mut self.acknowledged_bytes,
-            &mut self.requests,
-            &mut self.request_bytes,
-            &mut self.batches,
-            &mut self.retries,
-            &mut self.fetched_bytes,
-            &mut self.clamped,
-            &mut self.throttled_ns,
-            &mut self.retried_records,
-            &mut self.committed,
-            &mut self.aborted,
-            &mut self.markers,
-            &mut self.markers_unsure,
-            &mut self.record_bytes,
-            &mut self.sent_bytes,
-            &mut self.header_trailers,
-            &mut self.aborted_records,
-            &mut self.control_records,
-            &mut self.missing_offsets,
-            &mut self.end_to_end,
-            &mut self.discarded,
-            &mut self.rebalances,
-            &mut self.offset_commits,
-            &mut self.duplicates,
-            &mut self.handed_over_bytes,
-            &mut self.unassigned_ns,
-            &mut self.in_flight_ns,
-            &mut self.buffered_ns,
-        ]
+    numbers! {
+        acknowledged fetched unresolved offered achieved acknowledged_bytes requests request_bytes
+        batches retries fetched_bytes clamped throttled_ns retried_records committed aborted markers
+        markers_unsure record_bytes sent_bytes header_trailers aborted_records control_records
+        missing_offsets end_to_end discarded rebalances offset_commits duplicates handed_over_bytes
+        unassigned_ns in_flight_ns buffered_ns
+        ; failed lag_records first_acknowledged_ns last_acknowledged_ns
     }
 
     /// Adds what another counted. Saturates, because a damaged file may hold anything.

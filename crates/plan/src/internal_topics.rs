@@ -6,8 +6,10 @@ use crate::reader::Reader;
 use kdyno_model::plan::{LoadPlan, SystemPlan};
 use std::collections::BTreeMap;
 
-/// Settings that no number above that of the brokers can satisfy, and the load that needs the topic.
-const BOUNDED: [(&str, &str, fn(&LoadPlan) -> bool); 3] = [
+/// A setting that may not be above the number of brokers, what needs its topic, and whether a load item is that.
+type Bounded = (&'static str, &'static str, fn(&LoadPlan) -> bool);
+
+const BOUNDED: [Bounded; 3] = [
     ("offsets.topic.replication.factor", "a group", |item| item.role.group().is_some()),
     ("transaction.state.log.replication.factor", "transactions", has_transactions),
     ("transaction.state.log.min.isr", "transactions", has_transactions),

@@ -201,6 +201,21 @@ fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackErro
     Ok((value, Behind::read(rest)?))
 }
 
+fn later_in(counts: &Counts) -> PackedLater {
+    PackedLater {
+        committed: counts.committed,
+        aborted: counts.aborted,
+        markers: counts.markers,
+        markers_unsure: counts.markers_unsure,
+        record_bytes: counts.record_bytes,
+        sent_bytes: counts.sent_bytes,
+        header_trailers: counts.header_trailers,
+        aborted_records: counts.aborted_records,
+        control_records: counts.control_records,
+        missing_offsets: counts.missing_offsets,
+    }
+}
+
 fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
     let Counts {
         offered,
@@ -219,16 +234,16 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         lag_records,
         throttled_ns,
         retried_records,
-        committed,
-        aborted,
-        markers,
-        markers_unsure,
-        record_bytes,
-        sent_bytes,
-        header_trailers,
-        aborted_records,
-        control_records,
-        missing_offsets,
+        committed: _,
+        aborted: _,
+        markers: _,
+        markers_unsure: _,
+        record_bytes: _,
+        sent_bytes: _,
+        header_trailers: _,
+        aborted_records: _,
+        control_records: _,
+        missing_offsets: _,
         end_to_end,
         discarded,
         rebalances,
@@ -241,18 +256,6 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         first_acknowledged_ns,
         last_acknowledged_ns,
     } = counts.clone();
-    let later = PackedLater {
-        committed,
-        aborted,
-        markers,
-        markers_unsure,
-        record_bytes,
-        sent_bytes,
-        header_trailers,
-        aborted_records,
-        control_records,
-        missing_offsets,
-    };
     let packed = PackedCounts {
         offered,
         achieved,
@@ -280,7 +283,7 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         last_acknowledged_ns.map(|last| last.saturating_sub(first_acknowledged_ns.unwrap_or(0)));
     latest.extend([instant(first_acknowledged_ns), instant(behind_first)]);
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
-    (packed, Behind { later, latest, ..Behind::default() })
+    (packed, Behind { later: later_in(counts), latest, ..Behind::default() })
 }
 
 fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Counts {

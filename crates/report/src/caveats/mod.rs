@@ -163,6 +163,7 @@ enum About {
 }
 
 /// The group of each kind of caveat: without a catch-all, so that no kind goes unworded.
+#[allow(clippy::too_many_lines, reason = "a table with a row for each kind")]
 fn about(caveat: &Caveat) -> About {
     match caveat {
         Caveat::Lost { .. } => About::Loss,

@@ -109,36 +109,8 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
             hint: "run once with Maven online".to_string(),
         };
     }
-    let main = format!("{}:{}:", parts.group(), parts.main());
-    if let Some(missing) = missing_artifact(output, &main).filter(|_| !parts.is_kafka()) {
-        let message = match missing.starts_with(&main) {
-            true => format!("Maven's repositories have not {what}"),
-            false => format!("{what} is not complete on Maven's repositories: {missing} is missing"),
-        };
-        let hint = "look whether the mirror of the Maven settings lacks it".to_string();
-        return TestbedError::Maven { message, hint };
-    }
-    if let Some(missing) = missing_artifact(output, &main) {
-        if missing.starts_with(&main) {
-            return TestbedError::Version {
-                message: format!(
-                    "Kafka {} is unknown: Maven's repositories have no such release",
-                    version.text
-                ),
-                hint: format!(
-                    "nearest known: {}; newest known: {}",
-                    version::nearest(&version.text),
-                    version::NEWEST
-                ),
-            };
-        }
-        return TestbedError::Version {
-            message: format!(
-                "Kafka {} is not complete on Maven's repositories: {missing} is missing",
-                version.text
-            ),
-            hint: format!("newest known to be complete: {}", version::NEWEST),
-        };
+    if let Some(error) = explain_missing(version, parts, &what, output) {
+        return error;
     }
     if has("No space left on device") {
         return TestbedError::Disk {
@@ -154,6 +126,30 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
         ),
         hint: "check that `mvn -v` works and that the Maven settings are valid".to_string(),
     }
+}
+
+/// What Maven's repositories lack, where that is why it failed.
+fn explain_missing(version: &Version, parts: Parts, what: &str, output: &str) -> Option<TestbedError> {
+    let main = format!("{}:{}:", parts.group(), parts.main());
+    let missing = missing_artifact(output, &main)?;
+    let release = &version.text;
+    Some(match (parts.is_kafka(), missing.starts_with(&main)) {
+        (false, is_main) => TestbedError::Maven {
+            message: match is_main {
+                true => format!("Maven's repositories have not {what}"),
+                false => format!("{what} is not complete on Maven's repositories: {missing} is missing"),
+            },
+            hint: "look whether the mirror of the Maven settings lacks it".to_string(),
+        },
+        (true, true) => TestbedError::Version {
+            message: format!("Kafka {release} is unknown: Maven's repositories have no such release"),
+            hint: format!("nearest known: {}; newest known: {}", version::nearest(release), version::NEWEST),
+        },
+        (true, false) => TestbedError::Version {
+            message: format!("Kafka {release} is not complete on Maven's repositories: {missing} is missing"),
+            hint: format!("newest known to be complete: {}", version::NEWEST),
+        },
+    })
 }
 
 /// The artifact of "Could not find artifact X in Y" or "X was not found in Y"; the `main` one first.

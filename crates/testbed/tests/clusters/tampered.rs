@@ -5,6 +5,7 @@ use crate::scene::{Scene, ensure, trial};
 use kdyno_model::version::{NEWEST, Version};
 use kdyno_testbed::{TestbedError, download};
 use libtest_mimic::{Failed, Trial};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,7 +22,7 @@ fn other_file() -> Result<(), Failed> {
     scene.environment.cache_dir = scene.folder.path().join("first");
     let jars = download::clients(&scene.environment, &version, &|_| {})?;
     let Some(fetched) = fetched_by_maven(&scene) else {
-        eprintln!("skipped: it is not known where Maven keeps what it has fetched");
+        let _ = writeln!(std::io::stderr(), "skipped: it is not known where Maven keeps what it has fetched");
         return Ok(());
     };
     let name = format!("kafka-clients-{NEWEST}.jar");

@@ -113,7 +113,7 @@ fn what_cannot_be_known_is_not_judged() {
 #[test]
 fn members_that_were_put_out_are_counted_with_the_setting() {
     let mut trial = grouped(|_| {});
-    let found = |trial: &TestTrial| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
+    let found = |trial: &Trial| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
     assert_eq!(found(&trial), [], "none was");
     for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
         for (client, losses) in totals.clients.iter_mut().zip([2, 1]) {
