@@ -13,8 +13,6 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde_json::Value;
 
-/// Programs that mostly wait and bring a busy processor into no figure: they run while the others compute.
-const WAITING: [&str; 4] = ["null_broker", "stored", "browser", "java_client"];
 /// Programs whose tests take turns.
 const TAKE_TURNS: [&str; 2] = ["real_cluster", "provoked"];
 /// Tests that such a program starts at once: as many as there are turns, and one that waits for the machine.
@@ -133,9 +131,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
 fn arranged(programs: Vec<Program>) -> [Vec<Vec<Program>>; 2] {
     let (turns, others): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| TAKE_TURNS.contains(&program.name.as_str()));
-    let (waiting, computing) =
-        others.into_iter().partition(|program| WAITING.contains(&program.name.as_str()));
-    [vec![waiting, computing], turns.into_iter().map(|program| vec![program]).collect()]
+    [vec![others], turns.into_iter().map(|program| vec![program]).collect()]
 }
 
 fn run_program(program: &Program, arguments: &[String], outcome: &Mutex<Outcome>) {
@@ -230,7 +226,7 @@ mod tests {
         let of = |lanes: Vec<Vec<Program>>| -> Vec<Vec<String>> {
             lanes.into_iter().map(|lane| lane.into_iter().map(|one| one.name).collect()).collect()
         };
-        assert_eq!(of(first), [vec!["null_broker"], vec!["kdyno (lib)", "streams"]]);
+        assert_eq!(of(first), [["kdyno (lib)", "null_broker", "streams"]]);
         assert_eq!(of(last), [["real_cluster"], ["provoked"]]);
     }
 

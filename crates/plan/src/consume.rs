@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
 use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};
-use kdyno_model::units::{count, duration, size};
+use kdyno_model::units::{count, duration, exact_duration, size};
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
 use kdyno_scenario::yaml::Typed;
@@ -107,7 +107,7 @@ pub(crate) fn fetches_wait(plan: &Plan) -> BTreeSet<String> {
             format!(
                 "each fetch of `{name}` waits for {} (`fetch.max.wait.ms`): it asks for {} (`fetch.min.bytes`), and {}/s are \
                  offered to `{}` at the highest",
-                duration(consume.fetch_wait_ns),
+                exact_duration(consume.fetch_wait_ns as f64),
                 size(consume.fetch_bytes_min.into()),
                 size(bytes_per_s as u64),
                 item.topic

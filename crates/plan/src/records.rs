@@ -64,7 +64,7 @@ pub(crate) fn one_per_batch(plan: &Plan) -> BTreeSet<String> {
         let Some(is_alone) = is_alone(item) else { continue };
         let (alone, all, example) = found.entry(name).or_insert((0, 0, item));
         (*alone, *all) = (*alone + u32::from(is_alone), *all + 1);
-        if is_alone {
+        if is_alone && *alone == 1 {
             *example = item;
         }
     }

@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn batches_of_one_record_are_reported_with_the_cases_that_have_them() {
         let told = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
-        assert!(told("batch.size: 3KiB").is_empty(), "two fit");
+        assert!(told("batch.size: 8KiB").is_empty(), "two fit");
         assert_eq!(
             warnings("size: 1KiB", "batch.size: 3KiB", &[]),
             ["each batch of `w` holds one record in 1 of 2 cases: `batch.size` is 3 KiB, a record has 2 KiB"]
@@ -399,7 +399,7 @@ mod tests {
         let found = told("100/s", "fetch.min.bytes: 1MiB");
         assert!(
             found[0]
-                .starts_with("each fetch of `r` waits for 500 ms (`fetch.max.wait.ms`): it asks for 1 MiB"),
+                .starts_with("each fetch of `r` waits for 500ms (`fetch.max.wait.ms`): it asks for 1 MiB"),
             "{found:?}"
         );
         for (rate, consumer) in

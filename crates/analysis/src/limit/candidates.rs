@@ -175,7 +175,10 @@ impl Asked<'_> {
     /// What programs that are none of the run's used of the host's processors, as a share.
     fn others_share(&self) -> Option<f64> {
         let probes = self.trial.probes();
-        let own = cpu::subjects(probes, cpu::is_own_process);
+        let mut own = cpu::subjects(probes, cpu::is_own_process);
+        // Brokers elsewhere that report their own time are no programs of this host.
+        let here = self.trial.brokers();
+        own.retain(|one| !matches!(one, Subject::Broker(_)) || here.contains(one));
         let others_s =
             cpu::host_programs_s(probes, self.window)? - cpu::used_by_all_s(probes, &own, self.window)?;
         let all_s = self.window.seconds() * f64::from(self.trial.evidence.session.processors);

@@ -131,6 +131,9 @@ fn a_quantile_that_rests_on_few_seconds_is_marked_and_says_so() {
     assert_eq!(told(&slow_in(&[], 0)), []);
 }
 
+/// Records acknowledged, the first and the last instant of that, ns, and responses with how many records have each.
+type Row = (u64, u64, u64, Vec<(u64, u64)>);
+
 /// Windows of 10 s in which nothing happens but chance: Poisson arrivals, answers after 5 ms in the median with a lognormal
 /// spread of 1.
 #[test]
@@ -147,7 +150,7 @@ fn even_windows_have_neither_stalls_nor_tails_of_few_seconds() {
         for _ in 0..200 {
             let mut trial = Trial::clean();
             trial.samples.retain(|row| row.id != WRITERS);
-            let mut rows: BTreeMap<(u32, u32), (u64, u64, u64, Vec<(u64, u64)>)> = BTreeMap::new();
+            let mut rows: BTreeMap<(u32, u32), Row> = BTreeMap::new();
             let mut offered: BTreeMap<u32, u64> = BTreeMap::new();
             let mut measured = Vec::new();
             let mut at_s = 0.0;
