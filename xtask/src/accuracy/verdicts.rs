@@ -1,6 +1,7 @@
 //! What comparisons and searches say of simulated trials whose truth is known: the test program `verdicts`, all of it.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
@@ -15,11 +16,12 @@ const CELLS: usize = 5;
 
 /// Builds the test program, runs it and collects its rows. The figures depend on neither machine nor clock.
 pub fn run(_: &Setup) -> anyhow::Result<Vec<Row>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands below the workspace")?;
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut tests = Command::new(cargo)
         .args(["test", "--quiet", "--release", "--workspace", "--test", "verdicts", "--", "--nocapture"])
         .env("KDYNO_ACCURACY", "full")
-        .current_dir(crate::root()?)
+        .current_dir(root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

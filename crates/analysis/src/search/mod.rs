@@ -1,13 +1,14 @@
 //! The highest load at which conditions hold: which load to try next, and what the loads that were tried say.
 //!
 //! [`next_step`] is the search, on plain numbers: a ramp of short trials, trials that narrow the bracket, trials around
-//! the crossing of a fitted line, trials that confirm. [`line`] is the fit, `wander` what capacity
-//! that changes adds to its interval, [`lengths`] says how long the trials are,
+//! the crossing of a fitted line, trials that confirm. [`line`] is the fit, [`interval`] how sure
+//! its crossing is, `wander` what capacity that changes adds to that, [`lengths`] says how long the trials are,
 //! [`trials`] makes the numbers of a run's trials, and [`result`] says what they show. The procedure, its constants and
 //! what it achieves on known curves stand in docs/METHOD.md, "Throughput at an SLA".
 
 mod bracket;
 mod confirm;
+pub mod interval;
 pub mod lengths;
 pub mod line;
 mod question;

@@ -1,7 +1,8 @@
 //! What a search shows: how it ended, the estimate with its interval, every point of the curve.
 
 use super::bracket::{fit_points, same};
-use super::line::{LEVEL, LINE_MIN, Line, interval};
+use super::interval::{LEVEL, interval};
+use super::line::{LINE_MIN, Line};
 use super::question::{PointSoFar, Reading};
 use super::step::{Found, found_so_far};
 use super::trials::{JudgedTrial, judge, settings};

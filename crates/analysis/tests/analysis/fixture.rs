@@ -464,14 +464,7 @@ fn writers() -> LoadPlan {
         tool_lines: None,
         client,
     });
-    LoadPlan {
-        topic: "perf".into(),
-        clients: 2,
-        zone: None,
-        span: Default::default(),
-        driver: Default::default(),
-        role,
-    }
+    of_two_clients(role)
 }
 
 fn readers() -> LoadPlan {
@@ -492,6 +485,10 @@ fn readers() -> LoadPlan {
         records_max: None,
         idle_ns: None,
     });
+    of_two_clients(role)
+}
+
+fn of_two_clients(role: Role) -> LoadPlan {
     LoadPlan {
         topic: "perf".into(),
         clients: 2,

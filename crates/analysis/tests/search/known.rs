@@ -1,7 +1,8 @@
 //! Test 18 of docs/METHOD.md: curves whose crossing is known, trials with noise, 5 % of them disturbed.
 
 use crate::simulate::{Curve, Noise, TRUTH, bisect, planned, search, settings};
-use kdyno_analysis::search::line::{LEVEL, fit, interval};
+use kdyno_analysis::search::interval::{LEVEL, interval};
+use kdyno_analysis::search::line::fit;
 use kdyno_analysis::search::{Found, PointSoFar, Settings, fit_points};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;

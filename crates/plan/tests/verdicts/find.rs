@@ -7,7 +7,7 @@ mod simulate;
 
 use crate::row::{allowed, count, percent, random, show};
 use kdyno_analysis::search::fit_points;
-use kdyno_analysis::search::line::interval;
+use kdyno_analysis::search::interval::interval;
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
 use kdyno_model::trial::SearchStage;
