@@ -16,7 +16,7 @@ use serde_json::Value;
 /// Programs whose tests take turns.
 const TAKE_TURNS: [&str; 2] = ["real_cluster", "provoked"];
 /// Tests that such a program starts at once: as many as there are turns, and one that waits for the machine.
-const TURN_THREADS: &str = "4";
+const TURN_THREADS: &str = "3";
 /// Time that is worth a word, of a program.
 const WORTH_TELLING: Duration = Duration::from_secs(10);
 
