@@ -56,7 +56,7 @@ pub(crate) fn one_per_batch(plan: &Plan) -> BTreeSet<String> {
     let is_alone = |item: &LoadPlan| {
         let produce = item.role.as_produce()?;
         let (batch_bytes, records) = (u64::from(produce.client.batch_bytes), 2 * produce.record_bytes());
-        let is_known = produce.records.values == ValuesPlan::Fixed && batch_bytes > 0;
+        let is_known = produce.records.values == ValuesPlan::Fixed && batch_bytes > 1;
         Some(is_known && BATCH_HEADER_BYTES + records > batch_bytes)
     };
     let mut found: BTreeMap<&str, (u32, u32, &LoadPlan)> = BTreeMap::new();
