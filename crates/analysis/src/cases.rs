@@ -2,6 +2,7 @@
 
 use crate::analysed::AnalysedTrial;
 use crate::median::Median;
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::ComparePlan;
@@ -13,6 +14,8 @@ pub(crate) struct Case<'a> {
     pub(crate) findings: Vec<Finding>,
     /// Of each metric the figures that may be used, as far as they may, by repeat.
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
+    /// The smallest and the largest figure among the parts of a window, by metric and repeat.
+    parts: BTreeMap<(&'a Address, u32), (f64, f64)>,
 }
 
 /// The values of one metric.
@@ -51,7 +54,13 @@ impl<'a> Case<'a> {
         let mut metrics: Vec<(&Address, Unit)> = Vec::new();
         let mut values: BTreeMap<&Address, Values> = BTreeMap::new();
         let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
+        let mut parts = BTreeMap::new();
         for trial in trials {
+            let of_window = trial.conclusions.iter().filter_map(|one| match one {
+                Conclusion::WindowParts(found) => Some(&found.of),
+                _ => None,
+            });
+            parts.extend(of_window.flatten().map(|one| ((&one.of, trial.trial.repeat), (one.low, one.high))));
             for finding in trial.findings {
                 let values = values.entry(&finding.of).or_insert_with(|| {
                     metrics.push((&finding.of, finding.unit));
@@ -71,12 +80,17 @@ impl<'a> Case<'a> {
             }
         }
         let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(scope, of, unit)).collect();
-        Some(Self { session, findings, repeats })
+        Some(Self { session, findings, repeats, parts })
     }
 
     /// Its figures of a metric that may be used, as far as they may, by repeat.
     pub(crate) fn repeats(&self, of: &Address) -> impl Iterator<Item = (u32, Value)> {
         self.repeats.get(of).into_iter().flatten().map(|(repeat, value)| (*repeat, *value))
+    }
+
+    /// Between which figures the parts of a repeat's window lie; `None` where that is not known.
+    pub(crate) fn parts(&self, of: &Address, repeat: u32) -> Option<(f64, f64)> {
+        self.parts.get(&(of, repeat)).copied()
     }
 
     /// The repeats of which any figure may be used.

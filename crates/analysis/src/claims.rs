@@ -12,6 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Cases<'a> = BTreeMap<u32, Case<'a>>;
 
+/// A claim that so few repeats miss by less may be missed by chance: it is the 97.5 % point where trials differ by up to 35 %
+/// (standard deviation), e^(1.96 · 0.35).
+const MISSED_TIMES_MIN: f64 = 2.0;
+
+const FAR_OFF: &str = "it is missed by more than the spread within the window can explain";
+
 /// Each claim, and each metric of each contrast, in the order of the plan.
 pub(crate) fn judge(plan: &Plan, cases: &Cases<'_>) -> Judgement {
     let claims =
@@ -56,20 +62,16 @@ fn falling(a: Value, b: Value, of: fn(f64, f64) -> f64) -> Value {
     }
 }
 
-/// The cases that an expression names.
-fn named(of: &ClaimExpr, found: &mut BTreeSet<u32>) {
+/// Between which values a side lies in the parts of a repeat's window; `None` where that is not known of one of its figures.
+fn parts(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<(f64, f64)> {
+    let both = |a: &ClaimExpr, b: &ClaimExpr| parts(a, repeat, cases).zip(parts(b, repeat, cases));
     match of {
-        ClaimExpr::Number(_) => {}
-        ClaimExpr::Metric { case, .. } => {
-            found.insert(*case);
-        }
-        ClaimExpr::Sum(a, b)
-        | ClaimExpr::Product(a, b)
-        | ClaimExpr::Difference(a, b)
-        | ClaimExpr::Quotient(a, b) => {
-            named(a, found);
-            named(b, found);
-        }
+        ClaimExpr::Number(number) => Some((*number, *number)),
+        ClaimExpr::Metric { of, case } => cases.get(case)?.parts(of, repeat),
+        ClaimExpr::Sum(a, b) => both(a, b).map(|((a, b), (c, d))| (a + c, b + d)),
+        ClaimExpr::Product(a, b) => both(a, b).map(|((a, b), (c, d))| (a * c, b * d)),
+        ClaimExpr::Difference(a, b) => both(a, b).map(|((a, b), (c, d))| (a - d, b - c)),
+        ClaimExpr::Quotient(a, b) => both(a, b).map(|((a, b), (c, d))| (a / d, b / c)),
     }
 }
 
@@ -88,21 +90,19 @@ fn marks(of: &ClaimExpr, cases: &Cases<'_>) -> BTreeSet<Mark> {
     }
 }
 
-/// Both sides in every repeat that has both, or why there are none.
-fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<Vec<[Value; 2]>, String> {
-    let mut of = BTreeSet::new();
-    named(&claim.left, &mut of);
-    named(&claim.right, &mut of);
+/// Both sides in every repeat that has both, by repeat, or why there are none.
+fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<BTreeMap<u32, [Value; 2]>, String> {
+    let of: BTreeSet<u32> = claim.left.metrics().chain(claim.right.metrics()).map(|(_, case)| case).collect();
     let sessions: BTreeSet<u32> = of.iter().filter_map(|case| Some(cases.get(case)?.session)).collect();
     if sessions.len() > 1 {
         return Err("its cases ran in different sessions".to_owned());
     }
     let repeats: BTreeSet<u32> =
         of.iter().filter_map(|case| cases.get(case)).flat_map(Case::all_repeats).collect();
-    let sides = repeats
-        .into_iter()
-        .filter_map(|repeat| Some([value(&claim.left, repeat, cases)?, value(&claim.right, repeat, cases)?]));
-    let sides: Vec<[Value; 2]> = sides.collect();
+    let sides = repeats.into_iter().filter_map(|repeat| {
+        Some((repeat, [value(&claim.left, repeat, cases)?, value(&claim.right, repeat, cases)?]))
+    });
+    let sides: BTreeMap<u32, [Value; 2]> = sides.collect();
     if sides.is_empty() {
         return Err("no repeat has all the figures that it needs, fit for use".to_owned());
     }
@@ -120,21 +120,70 @@ fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
         n: 0,
         reason: Some(reason),
     };
-    let sides = match sides(claim, cases) {
+    let by_repeat = match sides(claim, cases) {
         Ok(sides) => sides,
         Err(reason) => return unjudged(reason),
     };
+    let sides: Vec<[Value; 2]> = by_repeat.values().copied().collect();
     let median = |at: usize| Median::of(&sides.iter().map(|sides| sides[at]).collect::<Vec<_>>()).estimate;
+    let (left, right) = (median(0), median(1));
     let compared = compare(&sides);
     let n = u32::try_from(sides.len()).unwrap_or(u32::MAX);
     let (says, reason) = match &compared {
-        Ok(compared) => compared.answer(claim.op),
+        _ if claim.is_threshold => threshold(left, right, claim.op),
+        Ok(of) if of.has_interval() => of.answer(claim.op),
+        Ok(_) if by_repeat.iter().all(|one| is_far_off(claim, one, cases)) => {
+            (ClaimSays::DoesNot, Some(FAR_OFF.to_owned()))
+        }
+        Ok(of) => of.answer(claim.op),
         Err(why) => (ClaimSays::CannotTell, Some((*why).to_owned())),
     };
-    let (left, right) = (median(0), median(1));
     let marks = [&claim.left, &claim.right].map(|side| marks(side, cases));
     let compared = compared.ok().map(|of| of.stated());
     JudgedClaim { claim: index, says, left, right, marks, compared, n, reason }
+}
+
+/// A threshold of this run, by its figures as they are.
+fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<String>) {
+    let holds = |left: f64, right: f64| match op {
+        ClaimOp::Less => left < right,
+        ClaimOp::AtMost => left <= right,
+        ClaimOp::Greater => left > right,
+        ClaimOp::AtLeast => left >= right,
+    };
+    let is_upper = matches!(op, ClaimOp::Less | ClaimOp::AtMost);
+    let holds = match (left, right) {
+        (Value::Is(left), Value::Is(right)) => Some(holds(left, right)),
+        // What is larger still only strengthens one of the two answers.
+        (Value::AtLeast(left), Value::Is(right)) => {
+            Some(holds(left, right)).filter(|holds| *holds != is_upper)
+        }
+        (Value::Is(left), Value::AtLeast(right)) => {
+            Some(holds(left, right)).filter(|holds| *holds == is_upper)
+        }
+        _ => None,
+    };
+    match holds {
+        Some(true) => (ClaimSays::Holds, None),
+        Some(false) => (ClaimSays::DoesNot, None),
+        None => (ClaimSays::CannotTell, Some("of a figure only a lower bound is known".to_owned())),
+    }
+}
+
+/// Whether a repeat misses a claim by more than its own window can explain: every part of the window misses it, the limit is
+/// further away than the parts are from each other, and it is missed by a factor of two or more.
+fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &Cases<'_>) -> bool {
+    let ([Value::Is(left), Value::Is(right)], Some(of_left), Some(of_right)) =
+        (sides, parts(&claim.left, *repeat, cases), parts(&claim.right, *repeat, cases))
+    else {
+        return false;
+    };
+    // Such that what misses is above 1.
+    let (low, estimate, high) = match claim.op {
+        ClaimOp::Less | ClaimOp::AtMost => (of_left.0 / of_right.1, left / right, of_left.1 / of_right.0),
+        ClaimOp::Greater | ClaimOp::AtLeast => (of_right.0 / of_left.1, right / left, of_right.1 / of_left.0),
+    };
+    low > 1.0 && high.is_finite() && estimate >= MISSED_TIMES_MIN.max(high / low)
 }
 
 /// Left against right.
@@ -174,6 +223,10 @@ fn compare(sides: &[[Value; 2]]) -> Result<Compared, &'static str> {
 }
 
 impl Compared {
+    fn has_interval(&self) -> bool {
+        matches!(self.paired.interval, Interval::Bounds { .. })
+    }
+
     /// Where left less right, or the logarithm of their ratio, lies; beyond any bound on a side of which only "at least"
     /// is known.
     fn answer(&self, op: ClaimOp) -> (ClaimSays, Option<String>) {
@@ -215,11 +268,15 @@ fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
     let claim = Claim {
         text: String::new(),
         that: String::new(),
+        is_threshold: false,
         left: metric(contrast.to),
         op: ClaimOp::Less,
         right: metric(contrast.from),
     };
-    let compared = sides(&claim, cases).ok().and_then(|sides| compare(&sides).ok()).filter(|of| of.is_ratio);
+    let compared = sides(&claim, cases)
+        .ok()
+        .and_then(|sides| compare(&sides.into_values().collect::<Vec<_>>()).ok())
+        .filter(|of| of.is_ratio);
     let (estimate, n, interval) = match &compared {
         Some(compared) if compared.at_least == [false; 2] => {
             let Ratio { estimate, interval } = compared.stated();

@@ -59,5 +59,6 @@ mod tally;
 pub mod tool_lines;
 pub mod trial;
 pub mod warmup;
+mod window_parts;
 
 pub use error::AnalysisError;

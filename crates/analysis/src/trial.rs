@@ -35,6 +35,7 @@ use crate::rows::{Item, Trial};
 use crate::steadiness;
 use crate::sums;
 use crate::tally::{self, ratio, unfinished};
+use crate::window_parts;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
@@ -129,6 +130,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let limits = limit::of(&trial);
     conclusions.extend(health::of(&trial, &limits, (&inside, &told), replicas).map(Conclusion::Health));
     conclusions.extend(processes::of(&trial).map(Conclusion::Processes));
+    conclusions.extend(window_parts::of(&trial)?.map(Conclusion::WindowParts));
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
     let members = trial.items.iter().filter_map(|item| group::members(&trial, item));
     conclusions.extend(members.map(Conclusion::Members));

@@ -22,7 +22,7 @@ pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
-pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, RunArgs};
+pub(crate) use question::{ChoiceArgs, CompareArgs, FailIfArgs, FindArgs, RunArgs};
 use std::path::PathBuf;
 pub(crate) use stored::{
     ExportArgs, ExportFormat, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
@@ -48,7 +48,8 @@ Examples:
   kdyno doctor                                which settings of this host would make Kafka slower?
 
 Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 answer invalid ·
-3 claim, SLA or advice of high severity not met · 4 materially worse · 5 no answer (--gate strict) · 0 done";
+3 claim, threshold, SLA or advice of high severity not met · 4 materially worse ·
+5 no answer (--gate) · 0 done";
 
 /// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
 /// keeps the evidence.
@@ -210,6 +211,8 @@ pub(crate) struct QuickArgs {
     /// a graph [default: not sampled]
     #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIfArgs,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

@@ -43,6 +43,8 @@ pub enum Conclusion {
     Health(Health),
     /// What each process used in a trial.
     Processes(Processes),
+    /// How far the parts of a trial's window lie apart.
+    WindowParts(WindowParts),
 }
 
 impl Conclusion {
@@ -58,6 +60,7 @@ impl Conclusion {
             Self::Members(of) => of.scope,
             Self::Health(of) => of.scope,
             Self::Processes(of) => of.scope,
+            Self::WindowParts(of) => of.scope,
             Self::Claim(_) | Self::ToldApart(_) => Scope::Run,
         }
     }
@@ -349,6 +352,26 @@ pub struct SearchPoint {
     pub marks: Vec<BTreeSet<Mark>>,
 }
 
+/// How far the parts of a trial's window, tenths or seconds, lie apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WindowParts {
+    /// The trial.
+    pub scope: Scope,
+    /// Of each metric that seconds know.
+    pub of: Vec<PartsOf>,
+}
+
+/// Figures of one metric in the parts of a window, in its unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartsOf {
+    /// The metric.
+    pub of: Address,
+    /// The smallest; more than 0.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
 /// Whether a claim of the scenario holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedClaim {
@@ -368,7 +391,7 @@ pub struct JudgedClaim {
     pub compared: Option<Ratio>,
     /// Repeats that it rests on.
     pub n: u32,
-    /// Why it cannot be told, one lowercase sentence.
+    /// Why it cannot be told, or how without an interval it can, one lowercase sentence.
     pub reason: Option<String>,
 }
 

@@ -95,6 +95,8 @@ pub struct Choices {
     pub budget_ns: Option<u64>,
     /// What stacks are sampled for; it wins over the scenario's own `flame`.
     pub flame: Option<FlameKind>,
+    /// Thresholds of the run (`fail_if`) beside those of the scenario.
+    pub fail_if: Vec<String>,
     /// Reads the files that the scenario names.
     pub files: Files,
     /// Makes the values of schemas that the scenario names.

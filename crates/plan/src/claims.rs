@@ -1,8 +1,10 @@
-//! Expectations and contrasts: which cases they speak of. Names and units were checked when the scenario was read.
+//! Thresholds, expectations and contrasts: which cases they speak of. Names and units were checked when the scenario was read.
 
 use crate::cases::{Chosen, param_value};
-use crate::{PlanError, show};
-use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast};
+use crate::conditions::opposite;
+use crate::set_overrides::NOWHERE;
+use crate::{Choices, PlanError, show};
+use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -32,11 +34,28 @@ impl From<PlanError> for Miss {
     }
 }
 
-/// Finds the cases that expectations and contrasts speak of.
-pub(crate) fn judged(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> Result<Judged, PlanError> {
+/// Repeats from which a claim has an interval, and with that an answer.
+pub(crate) const CLAIM_REPEATS_MIN: u32 = 3;
+
+/// Finds the cases that thresholds, expectations and contrasts speak of.
+pub(crate) fn judged(
+    scenario: &Scenario,
+    choices: &Choices,
+    chosen: &Chosen,
+    cases: &[CasePlan],
+) -> Result<Judged, PlanError> {
     let file = scenario.typed();
-    let cases = Cases { file, chosen, cases };
+    let cases = Cases { file, chosen, cases, unselected: None };
     let mut found = Judged::default();
+    for typed in &file.fail_if {
+        cases.thresholds(typed, &mut found)?;
+    }
+    for text in &choices.fail_if {
+        let named = |error: PlanError| {
+            PlanError { place: None, ..error }.in_file(&quoted(&format!("--fail-if {text}")))
+        };
+        cases.thresholds(&Typed::assumed(text, NOWHERE), &mut found).map_err(named)?;
+    }
     for expect in &file.expect {
         let Comparison { left, op, right } = comparison(&expect.that, file)?;
         let sides = cases.expr(&left).and_then(|left| Ok((left, cases.expr(&right)?)));
@@ -44,6 +63,7 @@ pub(crate) fn judged(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -
             Ok((left, right)) => found.claims.push(Claim {
                 text: expect.claim.clone(),
                 that: expect.that.text.trim().to_owned(),
+                is_threshold: false,
                 left,
                 op,
                 right,
@@ -78,13 +98,78 @@ pub(crate) fn judged(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -
     Ok(found)
 }
 
+/// Refuses thresholds set by hand where no case is judged by itself.
+pub(crate) fn refuse_thresholds(choices: &Choices) -> Result<(), PlanError> {
+    match choices.fail_if.first() {
+        None => Ok(()),
+        Some(text) => {
+            let option = quoted(&format!("--fail-if {text}"));
+            Err(InputError::whole(format!("{option} is about the figures of a run of cases"))
+                .hint("a comparison has `judge` with margins, a search its conditions"))
+        }
+    }
+}
+
+/// What claims and thresholds of a plan will not say, a sentence each.
+pub(crate) fn undecided(plan: &Plan, scenario: &Scenario) -> Vec<String> {
+    let Strategy::List(trials) = &plan.strategy else {
+        let left_out = !scenario.typed().fail_if.is_empty();
+        let sentence = "`fail_if` is not judged here: it is about the figures of a run of cases";
+        return left_out.then(|| sentence.to_owned()).into_iter().collect();
+    };
+    let repeats_of = |case: u32| trials.iter().filter(|trial| trial.case == case).count();
+    let too_few = |claim: &&Claim| {
+        let mut cases = claim.left.metrics().chain(claim.right.metrics()).map(|(_, case)| case);
+        !claim.is_threshold && cases.any(|case| repeats_of(case) < CLAIM_REPEATS_MIN as usize)
+    };
+    let sentence = |claim: &Claim| {
+        format!(
+            "claim {} cannot hold as planned: it is about the cluster and needs {CLAIM_REPEATS_MIN} repeats at least \
+             (`repeat`); with fewer it can only fail, where it is missed by far. `fail_if` judges this run alone",
+            quoted(&claim.text)
+        )
+    };
+    plan.claims.iter().filter(too_few).map(sentence).collect()
+}
+
+#[derive(Clone, Copy)]
 struct Cases<'a> {
     file: &'a ScenarioFile,
     chosen: &'a Chosen,
     cases: &'a [CasePlan],
+    /// The case of metrics that select none; else they need one case alone.
+    unselected: Option<u32>,
 }
 
 impl Cases<'_> {
+    /// A threshold, in each case where one of its metrics selects none.
+    fn thresholds(self, typed: &Typed, found: &mut Judged) -> Result<(), PlanError> {
+        let Comparison { left, op, right } = comparison(typed, self.file)?;
+        let that = typed.text.trim().to_owned();
+        let in_each = self.cases.len() > 1 && !(left.selects_all() && right.selects_all());
+        let cases = if in_each { self.cases } else { &self.cases[..1] };
+        for (index, case) in (0..).zip(cases) {
+            let of = Self { unselected: in_each.then_some(index), ..self };
+            let sides = of.expr(&left).and_then(|left| Ok((left, of.expr(&right)?)));
+            let text = if in_each { format!("{that} ({})", case.label) } else { that.clone() };
+            match sides {
+                Ok((left, right)) => found.claims.push(Claim {
+                    text,
+                    that: that.clone(),
+                    is_threshold: true,
+                    left,
+                    op: opposite(op),
+                    right,
+                }),
+                Err(Miss::Wrong(error)) => return Err(error),
+                Err(Miss::NotInProfile(why)) => {
+                    found.untested.push(format!("fail_if {} is not judged: {why}", quoted(&text)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn expr(&self, expr: &Expr) -> Result<ClaimExpr, Miss> {
         Ok(match expr {
             Expr::Number(number) => ClaimExpr::Number(*number),
@@ -103,7 +188,10 @@ impl Cases<'_> {
 
     fn metric(&self, metric: &MetricOf) -> Result<ClaimExpr, Miss> {
         let typed = Typed { text: metric.of.to_string(), place: metric.place, quoted: false };
-        let case = self.only(&metric.case, &typed)?;
+        let case = match self.unselected.filter(|_| metric.case.is_empty()) {
+            Some(case) => case,
+            None => self.only(&metric.case, &typed)?,
+        };
         show::broker_exists(&metric.of.subject, &self.cases[case as usize..=case as usize])
             .map_err(|message| InputError::at(metric.place, message))?;
         Ok(ClaimExpr::Metric { of: metric.of.clone(), case })

@@ -62,6 +62,16 @@ fn condition(scenario: &Scenario, typed: &Typed, reader: &Reader<'_>) -> Result<
     Ok(Condition { of: metric.of.clone(), must_be, limit, text })
 }
 
+/// What holds where this does not.
+pub(crate) fn opposite(op: ClaimOp) -> ClaimOp {
+    match op {
+        ClaimOp::Less => ClaimOp::AtLeast,
+        ClaimOp::AtMost => ClaimOp::Greater,
+        ClaimOp::Greater => ClaimOp::AtMost,
+        ClaimOp::AtLeast => ClaimOp::Less,
+    }
+}
+
 fn turned(op: ClaimOp) -> ClaimOp {
     match op {
         ClaimOp::Less => ClaimOp::Greater,

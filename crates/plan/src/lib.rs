@@ -66,7 +66,7 @@ pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{GivenSource, Plan, SystemPlan};
+use kdyno_model::plan::{GivenSource, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -213,9 +213,12 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         (depth, budget_ns) = (reached, bound_ns);
         strategy
     } else {
-        judged = claims::judged(scenario, &chosen, &planned.cases)?;
+        judged = claims::judged(scenario, choices, &chosen, &planned.cases)?;
         repeats::list(&planned, seed, budget)?
     };
+    if !matches!(strategy, Strategy::List(_)) {
+        claims::refuse_thresholds(choices)?;
+    }
     let mut show = show::show(scenario, &chosen, &planned.cases)?;
     ratios::add_columns(&mut show, &planned.cases, &strategy);
     prices::add_column(&mut show, &planned.cases, &strategy)?;

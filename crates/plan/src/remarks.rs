@@ -77,6 +77,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     found.extend(facts.map(Note::Fact));
     let of_consumers = consume::too_slow(plan).into_iter().chain(consume::polls_too_seldom(plan));
     found.extend(of_consumers.map(Note::Warning));
+    found.extend(claims::undecided(plan, scenario).into_iter().map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
 }
@@ -123,7 +124,7 @@ fn of_the_answer(
     let file = scenario.typed();
     match &plan.strategy {
         Strategy::List(_) => {
-            let untested = claims::judged(scenario, chosen, &plan.cases)?.untested;
+            let untested = claims::judged(scenario, choices, chosen, &plan.cases)?.untested;
             found.extend(untested.into_iter().map(Note::Fact));
             if file.compare.is_some() && file.find.is_some() {
                 let fact = "the scenario compares and searches: here its cases are run; `kdyno compare` and `kdyno find` \

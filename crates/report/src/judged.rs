@@ -9,19 +9,45 @@ use kdyno_model::conclusion::{
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{ClaimExpr, Depth, Strategy};
+use kdyno_model::plan::{Depth, Strategy};
+
+/// What makes a run fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Gate {
+    /// What is not met, or materially worse.
+    Worse,
+    /// That, and a claim or a threshold that has no answer: who asks for one is not content with silence.
+    #[default]
+    Claims,
+    /// That, and a verdict or a search without an answer.
+    Strict,
+}
+
+impl Gate {
+    /// Whether an answer makes a run fail.
+    pub fn fails(self, judged: Judged) -> bool {
+        match judged {
+            Judged::Invalid | Judged::NotMet | Judged::Worse => true,
+            Judged::Undecided => self != Self::Worse,
+            Judged::Inconclusive => self == Self::Strict,
+            Judged::Fine => false,
+        }
+    }
+}
 
 /// The answer of a run, the gravest part of it first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judged {
     /// Records were lost, or a figure that the run states as its answer must not be used.
     Invalid,
-    /// A claim does not hold, or no load meets the conditions of a search.
+    /// A claim does not hold, a threshold is passed, or no load meets the conditions of a search.
     NotMet,
     /// Side B of a comparison is worse by more than the margin of a metric that was named.
     Worse,
-    /// A verdict, a claim or a search has no answer, or of a difference it is open whether it matters. A quick look has
-    /// none ever that could be worse.
+    /// A claim or a threshold has no answer.
+    Undecided,
+    /// A verdict or a search has no answer, or of a difference it is open whether it matters. A quick look has none ever
+    /// that could be worse.
     Inconclusive,
     /// None of these.
     Fine,
@@ -71,7 +97,8 @@ fn shown(input: &ReportInput<'_>) -> Judged {
 /// A load item of which no record was acknowledged, in a run of cases where nobody claimed anything of it: it was not meant.
 fn nothing_acknowledged(input: &ReportInput<'_>) -> Judged {
     let plan = input.plan();
-    let is_asked = matches!(plan.strategy, Strategy::List(_)) && plan.claims.is_empty();
+    let is_asked =
+        matches!(plan.strategy, Strategy::List(_)) && plan.claims.iter().all(|claim| claim.is_threshold);
     let is_it = |one: &ScopedCaveat| matches!(one.caveat, Caveat::NothingAcknowledged { .. });
     if is_asked && input.caveats.iter().any(is_it) { Judged::Invalid } else { Judged::Fine }
 }
@@ -160,13 +187,14 @@ pub(crate) fn of_search(of: &SearchResult) -> Judged {
     }
 }
 
-fn claimed(input: &ReportInput<'_>) -> Judged {
+/// What its claims and thresholds alone come to.
+pub fn claimed(input: &ReportInput<'_>) -> Judged {
     claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(Judged::Fine)
 }
 
 /// One claim: invalid with any of its figures.
 pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> Judged {
-    let rests = claims::claim(one, input).map(|claim| metrics(&claim.left).chain(metrics(&claim.right)));
+    let rests = claims::claim(one, input).map(|claim| claim.left.metrics().chain(claim.right.metrics()));
     let invalid = |(of, case): (&Address, u32)| {
         let is_it = |one: &Finding| {
             one.scope == Scope::Case(case) && one.of == *of && one.quantity == Quantity::Value
@@ -177,18 +205,6 @@ pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> Judged {
         _ if rests.is_some_and(|mut rests| rests.any(invalid)) => Judged::Invalid,
         ClaimSays::Holds => Judged::Fine,
         ClaimSays::DoesNot => Judged::NotMet,
-        ClaimSays::CannotTell => Judged::Inconclusive,
-    }
-}
-
-/// The metrics that a side of a claim is made of, each with its case.
-fn metrics(side: &ClaimExpr) -> Box<dyn Iterator<Item = (&Address, u32)> + '_> {
-    match side {
-        ClaimExpr::Number(_) => Box::new(std::iter::empty()),
-        ClaimExpr::Metric { of, case } => Box::new(std::iter::once((of, *case))),
-        ClaimExpr::Sum(a, b)
-        | ClaimExpr::Difference(a, b)
-        | ClaimExpr::Product(a, b)
-        | ClaimExpr::Quotient(a, b) => Box::new(metrics(a).chain(metrics(b))),
+        ClaimSays::CannotTell => Judged::Undecided,
     }
 }

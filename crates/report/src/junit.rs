@@ -1,8 +1,8 @@
 //! The answer as JUnit XML: claims, verdicts and the conditions of a search as test cases, for the tools that know how
 //! to show those.
 //!
-//! Does not hold, worse, no load meets the conditions: a failure. Invalid: an error. No answer: skipped. These are the
-//! parts that the exit code is made of. Whether the run may be used at all is a test case of its own, in every suite: tools
+//! Does not hold, worse, no load meets the conditions: a failure. Invalid: an error. No answer: a failure where the gate asks
+//! for one, else skipped. These are the parts that the exit code is made of. Whether the run may be used at all is a test case of its own, in every suite: tools
 //! take a suite without any for a job that did not run.
 
 use crate::answer::{claims, search, verdict};
@@ -10,7 +10,7 @@ use crate::caveats;
 use crate::declared;
 use crate::grid::clean;
 use crate::input::ReportInput;
-use crate::judged::{Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
+use crate::judged::{Gate, Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Scope};
 use kdyno_model::plan::SystemPlan;
@@ -25,13 +25,13 @@ enum Ended {
     Open,
 }
 
-impl From<Judged> for Ended {
-    fn from(judged: Judged) -> Self {
+impl Ended {
+    fn of(judged: Judged, gate: Gate) -> Self {
         match judged {
             Judged::Invalid => Self::Invalid,
-            Judged::NotMet | Judged::Worse => Self::Failed,
-            Judged::Inconclusive => Self::Open,
             Judged::Fine => Self::Passed,
+            _ if gate.fails(judged) => Self::Failed,
+            _ => Self::Open,
         }
     }
 }
@@ -44,8 +44,8 @@ struct TestCase {
 }
 
 /// One test suite: whether the run's answer may be used, and everything that it judged.
-pub fn document(input: &ReportInput<'_>) -> String {
-    let of_conclusions = input.conclusions.iter().filter_map(|one| test_case(one, input));
+pub fn document(input: &ReportInput<'_>, gate: Gate) -> String {
+    let of_conclusions = input.conclusions.iter().filter_map(|one| test_case(one, input, gate));
     let cases: Vec<TestCase> = std::iter::once(evidence(input)).chain(of_conclusions).collect();
     let count = |ended: Ended| cases.iter().filter(|case| case.ended == ended).count();
     let mut out = format!(
@@ -113,24 +113,28 @@ fn figure_of(one: &Finding, input: &ReportInput<'_>) -> String {
     }
 }
 
-fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>) -> Option<TestCase> {
+fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>, gate: Gate) -> Option<TestCase> {
+    let ended = |judged| Ended::of(judged, gate);
     match conclusion {
-        Conclusion::Claim(of) => Some(TestCase {
-            class: "claim",
-            name: claims::claim(of, input).map_or_else(String::new, |claim| claim.text.clone()),
-            ended: of_claim(of, input).into(),
-            message: claims::sentence(of, input).text,
-        }),
+        Conclusion::Claim(of) => {
+            let claim = claims::claim(of, input)?;
+            Some(TestCase {
+                class: if claim.is_threshold { "fail_if" } else { "claim" },
+                name: claim.text.clone(),
+                ended: ended(of_claim(of, input)),
+                message: claims::sentence(of, input).text,
+            })
+        }
         Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(TestCase {
             class: "verdict",
             name: of.of.to_string(),
-            ended: of_verdict(of).into(),
+            ended: ended(of_verdict(of)),
             message: verdict::sentence(of, &verdict::labels(input)).text,
         }),
         Conclusion::Search(of) => Some(TestCase {
             class: "sla",
             name: search::conditions(input),
-            ended: of_search(of).into(),
+            ended: ended(of_search(of)),
             message: search::sentence(of, input).text,
         }),
         _ => None,

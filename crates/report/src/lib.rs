@@ -40,4 +40,5 @@ mod trials;
 pub mod units;
 mod without_generator;
 
+pub use answer::claim_sentences;
 pub use input::{ReportInput, status_words};

@@ -220,8 +220,8 @@ fn question(file: &ScenarioFile) -> Result<(), InputError> {
             judged::comparison(condition, file)?;
         }
     }
-    for expect in &file.expect {
-        judged::comparison(&expect.that, file)?;
+    for text in file.expect.iter().map(|expect| &expect.that).chain(&file.fail_if) {
+        judged::comparison(text, file)?;
     }
     for contrast in &file.contrasts {
         pairs(&contrast.from, file)?;

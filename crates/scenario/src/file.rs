@@ -102,6 +102,8 @@ pub struct ScenarioFile {
     pub environment: BTreeMap<String, String>,
     pub compare: Option<CompareFile>,
     pub find: Option<FindFile>,
+    /// Thresholds of a run.
+    pub fail_if: Vec<Typed>,
     pub expect: Vec<ExpectFile>,
     pub contrasts: Vec<ContrastFile>,
     pub show: ShowFile,
@@ -204,6 +206,7 @@ impl ScenarioFile {
             environment: opt(&fields, "environment", |node| facts(node, "environment"))?.unwrap_or_default(),
             compare: opt(&fields, "compare", question::compare)?,
             find: opt(&fields, "find", question::find)?,
+            fail_if: list_of(&fields, "fail_if", |node| scalar(node, "fail_if"))?,
             expect: list_of(&fields, "expect", question::expect)?,
             contrasts: question::contrasts(&fields)?,
             show: opt(&fields, "show", show)?.unwrap_or_default(),

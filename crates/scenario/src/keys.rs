@@ -180,9 +180,15 @@ pub static SCENARIO: Section = Section {
         key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
         key("find", Kind::Section(&FIND), "the load to search for: the highest at which conditions hold"),
         key(
+            "fail_if",
+            Kind::List(&TEXT),
+            "thresholds of this run, e.g. `[writers.response.p99 > 50ms]`: where one is true the run ends with exit code 3. One \
+             trial is enough. A metric without a case in brackets is judged in every case; of several trials their median counts",
+        ),
+        key(
             "expect",
             Kind::List(&Kind::Section(&EXPECT)),
-            "expectations to be judged: they hold, do not hold, or it cannot be told",
+            "expectations of the cluster to be judged: they hold, do not hold, or it cannot be told. They need repeats",
         ),
         key(
             "contrasts",

@@ -16,7 +16,7 @@ fn p99_of_case(run: &Run) -> Finding {
 fn claimed(run: &Run, op: ClaimOp) -> (ClaimSays, bool) {
     let metric = ClaimExpr::Metric { of: address(P99), case: 0 };
     let (text, that, right) = (String::new(), String::new(), ClaimExpr::Number(20.0 * MS));
-    let claim = Claim { text, that, left: metric, op, right };
+    let claim = Claim { text, that, is_threshold: false, left: metric, op, right };
     let found = run.judged(&Plan { claims: vec![claim], ..plan(1, &[P99]) }).conclusions;
     let claim = found.into_iter().find_map(|one| match one {
         Conclusion::Claim(of) => Some(of),

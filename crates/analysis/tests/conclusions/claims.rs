@@ -2,7 +2,7 @@
 
 use crate::fixture::{P99, RATE, Run, address, invalid, plan};
 use kdyno_model::caveat::Concern;
-use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim};
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, PartsOf, WindowParts};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Quantity, Scope, Value};
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ fn number(number: f64) -> ClaimExpr {
 }
 
 fn claiming(left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> Plan {
-    let claim = Claim { text: String::new(), that: String::new(), left, op, right };
+    let claim = Claim { text: String::new(), that: String::new(), is_threshold: false, left, op, right };
     Plan { claims: vec![claim], ..plan(2, &[]) }
 }
 
@@ -112,6 +112,71 @@ fn what_cannot_be_told_says_why() {
         outcome.session = 2;
     }
     assert_eq!(reason(&run), "its cases ran in different sessions");
+}
+
+/// One trial with a figure, and between which figures the parts of its window lie.
+fn one_trial(value: f64, parts: Option<(f64, f64)>) -> Run {
+    let mut run = Run::default();
+    let outcome = run.trial(0, 1, &[(P99, Value::Is(value))]);
+    let scope = Scope::Trial(outcome.trial.id);
+    let of = parts.map(|(low, high)| PartsOf { of: address(P99), low, high }).into_iter().collect();
+    outcome.conclusions.push(Conclusion::WindowParts(WindowParts { scope, of }));
+    run
+}
+
+#[test]
+fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
+    let says = |value, parts, op, limit| says(&one_trial(value, parts), metric(P99, 0), op, number(limit));
+    let at_most = |value, parts, limit| says(value, parts, ClaimOp::AtMost, limit);
+    assert_eq!(at_most(20.1, Some((18.0, 24.0)), 1.0), ClaimSays::DoesNot);
+    assert_eq!(says(1.0, Some((0.9, 1.2)), ClaimOp::AtLeast, 20.0), ClaimSays::DoesNot);
+    for (value, parts, limit, why) in [
+        (20.1, Some((18.0, 24.0)), 11.0, "not twice as much"),
+        (20.1, Some((0.9, 24.0)), 1.0, "a part of the window meets it"),
+        (
+            20.1,
+            Some((2.0, 48.0)),
+            1.0,
+            "the parts lie further from each other than the limit from the figure",
+        ),
+        (20.1, None, 1.0, "nothing is known of its parts"),
+        (0.5, Some((0.4, 0.6)), 1.0, "one trial never proves anything"),
+    ] {
+        assert_eq!(at_most(value, parts, limit), ClaimSays::CannotTell, "{why}");
+    }
+    // The same beside another figure, and in the second of two trials alone.
+    let twice = ClaimExpr::Product(Box::new(number(2.0)), Box::new(metric(P99, 0)));
+    let both = one_trial(20.0, Some((18.0, 24.0)));
+    let claim = claiming(twice, ClaimOp::Less, number(4.0));
+    assert_eq!(judged(&both, &claim).says, ClaimSays::DoesNot);
+    let mut two = one_trial(20.0, Some((18.0, 24.0)));
+    two.trial(0, 2, &[(P99, Value::Is(0.9))]);
+    let claim = claiming(metric(P99, 0), ClaimOp::AtMost, number(1.0));
+    assert_eq!(judged(&two, &claim).says, ClaimSays::CannotTell);
+}
+
+#[test]
+fn a_threshold_is_about_this_run_alone() {
+    let judged = |run: &Run, op, limit| {
+        let mut plan = claiming(metric(P99, 0), op, number(limit));
+        plan.claims[0].is_threshold = true;
+        judged(run, &plan)
+    };
+    let run = one_trial(20.1, None);
+    assert_eq!(judged(&run, ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);
+    let held = judged(&run, ClaimOp::AtMost, 20.2);
+    assert_eq!((held.says, held.reason, held.n), (ClaimSays::Holds, None, 1));
+    // Of a figure that is at least so much, more of it may change the answer or not.
+    let mut at_least = one_trial(0.0, None);
+    at_least.outcomes[0].findings[0].estimate = Value::AtLeast(30.0);
+    assert_eq!(judged(&at_least, ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);
+    assert_eq!(judged(&at_least, ClaimOp::AtMost, 40.0).says, ClaimSays::CannotTell);
+    assert_eq!(judged(&at_least, ClaimOp::AtLeast, 20.0).says, ClaimSays::Holds);
+    // No figure is no answer.
+    let mut none = one_trial(20.1, None);
+    invalid(&mut none.outcomes[0], Concern::Everything);
+    let open = judged(&none, ClaimOp::AtMost, 20.2);
+    assert_eq!((open.says, open.n), (ClaimSays::CannotTell, 0));
 }
 
 #[test]

@@ -8,11 +8,23 @@ use std::path::PathBuf;
 /// What makes the exit code red.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Gate {
-    /// An SLA or claim that is not met (3), side B materially worse (4); no answer is 0
-    #[default]
+    /// A claim, threshold or SLA that is not met (3), side B materially worse (4); no answer is 0
     Worse,
-    /// These, and no answer (5)
+    /// These, and a claim or threshold that has no answer (5)
+    #[default]
+    Claims,
+    /// These, and a comparison or search that has no answer (5)
     Strict,
+}
+
+impl From<Gate> for kdyno_report::judged::Gate {
+    fn from(gate: Gate) -> Self {
+        match gate {
+            Gate::Worse => Self::Worse,
+            Gate::Claims => Self::Claims,
+            Gate::Strict => Self::Strict,
+        }
+    }
 }
 
 /// How results are printed on standard output.

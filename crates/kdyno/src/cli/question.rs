@@ -66,8 +66,17 @@ impl From<Design> for PairDesign {
 const RUN_AFTER: &str = "\
 Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed ·
 6 a figure of the answer must not be used, or records were lost · 3 a claim or an SLA is not met ·
-4 side B materially worse · 5 no answer (with --gate strict; else 0) · 0 done, also where a broker
-died and all was carried: a warning says so";
+4 side B materially worse · 5 a claim has no answer (with --gate strict nor a comparison or search;
+0 with --gate worse) · 0 done, also where a broker died and all was carried: a warning says so";
+
+/// Thresholds of a run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct FailIfArgs {
+    /// End with exit code 3 if this is true of the run's own figures, e.g. 'writers.response.p99 > 50ms'; one trial is
+    /// enough. May be repeated, and comes beside the scenario's `fail_if`
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(crate) fail_if: Vec<String>,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_AFTER)]
@@ -80,6 +89,8 @@ pub(crate) struct RunArgs {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) choices: ChoiceArgs,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIfArgs,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

@@ -62,7 +62,7 @@ fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
         design: args.design.map(Into::into),
     });
     let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
-    let mut planned = run::plan_choices(scenario, &args.choices, ask, depth)?;
+    let mut planned = run::plan_choices(scenario, &args.choices, ask, depth, &[])?;
     planned.target_files.extend(files);
     Ok(planned)
 }

@@ -6,6 +6,7 @@ use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_model::trial::TrialId;
+use kdyno_report::judged::Gate;
 use kdyno_store::RunFile;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<V
         ExportFormat::SeriesCsv => kdyno_report::csv::series(&input),
         ExportFormat::SeriesParquet => return export_parquet::series(&input).map_err(Failure::tool),
         ExportFormat::Markdown => kdyno_report::markdown::block(&input),
-        ExportFormat::Junit => kdyno_report::junit::document(&input),
+        ExportFormat::Junit => kdyno_report::junit::document(&input, Gate::default()),
         ExportFormat::Json
         | ExportFormat::Hlog
         | ExportFormat::Flame

@@ -34,5 +34,5 @@ pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
     });
     let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
     let scenario = args.scenario.as_deref().unwrap_or_default();
-    run::plan_choices(scenario, &args.choices, ask, depth)
+    run::plan_choices(scenario, &args.choices, ask, depth, &[])
 }

@@ -11,7 +11,7 @@ mod target;
 mod told;
 
 use crate::commands::drop_in_driver::{Carrier, tell_client};
-use crate::execution::{Way, failed_or, measure};
+use crate::execution::{Way, by_thresholds, failed_or, measure};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_lab::{LabError, RunOutcome};
@@ -73,11 +73,11 @@ fn run(options: &Options) -> Outcome {
         progress: &mut |progress| told.tell(progress),
     };
     let outcome = measure(planned, way)?;
-    finish(&outcome, told)
+    finish(&outcome, told, options)
 }
 
 /// The totals, and what is ours; a run that was interrupted has what is ours alone.
-fn finish(outcome: &RunOutcome, mut told: Told<'_>) -> Outcome {
+fn finish(outcome: &RunOutcome, mut told: Told<'_>, options: &Options) -> Outcome {
     if let Some(LabError::Interrupted) = &outcome.failure {
         // Before its trial began there is nothing to tell.
         let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));
@@ -94,6 +94,6 @@ fn finish(outcome: &RunOutcome, mut told: Told<'_>) -> Outcome {
         told.corrected(&evidence)?;
         tell_client(&evidence);
         out::note(&format!("run     {}", outcome.path.display()));
-        Ok(Exit::Done)
+        by_thresholds(outcome, &options.fail_if)
     })
 }

@@ -73,8 +73,8 @@ fn planned_for(
     (target, topic): (Target, TopicShape),
 ) -> Result<(String, Plan, Vec<Note>), InputError> {
     let text = scenario_text(args, &topic, client);
-    let (plan, remarks) =
-        planned((&text, SCENARIO), target).map_err(|error| as_given(error, args, &text, client))?;
+    let (plan, remarks) = planned((&text, SCENARIO), target, &args.fail_if.fail_if)
+        .map_err(|error| as_given(error, args, &text, client))?;
     Ok((text, plan, remarks))
 }
 

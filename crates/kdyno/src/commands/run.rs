@@ -22,12 +22,17 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     match &args.choices.resume {
         Some(named) => {
             resume::refuse_scenario(args.scenario.as_deref())?;
+            if !args.fail_if.fail_if.is_empty() {
+                return Err(Failure::usage(
+                    "--fail-if: a run that is resumed keeps the thresholds it began with",
+                ));
+            }
             let dir = args.dir.as_deref().or(args.execution.out.as_deref());
             resume::plan(named, dir, &args.choices)
         }
         None => {
             let scenario = args.scenario.as_deref().unwrap_or_default();
-            plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict)
+            plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict, &args.fail_if.fail_if)
         }
     }
 }
@@ -38,6 +43,7 @@ pub(crate) fn plan_choices(
     args: &ChoiceArgs,
     ask: Ask,
     depth: Depth,
+    fail_if: &[String],
 ) -> Result<Planned, Failure> {
     let (target, targets, files) = read_targets(&args.target)?;
     let choices = Choices {
@@ -51,6 +57,7 @@ pub(crate) fn plan_choices(
         sustain_ns: args.sustain,
         flame: args.flame,
         budget_ns: args.budget,
+        fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
     Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })

@@ -140,7 +140,7 @@ pub(crate) fn status(run: &RunSummary, answer: Option<Judged>) -> String {
         Some(Judged::Invalid) => "invalid figures",
         Some(Judged::NotMet) => "not met",
         Some(Judged::Worse) => "B is worse",
-        Some(Judged::Inconclusive) => "no answer",
+        Some(Judged::Undecided | Judged::Inconclusive) => "no answer",
     };
     format!("{words}: {came_of_it}")
 }
@@ -151,7 +151,7 @@ fn answer_code(answer: Judged) -> &'static str {
         Judged::Invalid => "invalid",
         Judged::NotMet => "not_met",
         Judged::Worse => "worse",
-        Judged::Inconclusive => "inconclusive",
+        Judged::Undecided | Judged::Inconclusive => "inconclusive",
         Judged::Fine => "fine",
     }
 }

@@ -54,11 +54,21 @@ pub(super) fn setting_meant<'s, 'p>(
     stands_there.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario.
-pub(super) fn planned((text, id): (&str, &str), target: Target) -> Result<(Plan, Vec<Note>), InputError> {
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it.
+pub(super) fn planned(
+    (text, id): (&str, &str),
+    target: Target,
+    fail_if: &[String],
+) -> Result<(Plan, Vec<Note>), InputError> {
     let scenario = Scenario::parse(text, id)?;
     let files = Files(given_files::beside);
-    let choices = Choices { seed: Some(random_u64()), target: Some(target), files, ..Choices::default() };
+    let choices = Choices {
+        seed: Some(random_u64()),
+        target: Some(target),
+        files,
+        fail_if: fail_if.to_vec(),
+        ..Choices::default()
+    };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     Ok((plan, remarks))
@@ -68,8 +78,9 @@ pub(super) fn planned((text, id): (&str, &str), target: Target) -> Result<(Plan,
 pub(super) fn planned_for_topic(
     scenario: (&str, &str),
     target: Target,
+    fail_if: &[String],
 ) -> Result<(Plan, Vec<Note>), InputError> {
-    let (plan, mut remarks) = planned(scenario, target)?;
+    let (plan, mut remarks) = planned(scenario, target, fail_if)?;
     let of_topic = kdyno_plan::of_existing_topics(&plan);
     remarks.retain(|remark| !of_topic.contains(remark));
     Ok((plan, remarks))

@@ -7,6 +7,7 @@ mod components;
 mod databases;
 mod denied;
 mod document;
+mod gate;
 mod hangup;
 mod host_folders;
 mod http_load;

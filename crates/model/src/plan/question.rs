@@ -238,13 +238,17 @@ pub enum Threshold {
     AtLeast,
 }
 
-/// An expectation of the scenario.
+/// An expectation of the scenario, or a threshold of this run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// In words.
+    /// In words; of a threshold as typed, with its case where there are several.
     pub text: String,
     /// As typed: `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`.
     pub that: String,
+    /// A threshold (`fail_if`): it is about the figures of this run, not about the cluster, so one trial decides it. Its sides
+    /// and operator are those of what must hold, the opposite of what is typed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_threshold: bool,
     /// Left side.
     pub left: ClaimExpr,
     /// How the sides are compared.
@@ -274,6 +278,19 @@ pub enum ClaimExpr {
     Product(Box<ClaimExpr>, Box<ClaimExpr>),
     /// The first divided by the second.
     Quotient(Box<ClaimExpr>, Box<ClaimExpr>),
+}
+
+impl ClaimExpr {
+    /// The metrics that it is made of, each with its case.
+    pub fn metrics(&self) -> Box<dyn Iterator<Item = (&Address, u32)> + '_> {
+        match self {
+            Self::Number(_) => Box::new(std::iter::empty()),
+            Self::Metric { of, case } => Box::new(std::iter::once((of, *case))),
+            Self::Sum(a, b) | Self::Difference(a, b) | Self::Product(a, b) | Self::Quotient(a, b) => {
+                Box::new(a.metrics().chain(b.metrics()))
+            }
+        }
+    }
 }
 
 /// How the sides of a claim are compared.

@@ -62,6 +62,8 @@ pub struct Options {
     pub prints_metrics: bool,
     /// `--driver`, which is kdyno's own: the client that carries the load.
     pub driver: Driver,
+    /// `--fail-if`, which is kdyno's own: what makes the run fail, if it is true of its figures.
+    pub fail_if: Vec<String>,
     /// Lines for standard output before anything is done.
     pub printed: Vec<&'static str>,
 }
@@ -149,6 +151,12 @@ const SPECS: &[Spec] = &[
         Argument,
         "native|java[:VERSION|PATH]",
         "of kdyno alone: its own client (default), or Kafka's of the newest release, a release, a folder or a jar",
+    ),
+    spec(
+        "fail-if",
+        Argument,
+        "expression",
+        "of kdyno alone: end with exit code 3 if this is true of the run's figures, e.g. 'consumer.fetched_per_s < 1000' (may be repeated)",
     ),
     spec("help", Nothing, "", "print this"),
     spec("version", Nothing, "", "print the version"),
@@ -244,6 +252,7 @@ fn options(typed: &Typed) -> Result<Options, String> {
         shows_intervals: typed.has("show-detailed-stats"),
         prints_metrics: typed.has("print-metrics"),
         driver: typed.one("driver")?.map(Driver::parse).transpose()?.unwrap_or_default(),
+        fail_if: typed.all("fail-if").map(str::to_owned).collect(),
         printed: Vec::new(),
     })
 }
@@ -295,6 +304,7 @@ mod tests {
             shows_intervals: false,
             prints_metrics: false,
             driver: Driver::Native,
+            fail_if: Vec::new(),
             printed: vec![header(false)],
         };
         assert_eq!(options, expected);

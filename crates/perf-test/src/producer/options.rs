@@ -43,6 +43,7 @@ const WARMUP_RECORDS: &str = "--warmup-records";
 const REPORTING_INTERVAL: &str = "--reporting-interval";
 
 const DRIVER: &str = "--driver";
+const FAIL_IF: &str = "--fail-if";
 
 const PROPERTY: &str = "PROP-NAME=PROP-VALUE";
 /// Between payloads, where nothing is said.
@@ -154,6 +155,12 @@ static FLAGS: &[Flag] = &[
              java:VERSION, java:DIR (an unpacked Kafka, or a checkout in which it was built) or java:FILE.jar.",
         ),
     )),
+    own(flag(
+        FAIL_IF,
+        Kind::List,
+        "EXPRESSION",
+        "Ends with exit code 3 if one of these is true of the figures of this run, e.g. 'writers.response.p99 > 50ms'.",
+    )),
 ];
 
 /// What records hold.
@@ -200,6 +207,8 @@ pub struct Options {
     pub interval_ms: u64,
     /// Which client carries the load.
     pub driver: Driver,
+    /// What makes the run fail, if it is true of its figures.
+    pub fail_if: Vec<String>,
     /// Flags with another name now, and that one.
     pub deprecated: Vec<(&'static str, &'static str)>,
 }
@@ -330,6 +339,7 @@ impl Given {
             warmup_records: count(WARMUP_RECORDS).unwrap_or_default(),
             interval_ms: count(REPORTING_INTERVAL).unwrap_or(INTERVAL_MS_USUAL),
             driver: driver.map_err(Refusal::Failed)?.unwrap_or_default(),
+            fail_if: self.all(FAIL_IF).unwrap_or_default().to_vec(),
             deprecated: renamed.into_iter().filter(|(before, _)| self.all(before).is_some()).collect(),
         })
     }
@@ -374,6 +384,10 @@ impl Options {
         add(WARMUP_RECORDS, (self.warmup_records > 0).then(|| self.warmup_records.to_string()));
         add(REPORTING_INTERVAL, Some(self.interval_ms.to_string()));
         add(DRIVER, (self.driver != Driver::Native).then(|| self.driver.to_string()));
+        if !self.fail_if.is_empty() {
+            add(FAIL_IF, switch(true));
+            self.fail_if.iter().for_each(|expression| add(expression, switch(true)));
+        }
         add(COMMAND_PROPERTY, switch(!self.properties.is_empty()));
         let told = |(name, _): &(String, String)| format!("{name}={REDACTED}");
         words.extend(self.properties.iter().map(told));

@@ -2,7 +2,7 @@
 
 use crate::common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, release, target};
 use kdyno_model::plan::{
-    Better, ClaimExpr, Conditioning, EvidenceUnit, Mode, Role, Strategy, SystemPlan, WarmupAuto,
+    Better, ClaimExpr, ClaimOp, Conditioning, EvidenceUnit, Mode, Role, Strategy, SystemPlan, WarmupAuto,
 };
 use kdyno_model::version::NEWEST;
 use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, SideChoices, retarget};
@@ -357,4 +357,53 @@ fn claims_find_their_cases_or_are_not_tested() {
     assert!(planned(&text, &compare).unwrap().claims.is_empty());
     let (told, _) = facts(&text, &compare);
     assert!(told.iter().any(|fact| fact.contains("they are not judged here")), "{told:?}");
+}
+
+#[test]
+fn thresholds_are_of_each_case_and_judged_by_one_trial() {
+    let text = BASE.to_owned()
+        + "vary: {kafka: [3.7.2, 4.1.1]}\n\
+           fail_if: [writers.response.p99 > 50ms, 'writers.acked_per_s[kafka=4.1.1] <= 900/s']\n\
+           expect: [{claim: steady, that: 'writers.response.p99[kafka=3.7.2] <= 50ms'}]\n";
+    let choices = Choices { fail_if: vec!["readers.fetched_per_s < 1/s".to_owned()], ..Choices::default() };
+    let claims = planned(&text, &choices).unwrap().claims;
+    let told: Vec<_> =
+        claims.iter().map(|claim| (claim.text.as_str(), claim.is_threshold, claim.op)).collect();
+    let expected = [
+        ("writers.response.p99 > 50ms (3.7.2)", true, ClaimOp::AtMost),
+        ("writers.response.p99 > 50ms (4.1.1)", true, ClaimOp::AtMost),
+        ("writers.acked_per_s[kafka=4.1.1] <= 900/s", true, ClaimOp::Greater),
+        ("readers.fetched_per_s < 1/s (3.7.2)", true, ClaimOp::AtLeast),
+        ("readers.fetched_per_s < 1/s (4.1.1)", true, ClaimOp::AtLeast),
+        ("steady", false, ClaimOp::AtMost),
+    ];
+    assert_eq!(told, expected);
+    let case = |claim: usize| claims[claim].left.metrics().map(|(_, case)| case).collect::<Vec<_>>();
+    assert_eq!([case(0), case(1), case(2)], [[0], [1], [1]]);
+    let (told, _) = facts(&text, &choices);
+    let [warning] = told.iter().filter(|one| one.contains("claim")).collect::<Vec<_>>()[..] else {
+        panic!("{told:?}")
+    };
+    assert!(
+        warning.starts_with("claim `steady` cannot hold as planned") && warning.contains("3 repeats"),
+        "{warning}"
+    );
+    let (told, _) = facts(&(text + "repeat: 3\n"), &choices);
+    assert!(!told.iter().any(|one| one.contains("claim")), "{told:?}");
+}
+
+#[test]
+fn thresholds_that_make_no_sense_are_refused_by_name() {
+    let typed = |text: &str| {
+        let choices = Choices { fail_if: vec![text.to_owned()], ..Choices::default() };
+        planned(BASE, &choices).expect_err(text)
+    };
+    let unknown = typed("writers.response.p98 > 50ms");
+    assert!(unknown.starts_with("`--fail-if writers.response.p98 > 50ms`: "), "{unknown}");
+    assert!(typed("writers.response.p99").contains("where `<`, `<=`, `>` or `>=` belongs"));
+    assert!(typed("1 > 2").contains("no metric stands in the expression"));
+    let mut compared = asking(comparing(&["kafka=3.9.1"], &["kafka=4.1.1"]));
+    compared.fail_if = vec!["writers.response.p99 > 50ms".to_owned()];
+    let refused = planned(BASE, &compared).expect_err("a comparison has margins");
+    assert!(refused.contains("is about the figures of a run of cases"), "{refused}");
 }

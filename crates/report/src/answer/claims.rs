@@ -54,21 +54,53 @@ pub fn claim<'a>(one: &JudgedClaim, input: &ReportInput<'a>) -> Option<&'a Claim
     input.plan().claims.get(one.claim as usize)
 }
 
-/// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`
+/// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`, or of a threshold
+/// `Failed: writers.response.p99 > 50 ms; it was 61.2 ms.`
 pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     let tone = match one.says {
         ClaimSays::Holds => Tone::Strong,
         ClaimSays::DoesNot => Tone::Bad,
         ClaimSays::CannotTell => Tone::Warn,
     };
-    let what = claim(one, input).map_or_else(String::new, |claim| format!("{} ({})", claim.text, claim.that));
+    let claim = claim(one, input);
+    let what = match claim {
+        Some(claim) if claim.is_threshold => {
+            let [left, right] = sides(one, Some(claim));
+            let was = |side: &ClaimExpr, text: String| match side {
+                ClaimExpr::Number(_) => None,
+                _ => Some(text),
+            };
+            let were: Vec<String> =
+                was(&claim.left, left).into_iter().chain(was(&claim.right, right)).collect();
+            match one.n {
+                0 => format!("fail_if {}", claim.text),
+                _ => format!("fail_if {} (it was {})", claim.text, were.join(" against ")),
+            }
+        }
+        Some(claim) => format!("{} ({})", claim.text, claim.that),
+        None => String::new(),
+    };
     let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!("; {reason}"));
     let marked = marks::clause(&marks_of_both(&one.marks));
-    Sentence::new(tone, format!("{}: {what}{reason}{marked}.", one.says))
+    Sentence::new(tone, format!("{}: {what}{reason}{marked}.", says(one, claim)))
 }
 
-fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
-    let claim = claim(one, input);
+fn is_threshold(claim: Option<&Claim>) -> bool {
+    claim.is_some_and(|claim| claim.is_threshold)
+}
+
+/// The answer in a word or two; a threshold that holds was not passed.
+fn says(one: &JudgedClaim, claim: Option<&Claim>) -> String {
+    match one.says {
+        _ if !is_threshold(claim) => one.says.to_string(),
+        ClaimSays::Holds => "passed".to_owned(),
+        ClaimSays::DoesNot => "failed".to_owned(),
+        ClaimSays::CannotTell => "cannot tell".to_owned(),
+    }
+}
+
+/// Both sides as printed.
+fn sides(one: &JudgedClaim, claim: Option<&Claim>) -> [String; 2] {
     let unit = claim.and_then(|claim| unit_of(&claim.left).or(unit_of(&claim.right))).unwrap_or(Unit::Count);
     let share = one.compared.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
     // A number that was named is as exact as it was named.
@@ -77,12 +109,18 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
         Some(ClaimExpr::Metric { of, .. }) => words::side(&of.metric, value, unit, share),
         _ => words::side("", value, unit, share),
     };
+    [side(one.left, claim.map(|claim| &claim.left)), side(one.right, claim.map(|claim| &claim.right))]
+}
+
+fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
+    let claim = claim(one, input);
+    let [left, right] = sides(one, claim);
     let nothing = || units::NOTHING.to_owned();
     let [of_left, of_right] = &one.marks;
     vec![
         claim.map_or_else(nothing, |claim| claim.text.clone()).into(),
-        Cell::figure(of_left, side(one.left, claim.map(|claim| &claim.left))),
-        Cell::figure(of_right, side(one.right, claim.map(|claim| &claim.right))),
+        Cell::figure(of_left, left),
+        Cell::figure(of_right, right),
         one.compared.as_ref().map_or_else(
             || nothing().into(),
             |compared| {
@@ -98,7 +136,7 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
             })
             .into(),
         one.n.to_string().into(),
-        one.says.to_string().into(),
+        says(one, claim).into(),
     ]
 }
 

@@ -32,10 +32,11 @@ pub(crate) mod words;
 use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
+use crate::{digits, units};
 pub use form::Answer;
 pub(crate) use form::Sentence;
-use kdyno_model::conclusion::Conclusion;
-use kdyno_model::finding::Scope;
+use kdyno_model::conclusion::{Conclusion, WindowParts};
+use kdyno_model::finding::{Scope, Value};
 pub use table::TextTable;
 
 /// Every answer of a run, in the order in which they are told.
@@ -46,6 +47,22 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     all.extend(claims::contrasts(input));
     all.extend(imported::answer(input));
     all
+}
+
+/// What became of each claim and threshold, a sentence each.
+pub fn claim_sentences(input: &ReportInput<'_>) -> Vec<String> {
+    claims::judged(input).map(|one| claims::sentence(one, input).text).collect()
+}
+
+/// `The parts of the window lie between: writers.response.p99 18 ms to 24 ms, …`
+fn parts_sentence(of: &WindowParts) -> String {
+    let parts = of.of.iter().map(|one| {
+        let unit = units::of_metric(&one.of.metric);
+        let [low, high] =
+            [one.low, one.high].map(|value| digits::of_metric(&one.of.metric, Value::Is(value), unit, None));
+        format!("{} {low} to {high}", one.of)
+    });
+    format!("The parts of the window lie between: {}.", parts.collect::<Vec<_>>().join(", "))
 }
 
 /// In which settings the sides of each comparison differ.
@@ -74,5 +91,6 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::Members(of) => members::sentence(of),
         Conclusion::Health(of) => health::trial_sentence(of),
         Conclusion::Processes(of) => processes::trial_sentence(of),
+        Conclusion::WindowParts(of) => parts_sentence(of),
     }
 }

@@ -28,7 +28,10 @@ pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
         ));
     }
     lines.extend(plan.contrasts.iter().map(|one| contrast_text(one, plan)));
-    lines.extend(plan.claims.iter().map(|claim| format!("claim: {} ({})", claim.text, claim.that)));
+    lines.extend(plan.claims.iter().map(|claim| match claim.is_threshold {
+        true => format!("fails if {}", claim.text),
+        false => format!("claim: {} ({})", claim.text, claim.that),
+    }));
     lines
 }
 

@@ -8,7 +8,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy, Vary};
 use kdyno_model::run::RunStatus;
 use kdyno_model::trial::{SearchStage, TrialReason};
-use kdyno_report::judged::{Judged, judged, of_stored_runs};
+use kdyno_report::judged::{Gate, Judged, judged, of_stored_runs};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
 use kdyno_report::{html, json, junit, markdown};
 
@@ -242,8 +242,44 @@ fn markdown_to_paste() {
 #[test]
 fn junit_for_ci() {
     let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
-    let forms = forms.map(|run| junit::document(&run.input()));
+    let forms = forms.map(|run| junit::document(&run.input(), Gate::default()));
     insta::assert_snapshot!(forms.join("\n"));
+}
+
+/// The claims that are red in JUnit are those that make the exit code red.
+#[test]
+fn junit_fails_what_the_gate_fails() {
+    let mut run = with_claims();
+    run.conclusions.retain(|one| format!("{one:?}").contains("CannotTell"));
+    let failures = |gate| junit::document(&run.input(), gate).matches("<failure").count();
+    assert_eq!([Gate::Worse, Gate::Claims, Gate::Strict].map(failures), [0, 1, 1]);
+    let open = comparison(Ends::Open, Depth::Verdict);
+    let failures = |gate| junit::document(&open.input(), gate).matches("<failure").count();
+    assert_eq!([Gate::Worse, Gate::Claims].map(failures), [0, 0]);
+    assert!(failures(Gate::Strict) > 0);
+}
+
+#[test]
+fn a_threshold_says_what_the_figure_was() {
+    let mut run = with_claims();
+    run.header.plan.claims[1].is_threshold = true;
+    run.header.plan.claims[1].text = "writers.acked_per_s < 2 * other".to_owned();
+    let sentences = kdyno_report::claim_sentences(&run.input());
+    assert!(
+        sentences[1].starts_with("Failed: fail_if writers.acked_per_s < 2 * other (it was "),
+        "{sentences:?}"
+    );
+    assert_eq!(judged(&run.input()), Judged::NotMet);
+    let document = junit::document(&run.input(), Gate::Worse);
+    assert!(
+        document.contains("classname=\"fail_if\" name=\"writers.acked_per_s &lt; 2 * other\"><failure"),
+        "{document}"
+    );
+    // Its silence about the cluster excuses no load that was never carried.
+    run.header.plan.claims.iter_mut().for_each(|claim| claim.is_threshold = true);
+    let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
+    run.caveats.push(caveat(1, Severity::Warning, nothing));
+    assert_eq!(judged(&run.input()), Judged::Invalid);
 }
 
 #[test]
@@ -293,7 +329,7 @@ fn the_answer_decides_what_a_run_comes_to() {
     (run.header.plan.claims, run.conclusions) = (claims, conclusions);
     run.caveats.pop();
     run.conclusions.retain(|one| !format!("{one:?}").contains("DoesNot"));
-    assert_eq!(judged(&run.input()), Judged::Inconclusive, "one cannot be told");
+    assert_eq!(judged(&run.input()), Judged::Undecided, "one cannot be told");
 }
 
 /// The comparison of the fixture with another verdict on the metric that is judged first.

@@ -7,6 +7,7 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::Depth;
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, cluster_fact};
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
+use kdyno_report::judged::Gate;
 use kdyno_report::terminal::TextOptions;
 use kdyno_report::{csv, html, json, junit, markdown, terminal};
 use std::collections::BTreeMap;
@@ -103,7 +104,11 @@ fn what_is_declared_is_called_so_in_every_form() {
     assert!(html::page(&input).contains("Declared, not measured: environment"));
     assert_eq!(json::run(&input)["declared"]["environment"]["storage class"], "gp3");
     let property = "<property name=\"declared.environment.storage class\" value=\"gp3\"/>";
-    assert!(junit::document(&input).contains(property), "{}", junit::document(&input));
+    assert!(
+        junit::document(&input, Gate::default()).contains(property),
+        "{}",
+        junit::document(&input, Gate::default())
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, Depth, OutputFormat, ParsePlan};
-use kdyno_report::judged::{Judged, judged, of_stored_runs};
+use kdyno_report::judged::{Gate, Judged, judged, of_stored_runs};
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{json, junit};
@@ -29,7 +29,7 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
     for run in &runs {
         assert_eq!(judged(&run.input()), Judged::Invalid, "the exit code says the same");
     }
-    insta::assert_snapshot!(runs.map(|run| junit::document(&run.input())).join("\n"));
+    insta::assert_snapshot!(runs.map(|run| junit::document(&run.input(), Gate::default())).join("\n"));
 }
 
 /// What another case told does not count, nor that the columns are of a label alone.

@@ -7,6 +7,7 @@ use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Depth;
 use kdyno_report::course::{self, CourseRun};
+use kdyno_report::judged::Gate;
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{TextOptions, config_text, look_text, run_summary, run_table, trial_summary};
 use kdyno_report::{ReportInput, csv, html, json, junit, markdown};
@@ -43,7 +44,7 @@ const FORMS: [Form; 10] = [
     // Settings, and no figure.
     ("json::config", |input| json::config(input).to_string(), Tells::Nothing),
     ("json::run", |input| json::run(input).to_string(), Tells::Fields),
-    ("junit::document", junit::document, Tells::Sentences),
+    ("junit::document", |input| junit::document(input, Gate::default()), Tells::Sentences),
     ("markdown::block", markdown::block, Tells::Signs { curve: false }),
     ("terminal::config_text", |input| config_text(input, &OPTIONS), Tells::Nothing),
     ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Tells::Signs { curve: true }),
@@ -73,7 +74,8 @@ fn marked(mut run: Run) -> Run {
             | Conclusion::SettingDiffers(_)
             | Conclusion::Members(_)
             | Conclusion::Health(_)
-            | Conclusion::Processes(_) => {}
+            | Conclusion::Processes(_)
+            | Conclusion::WindowParts(_) => {}
         }
     }
     run

@@ -47,6 +47,15 @@ impl Expr {
             Self::Binary(_, left, right) => left.has_metric() || right.has_metric(),
         }
     }
+
+    /// Whether each of its metrics selects its case.
+    pub fn selects_all(&self) -> bool {
+        match self {
+            Self::Number(_) => true,
+            Self::Metric(metric) => !metric.case.is_empty(),
+            Self::Binary(_, left, right) => left.selects_all() && right.selects_all(),
+        }
+    }
 }
 
 /// What figures are of: how often each kind of unit is a factor. A ratio has none.

@@ -10,7 +10,7 @@ mod properties;
 
 use crate::cli::VERSION;
 use crate::commands::drop_in_driver::Carrier;
-use crate::execution::{Way, command_line, failed_or, measure, tell};
+use crate::execution::{Way, by_thresholds, command_line, failed_or, measure, tell};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_lab::LabError;
@@ -80,5 +80,8 @@ fn run(options: &Options) -> Outcome {
     if let Some(LabError::Interrupted) = &outcome.failure {
         output.interrupted(&outcome.path);
     }
-    failed_or(&outcome, false, || output.finish(&outcome.path))
+    failed_or(&outcome, false, || {
+        output.finish(&outcome.path)?;
+        by_thresholds(&outcome, &options.fail_if)
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::plan::ITEM;
 use crate::commands::drop_in_driver::{Carrier, tell_client};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::Failure;
 use crate::progress::Printer;
 use crate::{moment, out};
 use kdyno_lab::{Live, Progress};
@@ -82,7 +82,7 @@ impl<'a> Output<'a> {
     }
 
     /// The last lines, from the evidence.
-    pub(super) fn finish(mut self, run_file: &Path) -> Outcome {
+    pub(super) fn finish(mut self, run_file: &Path) -> Result<(), Failure> {
         let evidence = evidence(run_file)?;
         let t0_ms = to_ms(evidence.start.t0_unix_ns);
         let (began_ns, ended_ns) = ends(&evidence)?;
@@ -110,7 +110,7 @@ impl<'a> Output<'a> {
         out::note(&self.summary(&evidence, &consumed, is_short));
         tell_client(&evidence);
         out::note(&format!("run     {}", run_file.display()));
-        Ok(Exit::Done)
+        Ok(())
     }
 
     /// What an interrupted run has come to; the tool says nothing then.

@@ -66,7 +66,7 @@ pub(super) fn plan(
     let Taken { settings, facts, warnings } = carrier.settings(&properties.client, Side::Consume, FORCED);
     let client = client(options, &settings, carrier);
     let text = scenario_text(options, &topic, carrier, &client);
-    let (mut plan, remarks) = planned_for_topic((&text, SCENARIO), target)
+    let (mut plan, remarks) = planned_for_topic((&text, SCENARIO), target, &options.fail_if)
         .map_err(|error| as_given(error, options, &text, &client))?;
     set_endings(&mut plan, options);
     let own = options.socket_buffer_size.filter(|_| !carrier.is_java()).map(|asked| {
@@ -269,7 +269,7 @@ mod tests {
         let mut attached = attached(SCENARIO, vec!["b:1".to_owned()], &ClientProperties::default(), topics);
         attached.cluster_id = "abc".to_owned();
         let target = Target { attached, secrets: BTreeMap::new(), notes: Vec::new() };
-        let planned = planned_for_topic((&text, SCENARIO), target);
+        let planned = planned_for_topic((&text, SCENARIO), target, &[]);
         let (mut plan, _) = planned.map_err(|error| error.to_string()).expect("a plan");
         set_endings(&mut plan, &options);
         plan.cases[0].load[ITEM].clone()

@@ -60,7 +60,7 @@ pub(super) fn planned(
     let every_ms = options.transactions_ms(properties.has_transactional_id);
     let text =
         scenario_text(options, (&topic, every_ms), payloads.as_ref(), &client_lines(carrier, &settings));
-    let (mut plan, remarks) = planned_for_topic((&text, ID), target)
+    let (mut plan, remarks) = planned_for_topic((&text, ID), target, &options.fail_if)
         .map_err(|error| as_given(error, properties, &text, &settings))?;
     plan.every_case_mut().flat_map(|case| case.load.values_mut()).for_each(|item| {
         if let Role::Produce(produce) = &mut item.role {

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
 fn bundled(place: &Place, args: &[&str]) -> Value {
-    let fixed = ["--set", "heap=256MiB", "--share", "--yes", "--seed", "1"];
+    // Short runs decide no claim.
+    let fixed = ["--set", "heap=256MiB", "--share", "--yes", "--seed", "1", "--gate", "worse"];
     let said = place.start(place.command(&[&["run"], args, &fixed].concat())).wait(RUN_DEADLINE);
     ran(&said);
     place.expect_no_processes();

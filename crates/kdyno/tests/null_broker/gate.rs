@@ -1,0 +1,81 @@
+//! What makes a run red: thresholds and claims, their exit codes, and what JUnit says of them.
+
+use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::{CLUSTER_ID, NullBroker, files, run};
+
+/// The load is of 200 records a second.
+const CARRIED: &str = "writers.acked_per_s > 100/s";
+const NOT_CARRIED: &str = "writers.acked_per_s < 100/s";
+
+/// A run with more in its scenario; the code that it ends with, what it says, and its JUnit file.
+fn gated(
+    place: &Place,
+    broker: &NullBroker<'_>,
+    scenario: &str,
+    more: &[&str],
+) -> (Option<i32>, Said, String) {
+    let files = files(place, &broker.address, CLUSTER_ID);
+    let text = std::fs::read_to_string(&files[0]).expect("the scenario");
+    std::fs::write(&files[0], text + scenario).expect("the scenario");
+    let junit = place.path().join("junit.xml");
+    let junit_option = ["--junit", junit.to_str().expect("plain path")];
+    let said = run(place, &files, &[&junit_option, more].concat()).wait(RUN_DEADLINE);
+    let document = std::fs::read_to_string(&junit).unwrap_or_default();
+    (said.code, said, document)
+}
+
+#[test]
+fn one_run_is_red_by_its_own_threshold() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let (code, said, junit) = gated(&place, &broker, "", &["--fail-if", CARRIED]);
+    assert_eq!(code, Some(3), "{said:?}");
+    assert!(said.stdout.contains("Failed: fail_if writers.acked_per_s > 100/s (it was "), "{said:?}");
+    assert!(junit.contains("classname=\"fail_if\"") && junit.contains("failures=\"1\""), "{junit}");
+    let (code, said, junit) = gated(&place, &broker, &format!("fail_if: ['{NOT_CARRIED}']\n"), &[]);
+    assert_eq!(code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("Passed: fail_if writers.acked_per_s < 100/s"), "{said:?}");
+    assert!(junit.contains("classname=\"fail_if\"") && junit.contains("failures=\"0\""), "{junit}");
+    broker.stop();
+}
+
+#[test]
+fn a_claim_without_an_answer_is_red_unless_the_gate_says_otherwise() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let claim =
+        |limit: &str| format!("expect: [{{claim: enough, that: 'writers.acked_per_s >= {limit}'}}]\n");
+    let (code, said, junit) = gated(&place, &broker, &claim("150/s"), &[]);
+    assert_eq!(code, Some(5), "{said:?}");
+    assert!(said.stderr.contains("claim `enough` cannot hold as planned"), "{said:?}");
+    assert!(junit.contains("classname=\"claim\" name=\"enough\"><failure"), "{junit}");
+    let (code, said, junit) = gated(&place, &broker, &claim("150/s"), &["--gate", "worse"]);
+    assert_eq!(code, Some(0), "{said:?}");
+    assert!(junit.contains("classname=\"claim\" name=\"enough\"><skipped"), "{junit}");
+    let (code, said, _) = gated(&place, &broker, &claim("1k/s"), &["--set", "dur=6s"]);
+    assert_eq!(code, Some(3), "missed five times over: {said:?}");
+    broker.stop();
+}
+
+#[test]
+fn a_quick_look_and_the_drop_ins_take_thresholds_too() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let at = ["--bootstrap-server", broker.address.as_str()];
+    let red = |args: &[&str], words: &str| {
+        let said = place.start(place.command(args)).wait(RUN_DEADLINE);
+        assert_eq!(said.code, Some(3), "{said:?}");
+        assert!(said.stderr.contains(words) || said.stdout.contains(words), "{words}: {said:?}");
+    };
+    let quick = ["quick", "--duration", "2s", "--share", "--fail-if", CARRIED];
+    red(&[&quick[..], &at].concat(), "Failed: fail_if writers.acked_per_s > 100/s (it was ");
+    let load = ["--topic", "t", "--num-records", "2000", "--record-size", "100", "--throughput", "1000"];
+    let producer = [&["producer-perf-test"], &at[..], &load, &["--fail-if", CARRIED]].concat();
+    red(&producer, "Failed: fail_if writers.acked_per_s > 100/s (it was ");
+    let missing =
+        [&["producer-perf-test"], &at[..], &load, &["--fail-if", "writer.acked_per_s > 1"]].concat();
+    let said = place.kdyno(&missing);
+    assert_eq!(said.code, Some(1), "as the tool ends with whatever is wrong: {said:?}");
+    assert!(said.stderr.contains("`--fail-if writer.acked_per_s > 1`"), "{said:?}");
+    broker.stop();
+}
