@@ -370,11 +370,11 @@ fn thresholds_are_of_each_case_and_judged_by_one_trial() {
     let told: Vec<_> =
         claims.iter().map(|claim| (claim.text.as_str(), claim.is_threshold, claim.op)).collect();
     let expected = [
-        ("writers.response.p99 > 50ms (3.7.2)", true, ClaimOp::AtMost),
-        ("writers.response.p99 > 50ms (4.1.1)", true, ClaimOp::AtMost),
+        ("writers.response.p99 > 50ms (kafka=3.7.2)", true, ClaimOp::AtMost),
+        ("writers.response.p99 > 50ms (kafka=4.1.1)", true, ClaimOp::AtMost),
         ("writers.acked_per_s[kafka=4.1.1] <= 900/s", true, ClaimOp::Greater),
-        ("readers.fetched_per_s < 1/s (3.7.2)", true, ClaimOp::AtLeast),
-        ("readers.fetched_per_s < 1/s (4.1.1)", true, ClaimOp::AtLeast),
+        ("readers.fetched_per_s < 1/s (kafka=3.7.2)", true, ClaimOp::AtLeast),
+        ("readers.fetched_per_s < 1/s (kafka=4.1.1)", true, ClaimOp::AtLeast),
         ("steady", false, ClaimOp::AtMost),
     ];
     assert_eq!(told, expected);
