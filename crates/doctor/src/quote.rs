@@ -1,5 +1,7 @@
 //! Words for a shell.
 
+use kdyno_model::words::is_acted_on;
+
 /// The word as a shell reads it back, whatever is in it: names of topics, mounts and settings come from elsewhere.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
@@ -12,7 +14,7 @@ pub(crate) fn quoted(word: &str) -> String {
 /// One line without characters that a terminal or a script's comment would act on: names come from elsewhere, and in a
 /// script a line more would be a command.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_acted_on(c) { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::metrics_listener::MetricsListener;
-use crate::progress::{Printer, tell_died, text_options};
+use crate::progress::{Printer, tell_died};
 use crate::{given_files, moment, out, signals};
 use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
@@ -277,9 +277,9 @@ pub(crate) fn failed_or(outcome: &RunOutcome, can_resume: bool, answer: impl FnO
 
 /// Says what is about to happen and how long it takes.
 fn announce(planned: &Planned) {
-    let options = text_options(std::io::stderr().is_terminal());
+    let options = out::note_options();
     let estimate = kdyno_plan::estimate(&planned.plan);
-    out::note(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end());
+    out::note_painted(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end());
     if let Some(first) = kdyno_plan::estimate_until_first_look(&planned.plan) {
         let length = kdyno_model::units::duration(first.expected_ns);
         out::note(&format!("first look: after about {length}, and there it may end"));
@@ -319,12 +319,11 @@ fn left_behind(plan: &Plan, files: &TargetFiles, run_id: u64) -> String {
 
 /// The one line of a run that is ended at once.
 fn last_words(left: &str, run_file: &Path) -> String {
-    let wipe = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
     let evidence = match run_file.exists() {
         true => format!("the evidence so far is in {}", run_file.display()),
         false => "nothing was measured yet".to_owned(),
     };
-    format!("{wipe}ended at once; {left}; {evidence}")
+    format!("ended at once; {left}; {evidence}")
 }
 
 /// Asks before an existing cluster is given a large volume, or one that nothing bounds; without a terminal to

@@ -1,7 +1,6 @@
-//! How a command ends: the exit codes, and the one printer of errors.
+//! How a command ends: the exit codes, and what an error says.
 
 use std::fmt::Display;
-use std::io::Write;
 
 /// How a command ended. The numbers are the program's contract with scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,16 +55,6 @@ impl Failure {
     pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint.or(self.hint);
         self
-    }
-
-    /// Prints `error:` and `hint:` lines on standard error.
-    pub(crate) fn print(&self) {
-        let mut stderr = std::io::stderr().lock();
-        // With standard error gone there is nobody left to tell.
-        let _ = writeln!(stderr, "error: {}", self.message);
-        if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "hint: {hint}");
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `kdyno` program: arguments in, wiring, progress and exit codes out.
 //!
-//! `main` reads the arguments, [`commands`] holds one file per command, [`failure`] the exit codes and the
-//! one printer of errors. Only this crate prints, reads the environment, handles signals or exits.
+//! `main` reads the arguments, [`commands`] holds one file per command, [`failure`] the exit codes, [`out`] all that
+//! prints. Only this crate prints, reads the environment, handles signals or exits.
 
 mod cli;
 mod commands;
@@ -29,7 +29,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let exit = match cli::Cli::try_parse() {
         Ok(cli) => commands::dispatch(cli.command).unwrap_or_else(|failure| {
-            failure.print();
+            out::failure(&failure);
             failure.exit
         }),
         Err(usage) => usage_exit(&with_what_was_meant(usage)),
@@ -62,9 +62,8 @@ fn with_what_was_meant(mut usage: clap::Error) -> clap::Error {
     usage
 }
 
-/// Prints clap's own message: help and version to standard output, mistakes to standard error.
+/// Prints clap's own message and tells how to end after it.
 fn usage_exit(usage: &clap::Error) -> failure::Exit {
-    // A reader that has seen enough is no failure.
-    let _ = usage.print();
+    out::usage(usage);
     if usage.use_stderr() { failure::Exit::Usage } else { failure::Exit::Done }
 }

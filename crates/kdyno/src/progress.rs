@@ -12,8 +12,7 @@ use kdyno_report::terminal::{
     LiveCourse, LiveState, TextOptions, live_line, live_line_of_pair, live_view, live_view_of_pair,
     trial_summary, trial_warnings,
 };
-use rustix::termios::{Winsize, tcgetwinsize};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Distance of live lines where they cannot be redrawn, such as a log file.
 const PLAIN_LINE_EVERY_NS: u64 = 5_000_000_000;
@@ -36,11 +35,11 @@ pub(crate) struct Printer {
 impl Printer {
     /// Prints to standard error; when `quiet`, warnings alone.
     pub(crate) fn new(quiet: bool, looks: Option<Looks>) -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
         Self {
             quiet,
-            terminal: is_terminal && std::env::var_os("TERM").is_none_or(|name| name != "dumb"),
-            options: text_options(is_terminal),
+            terminal: std::io::stderr().is_terminal()
+                && std::env::var_os("TERM").is_none_or(|name| name != "dumb"),
+            options: out::note_options(),
             drawn: Drawn::default(),
             courses: Default::default(),
             looks,
@@ -69,11 +68,11 @@ impl Printer {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let summary = trial_summary(trial, findings, caveats, &self.options);
                 if !summary.trim().is_empty() {
-                    self.line(summary.trim_end());
+                    self.painted(summary.trim_end());
                 }
                 let look = self.looks.as_mut().and_then(|looks| looks.take(&outcome, &self.options));
                 if let Some(said) = look {
-                    self.line(&said);
+                    self.painted(&said);
                 }
             }
         }
@@ -83,7 +82,7 @@ impl Printer {
     pub(crate) fn warnings_of(&mut self, outcome: &TrialOutcome) {
         let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &self.options);
         if !warnings.is_empty() {
-            self.line(warnings.trim_end());
+            self.painted(warnings.trim_end());
         }
     }
 
@@ -113,7 +112,7 @@ impl Printer {
 
     /// As wide and high as the terminal is now, which may have changed.
     fn room(&self) -> (TextOptions, usize) {
-        match window() {
+        match out::window() {
             Some(size) => {
                 let options = TextOptions { width: usize::from(size.ws_col), ..self.options };
                 (options, usize::from(size.ws_row))
@@ -123,28 +122,37 @@ impl Printer {
     }
 
     fn redraw(&mut self, lines: &[String]) {
-        // A terminal that is gone has no reader to disappoint.
-        let _ = write!(std::io::stderr().lock(), "{}", self.drawn.redraw(lines));
+        out::draw(lines, |lines| self.drawn.redraw(lines));
     }
 
     fn plain(&mut self, text: &str, elapsed_ns: u64) {
         if self.plain_at_ns.is_none_or(|at_ns| elapsed_ns >= at_ns + PLAIN_LINE_EVERY_NS) {
             self.plain_at_ns = Some(elapsed_ns);
-            out::note(text);
+            out::note_painted(text);
         }
     }
 
     /// A line that stays; those that may be redrawn are wiped before it.
     fn line(&mut self, text: &str) {
-        let _ = write!(std::io::stderr().lock(), "{}", self.drawn.wipe());
+        self.wipe();
         out::note(text);
+    }
+
+    /// The same of a report.
+    fn painted(&mut self, text: &str) {
+        self.wipe();
+        out::note_painted(text);
+    }
+
+    fn wipe(&mut self) {
+        out::draw(&[], |_| self.drawn.wipe());
     }
 }
 
 impl Drop for Printer {
     fn drop(&mut self) {
         if self.drawn.lines > 0 {
-            let _ = writeln!(std::io::stderr().lock());
+            out::note("");
         }
     }
 }
@@ -172,20 +180,6 @@ impl Drawn {
         self.lines = lines.len();
         format!("{wipe}{}\r", lines.join("\r\n"))
     }
-}
-
-/// The size of the terminal on standard error, where it tells it.
-fn window() -> Option<Winsize> {
-    tcgetwinsize(std::io::stderr()).ok().filter(|size| size.ws_col > 0)
-}
-
-/// How text is laid out on a stream: as wide as the terminal, in colour only there, and where nobody asks for none
-/// (`NO_COLOR`, <https://no-color.org>).
-pub(crate) fn text_options(terminal: bool) -> TextOptions {
-    // Elsewhere wide enough for the widest bundled table, narrow enough for a pasted one.
-    let width = window().filter(|_| terminal).map_or(120, |size| usize::from(size.ws_col));
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    TextOptions { width, colour: terminal && !is_plain }
 }
 
 fn live_state(live: &Live) -> LiveState {

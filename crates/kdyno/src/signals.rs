@@ -44,7 +44,7 @@ pub(crate) fn stop_flag_with(
         let mut is_asked = false;
         if signals.forever().any(|signal| std::mem::replace(&mut is_asked, true) && signal != SIGHUP) {
             speaking.store(true, Ordering::Relaxed);
-            out::note(&last_words());
+            out::note_over(&last_words());
             signal_hook::low_level::exit(Exit::Interrupted as i32);
         }
     };

@@ -1,6 +1,7 @@
 //! What a program of somebody else writes: read as fast as it comes, so that it never waits for us, and its end kept.
 
 use kdyno_analysis::commands::Lines;
+use kdyno_model::words::is_acted_on;
 use std::collections::VecDeque;
 use std::io::Read;
 
@@ -52,7 +53,7 @@ impl Tail {
 
     /// The lines, the oldest first. What a terminal would act upon is not passed on.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+        let shown = |c: char| if is_acted_on(c) && c != '\t' { '\u{fffd}' } else { c };
         self.0.iter().map(move |line| String::from_utf8_lossy(line).chars().map(shown).collect())
     }
 

@@ -3,6 +3,7 @@
 //! As text they are *collapsed*, one stack a line with its frames from the thread on: `[thread];a;b 12`. That is what
 //! async-profiler writes and what other tools for flame graphs read.
 
+use crate::words::is_acted_on;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -240,7 +241,7 @@ fn without_lambda_number(frame: &str) -> Cow<'_, str> {
 
 /// No control character, and none that separates frames.
 fn visible(character: char) -> char {
-    if character.is_control() || character == ';' { '·' } else { character }
+    if is_acted_on(character) || character == ';' { '·' } else { character }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Text in columns, wrapped into blocks where the terminal is too narrow.
 
+use kdyno_model::words::is_acted_on;
+
 /// How wide text is set, and whether in colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
@@ -15,6 +17,9 @@ pub const WIDTH_MIN: usize = 60;
 const GAP: usize = 2;
 /// A cell is cut above this, so that one long name does not push everything off the screen.
 const CELL_MAX: usize = 40;
+
+/// Every sequence that [`TextOptions::paint`] writes.
+pub const SEQUENCES: &[&str] = &["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"];
 
 /// Emphasis of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -243,9 +248,9 @@ pub fn shorten(text: &str, columns: usize) -> String {
     format!("{kept}…")
 }
 
-/// Replaces control characters, so that text from outside cannot move the cursor or colour the screen.
+/// Replaces what a terminal would act on, line ends too, so that text from outside stays in its cell.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_acted_on(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -271,6 +276,16 @@ mod tests {
         assert!(coloured.contains("\x1b[31m"), "{coloured}");
         let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
         assert_eq!(stripped, grid(&[], &[column], &PLAIN));
+    }
+
+    #[test]
+    fn every_sequence_of_a_tone_is_a_known_one() {
+        let options = TextOptions { colour: true, ..PLAIN };
+        for tone in [Tone::Plain, Tone::Strong, Tone::Faint, Tone::Warn, Tone::Bad] {
+            let painted = options.paint("words\x1b[31m", tone);
+            assert_eq!(kdyno_model::words::visible(&painted, SEQUENCES), painted, "{tone:?}");
+            assert!(painted.contains("words\u{fffd}[31m"), "{painted:?}");
+        }
     }
 
     #[test]

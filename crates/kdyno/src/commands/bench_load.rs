@@ -43,7 +43,7 @@ pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
     let (totals, seen) = drive(&mut worker, &inbox, args)?;
     let end = worker.finish(false);
     let cpu_s = end.cpu_s.ok_or_else(|| Failure::tool("the worker's processor time is not known"))?;
-    out::data(format!("{}\n", report(args, &totals, &seen, cpu_s)))?;
+    out::text(format!("{}\n", report(args, &totals, &seen, cpu_s)))?;
     Ok(Exit::Done)
 }
 

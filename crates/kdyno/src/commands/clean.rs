@@ -16,7 +16,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome {
         out::note(&format!("no topic of ours is on {}", target.target));
         return Ok(Exit::Done);
     }
-    out::data(topics.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+    out::text(topics.iter().map(|name| format!("{name}\n")).collect::<String>())?;
     if args.yes {
         clean::delete(&target, &access, &topics)?;
         out::note(&format!("{} topics deleted", topics.len()));

@@ -62,7 +62,7 @@ pub(crate) fn stand(
             path.display()
         ));
     }
-    out::data(format!("{}\n", running.bootstrap.join(",")))?;
+    out::text(format!("{}\n", running.bootstrap.join(",")))?;
     Ok(Exit::Done)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
     } else if running.is_empty() {
         out::note("no cluster is running");
     } else {
-        out::data(running.iter().map(line).collect::<String>())?;
+        out::text(running.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Done)
 }

@@ -45,9 +45,9 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
         let document = Document::new(&advice, &measured, measured_network.as_ref());
         out::json(&serde_json::to_value(document).map_err(Failure::tool)?)?;
     } else {
-        out::data(measured_text(&measured))?;
-        out::data(measured_network.as_ref().map(measured_network_text).unwrap_or_default())?;
-        out::data(text(&advice))?;
+        out::text(measured_text(&measured))?;
+        out::text(measured_network.as_ref().map(measured_network_text).unwrap_or_default())?;
+        out::text(text(&advice))?;
     }
     let is_grave = advice
         .iter()

@@ -38,7 +38,7 @@ pub(super) fn serve(address: SocketAddr) -> Outcome {
             .hint("`--serve-network 0` takes a free port of the loopback address")
     })?;
     let address = listener.local_addr().map_err(Failure::tool)?;
-    out::data(format!("{address}\n"))?;
+    out::text(format!("{address}\n"))?;
     let minutes = SERVE_TIME_MAX.as_secs() / 60;
     out::note(&format!(
         "on the other host: kdyno doctor --measure --network {address} (for {minutes} minutes, or until Ctrl-C)"

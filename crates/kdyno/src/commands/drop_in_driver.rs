@@ -96,7 +96,7 @@ impl Carrier {
     /// Prints what the client counted of itself behind the tool's lines, as the tool does.
     pub(super) fn print_metrics(&self, metrics: Option<&str>) -> Result<(), Failure> {
         match (self, metrics) {
-            (_, Some(metrics)) => out::data(format!("\n{metrics}")),
+            (_, Some(metrics)) => out::text(format!("\n{metrics}")),
             (Self::Native, None) => {
                 out::note(
                     "there are no metrics to print: this is not Kafka's client, which `--driver java` takes; `kdyno show latest` \

@@ -48,7 +48,7 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<V
         | ExportFormat::Flame
         | ExportFormat::Collapsed
         | ExportFormat::Jfr
-        | ExportFormat::Kubernetes => format!("{:#}\n", kdyno_report::json::run(&input)),
+        | ExportFormat::Kubernetes => kdyno_report::json::text(&kdyno_report::json::run(&input)),
     };
     Ok(text.into_bytes())
 }

@@ -31,7 +31,7 @@ pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> Outcome {
     let server = tcp::spawn(cluster)
         .map_err(|e| Failure::tool(format!("could not serve a fake cluster on 127.0.0.1: {e}")))?;
     let bootstrap = server.bootstrap();
-    out::data(format!("{}\n", bootstrap.first().map_or("", String::as_str)))?;
+    out::text(format!("{}\n", bootstrap.first().map_or("", String::as_str)))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
     }

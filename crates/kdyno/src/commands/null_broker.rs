@@ -23,7 +23,7 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
     let tls = args.tls.map(versions).map(|versions| NullBrokerTls::new(versions, &args.cipher));
     let tls = tls.transpose().map_err(Failure::usage)?;
     let certificate = tls.as_ref().map_or("", |tls| tls.certificate_pem.as_str());
-    out::data(format!("{address}\n{certificate}"))?;
+    out::text(format!("{address}\n{certificate}"))?;
     let fetch = match args.fetch_batch {
         Some(records) => FetchAnswer::Batch { records, value_bytes: args.fetch_value },
         None => FetchAnswer::Empty,

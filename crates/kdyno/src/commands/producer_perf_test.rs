@@ -26,7 +26,7 @@ pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
     let options = match producer::read(args) {
         Ok(options) => options,
         Err(Refusal::Help { text, exit }) => {
-            out::data(&text)?;
+            out::text(&text)?;
             return Ok(if exit == 0 { Exit::Done } else { Exit::ToolFailed });
         }
         Err(Refusal::Wrong(text)) => {

@@ -27,6 +27,6 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
             .hint("`kdyno show --markdown` prints Markdown; a browser prints a page to PDF"));
     }
     out::file(&target, kdyno_report::html::page(&evidence.input()))?;
-    out::data(format!("{}\n", target.display()))?;
+    out::text(format!("{}\n", target.display()))?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,6 @@ use crate::commands::resume;
 use crate::environment::{Environment, runs_dir};
 use crate::execution::{self, Planned, TargetFiles, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::progress::text_options;
 use crate::target_source::{of_cases, read_target};
 use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
@@ -14,7 +13,6 @@ use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
@@ -133,13 +131,13 @@ pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
             }
         }
     } else {
-        let options = text_options(std::io::stdout().is_terminal());
+        let options = out::options();
         let mut text = plan_text(plan, &kdyno_plan::estimate(plan), PlanDetail::Full, &options);
         if !planned.remarks.is_empty() {
             text += &format!("\nAbout the scenario\n{}", lines(&planned.remarks));
         }
         text += &format!("\nOn this host\n{}", lines(&remarks));
-        out::data(&text)?;
+        out::painted(&text)?;
     }
     Ok(Exit::Done)
 }

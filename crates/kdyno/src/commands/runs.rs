@@ -7,6 +7,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
 use kdyno_model::run::RunStatus;
 use kdyno_report::judged::{Judged, judged};
+use kdyno_report::terminal::clean;
 use kdyno_report::{ReportInput, status_words};
 use kdyno_store::{RunFile, RunList, RunSummary};
 
@@ -26,7 +27,7 @@ pub(crate) fn runs(args: &RunsArgs) -> Outcome {
     } else if list.runs.is_empty() {
         out::note(&format!("no runs in {}", folder.display()));
     } else {
-        out::data(table(&list.runs))?;
+        out::text(table(&list.runs))?;
     }
     Ok(Exit::Done)
 }
@@ -55,6 +56,7 @@ fn cells(run: &RunSummary) -> [String; 7] {
         status(run, answer(run)),
         file_name(&run.path),
     ]
+    .map(|cell| clean(&cell))
 }
 
 /// Trials begun, of those planned where that is known.

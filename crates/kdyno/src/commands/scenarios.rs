@@ -8,8 +8,8 @@ use crate::scenario_source::{self, BUNDLED};
 /// Lists the bundled scenarios, or prints one.
 pub(crate) fn scenarios(args: &ScenariosArgs) -> Outcome {
     match &args.name {
-        Some(name) => out::data(scenario_source::bundled(name)?.text)?,
-        None => out::data(list())?,
+        Some(name) => out::text(scenario_source::bundled(name)?.text)?,
+        None => out::text(list())?,
     }
     Ok(Exit::Done)
 }

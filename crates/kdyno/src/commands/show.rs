@@ -4,11 +4,9 @@ use crate::cli::{Form, ShowArgs};
 use crate::evidence::{Evidence, file_name, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use crate::progress::text_options;
 use kdyno_report::course::CourseRun;
 use kdyno_report::{ReportInput, terminal};
 use kdyno_store::RunFile;
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// Most runs beside each other.
@@ -36,8 +34,8 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
     } else if args.details {
-        let options = text_options(std::io::stdout().is_terminal());
-        out::data(terminal::run_table(&input, &options))?;
+        let options = out::options();
+        out::painted(&terminal::run_table(&input, &options))?;
     } else {
         print(&input, args.format)?;
     }
@@ -74,8 +72,8 @@ fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
     if args.json {
         out::json(&table.json())?;
     } else {
-        out::data(&match args.format {
-            Form::Text => table.text(&text_options(std::io::stdout().is_terminal())),
+        out::painted(&match args.format {
+            Form::Text => table.text(&out::options()),
             Form::Markdown => table.markdown(),
         })?;
     }
@@ -84,8 +82,8 @@ fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
 
 /// The result in short, in words and tables.
 pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> {
-    out::data(&match form {
-        Form::Text => terminal::run_summary(input, &text_options(std::io::stdout().is_terminal())),
+    out::painted(&match form {
+        Form::Text => terminal::run_summary(input, &out::options()),
         Form::Markdown => kdyno_report::markdown::block(input),
     })
 }
@@ -96,17 +94,17 @@ fn config(path: &Path, is_json: bool) -> Outcome {
     if is_json {
         out::json(&kdyno_report::json::config(&evidence.input()))?;
     } else {
-        let options = text_options(std::io::stdout().is_terminal());
-        out::data(terminal::config_text(&evidence.input(), &options))?;
+        let options = out::options();
+        out::painted(&terminal::config_text(&evidence.input(), &options))?;
     }
     Ok(Exit::Done)
 }
 
 /// What was asked for.
 fn plan(path: &Path) -> Outcome {
-    let options = text_options(std::io::stdout().is_terminal());
+    let options = out::options();
     let header = RunFile::open(path)?.header()?;
-    out::data(terminal::settings_text(&header.plan, &options))?;
+    out::painted(&terminal::settings_text(&header.plan, &options))?;
     Ok(Exit::Done)
 }
 
@@ -117,7 +115,7 @@ fn logs(path: &Path) -> Outcome {
         out::note("no log was kept: nothing went wrong in a process");
     }
     for (subject, text) in logs {
-        out::data(format!("==> {subject} <==\n{}\n", text.trim_end()))?;
+        out::text(format!("==> {subject} <==\n{}\n", text.trim_end()))?;
     }
     Ok(Exit::Done)
 }

@@ -5,7 +5,6 @@ use crate::evidence::{Evidence, file_name, find_run, runs_of_scenario};
 use crate::execution::gated;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use crate::progress::text_options;
 use kdyno_analysis::comparison::StoredRun;
 use kdyno_model::finding::{Quantity, Scope};
 use kdyno_model::metric::Address;
@@ -16,7 +15,6 @@ use kdyno_report::judged::Judged;
 use kdyno_report::stored::StoredComparison;
 use kdyno_scenario::input::nearest;
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Most runs that are read at once.
@@ -77,8 +75,8 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
     if args.execution.json {
         out::json(&table.json())?;
     } else {
-        out::data(&match args.execution.format {
-            Form::Text => table.text(&text_options(std::io::stdout().is_terminal())),
+        out::painted(&match args.execution.format {
+            Form::Text => table.text(&out::options()),
             Form::Markdown => table.markdown(),
         })?;
     }
@@ -134,13 +132,13 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
             return Printed::Json(document.json());
         }
         Printed::Text(match args.execution.format {
-            Form::Text => document.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Text => document.text(&out::options()),
             Form::Markdown => document.markdown(),
         })
     })?;
     match printed {
         Printed::Json(document) => out::json(&document)?,
-        Printed::Text(text) => out::data(&text)?,
+        Printed::Text(text) => out::painted(&text)?,
     }
     Ok(gated(judged, args.execution.gate))
 }

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod planted;
 mod publish;
 mod serve;
 
@@ -51,14 +52,23 @@ fn store_planned(
     (status, ended_unix_ns): (RunStatus, u64),
     judgement: &Judgement,
 ) {
+    let folder = place.path().join("kdyno-runs");
+    std::fs::create_dir_all(&folder).expect("a folder of runs");
+    let (header, session) = head(scenario, choices, started_unix_ns);
+    let writer = RunWriter::create(&folder.join(file), &header, &session).expect("a run file");
+    writer.judgement(judgement).expect("findings");
+    let end = SessionEnd { status, detail: String::new(), ended_unix_ns };
+    writer.finish(end).expect("an end");
+}
+
+/// What a run file begins with.
+fn head(scenario: &str, choices: &Choices, started_unix_ns: u64) -> (RunHeader, Session) {
     let text = format!(
         "kdyno: 1\nid: {scenario}\nquestion: Does {scenario} work?\nparams: {{rate: 100/s}}\nsystem: {{brokers: 1}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\n\
          load: {{writers: {{produce: perf, rate: $rate, value: 100B}}}}\nphases: {{measure: 1s}}\n"
     );
     let parsed = Scenario::parse(&text, "test").expect("a scenario");
-    let folder = place.path().join("kdyno-runs");
-    std::fs::create_dir_all(&folder).expect("a folder of runs");
     let header = RunHeader {
         run_id: started_unix_ns,
         plan: kdyno_plan::plan(&parsed, choices).expect("a plan"),
@@ -75,10 +85,7 @@ fn store_planned(
         processors: 1,
         host_facts: BTreeMap::new(),
     };
-    let writer = RunWriter::create(&folder.join(file), &header, &session).expect("a run file");
-    writer.judgement(judgement).expect("findings");
-    let end = SessionEnd { status, detail: String::new(), ended_unix_ns };
-    writer.finish(end).expect("an end");
+    (header, session)
 }
 
 /// Two readable runs, and newer files that are none.

@@ -1,11 +1,13 @@
 //! Findings and series as comma-separated values (RFC 4180), one fact per row, units in the names.
 
+mod fields;
 mod reference;
 
 use crate::answer::verdict;
 use crate::course::{place, trials_of};
 use crate::input::{ReportInput, is_cut_short};
 use crate::names::{ScopeParts, bounded, name_of};
+use fields::row;
 use kdyno_model::conclusion::Verdict;
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Strategy};
@@ -464,26 +466,4 @@ fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
 fn number(value: Value) -> (String, String) {
     let (number, at_least) = bounded(value);
     (text(number), at_least.to_string())
-}
-
-fn row(fields: impl IntoIterator<Item = String>) -> String {
-    let fields: Vec<String> = fields.into_iter().map(quoted).collect();
-    fields.join(",") + "\r\n"
-}
-
-fn quoted(field: String) -> String {
-    if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_that_need_it_are_quoted() {
-        assert_eq!(
-            row(["a", "b,c", "say \"hi\"", "two\nlines"].map(str::to_owned)),
-            "a,\"b,c\",\"say \"\"hi\"\"\",\"two\nlines\"\r\n"
-        );
-    }
 }

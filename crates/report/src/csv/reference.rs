@@ -53,7 +53,8 @@ This page is made from the tables that the writer itself uses (`cargo test -p kd
 `UPDATE_REFERENCE=1 cargo test -p kdyno-report` writes it).
 
 Both forms are comma-separated values by RFC 4180: a head with the names of the columns, lines that end in CR LF,
-fields with a comma, quote or line end in double quotes; UTF-8.
+fields with a comma, quote or line end in double quotes; UTF-8. A field that is no number and begins with `=`, `+`, `-`,
+`@` or a tab has a `'` before it, so that no spreadsheet takes a name or label for a formula.
 
 ";
 

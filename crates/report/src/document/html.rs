@@ -3,12 +3,12 @@
 use super::parts::{Document, DocumentRun};
 use super::register;
 use crate::grid::clean;
-use crate::html::{run_sections, tables, what_ran};
+use crate::html::{finished, run_sections, tables, what_ran};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 pub(super) fn page(of: &Document<'_>) -> String {
-    html! {
+    finished(html! {
         (DOCTYPE)
         html lang="en" {
             (crate::html::head(&of.front.title, include_str!("document.css")))
@@ -33,8 +33,7 @@ pub(super) fn page(of: &Document<'_>) -> String {
                 }
             }
         }
-    }
-    .into_string()
+    })
 }
 
 fn head(of: &Document<'_>) -> Markup {

@@ -3,6 +3,7 @@
 use super::graph::Graph;
 use super::layout::{Placed, place, share};
 use kdyno_model::stacks::FlameKind;
+use kdyno_model::words::visible;
 use maud::{Markup, PreEscaped, html};
 
 /// Of the picture, in its own units.
@@ -38,7 +39,7 @@ pub(super) fn document(graph: &Graph, frames_max: usize) -> String {
     let height = head + rows as f64 * ROW_HEIGHT + 6.0;
     let size = format!("0 0 {WIDTH} {height}");
     let place = format!("translate(0 {head})");
-    html! {
+    let svg = html! {
         svg class="flame" xmlns="http://www.w3.org/2000/svg" viewBox=(size) width=(WIDTH) height=(height) {
             style { (PreEscaped(STYLE)) }
             rect class="paper" width="100%" height="100%" {}
@@ -46,9 +47,8 @@ pub(super) fn document(graph: &Graph, frames_max: usize) -> String {
             text class="legend" x="6" y="35" { (graph.counted()) ". " (legend(graph)) }
             g transform=(place) { @for one in &placed { (frame(graph, one)) } }
         }
-    }
-    .into_string()
-        + "\n"
+    };
+    visible(&svg.into_string(), &[]) + "\n"
 }
 
 /// What colours mean.

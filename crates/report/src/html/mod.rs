@@ -49,6 +49,7 @@ pub(crate) use head::head;
 pub use head::{POLICY, SCRIPT};
 use kdyno_model::finding::Scope;
 use kdyno_model::series::TrialSeries;
+use kdyno_model::words::visible;
 use maud::{DOCTYPE, Markup, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
@@ -93,7 +94,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let headline = headline(input, &table);
     let worded = caveats::worded(input);
     let parts = parts(input, &figures, &table, &headline);
-    html! {
+    finished(html! {
         (DOCTYPE)
         html lang="en" {
             (head(&format!("{}: kdyno run {:016x}", plan.scenario, input.header.run_id), ""))
@@ -104,8 +105,12 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
                 main { @for part in &parts { (part.markup) } }
             }
         }
-    }
-    .into_string()
+    })
+}
+
+/// A document as text. Nothing in it turns the direction of what stands around it, or is a control character.
+pub(crate) fn finished(document: Markup) -> String {
+    visible(&document.into_string(), &[])
 }
 
 /// What a run's page says below its head, as a part of a document of several runs.

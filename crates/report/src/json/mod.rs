@@ -17,6 +17,7 @@ use crate::names::{name_of, printed};
 use config::ConfigDocument;
 use findings::{CaveatDocument, ConclusionDocument, FindingDocument};
 use kdyno_model::plan::Published;
+use kdyno_model::words::is_acted_on;
 use schemars::JsonSchema;
 use serde::Serialize;
 use series::SeriesDocument;
@@ -138,6 +139,20 @@ struct PublishedRowDocument {
 pub fn run(input: &ReportInput<'_>) -> serde_json::Value {
     // The document holds only text, finite numbers and maps with text keys, which serialise always.
     serde_json::to_value(document(input)).unwrap_or_default()
+}
+
+/// A document as indented text with a line end. Control characters, and those that turn the direction of text, are escaped
+/// also where JSON does not ask for it: a terminal may show it.
+pub fn text(document: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for c in format!("{document:#}\n").chars() {
+        match c {
+            // All of these lie below U+FFFF, and outside of strings there are none but line ends.
+            c if is_acted_on(c) && c != '\n' => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// What was really in force, as the field `config` of [`run`]'s document has it.

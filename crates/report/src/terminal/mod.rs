@@ -16,7 +16,7 @@ mod run_table;
 mod security_text;
 mod trials_text;
 
-pub use crate::grid::TextOptions;
+pub use crate::grid::{SEQUENCES, TextOptions, clean};
 pub use answer_text::look_text;
 pub use config_text::config_text;
 pub use live::{LiveState, live_line, live_line_of_pair};

@@ -24,7 +24,7 @@ pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
     match consumer::read(args) {
         Ok(Asked::Run(options)) => run(&options).map_err(as_the_tool),
         Ok(Asked::Version) => {
-            out::data(format!("kdyno {VERSION}, as kafka-consumer-perf-test of Kafka 4.2 and later\n"))?;
+            out::text(format!("kdyno {VERSION}, as kafka-consumer-perf-test of Kafka 4.2 and later\n"))?;
             Ok(Exit::Done)
         }
         // Help, too, is the end of a command that did not do what it is for.

@@ -5,7 +5,6 @@ use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Planned, tell};
 use crate::failure::Failure;
 use crate::out;
-use crate::progress::text_options;
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_analysis::live::RECENT_S;
 use kdyno_analysis::tool_lines::{self, Acknowledged, Whole};
@@ -19,7 +18,6 @@ use kdyno_model::units::count;
 use kdyno_perf_test::producer::{Figures, Latencies, Options, Second, Windows, total};
 use kdyno_report::terminal::trial_warnings;
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 
 /// The lines of a run.
 pub(super) struct Told<'a> {
@@ -176,10 +174,10 @@ impl<'a> Told<'a> {
         ));
         if let Some(outcome) = &self.outcome {
             // Rates stand in the totals: those of the findings are of the window's whole seconds, and would look like others.
-            let options = text_options(std::io::stderr().is_terminal());
+            let options = out::note_options();
             let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &options);
             if !warnings.is_empty() {
-                out::note(warnings.trim_end());
+                out::note_painted(warnings.trim_end());
             }
         }
         Ok(())

@@ -41,7 +41,7 @@ fn navigation() -> Markup {
 }
 
 fn shell(title: &str, body: &Markup) -> String {
-    html! {
+    super::finished(html! {
         (DOCTYPE)
         html lang="en" {
             (super::head(&format!("{title}: kdyno"), include_str!("served.css")))
@@ -50,8 +50,7 @@ fn shell(title: &str, body: &Markup) -> String {
                 main { (body) }
             }
         }
-    }
-    .into_string()
+    })
 }
 
 /// A text as a part of an address: RFC 3986's unreserved characters as they are, all other bytes by number.
