@@ -2,35 +2,67 @@
 
 use axum::Router;
 use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
 
 /// Most connections at once: a few monitoring systems, or a browser.
 const CONNECTIONS_MAX: usize = 16;
+/// In this time a connection has to ask for something: on one host a request comes at once.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 /// Until the next one is taken after none could be.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes connections, a few at once and each for a bounded time, so that whoever leaves them open takes no descriptors from
-/// anybody. One too many is closed at once.
+/// Takes connections, a few at once, each for one request and a bounded time, so that whoever leaves them open takes neither
+/// descriptors nor places from anybody. Where there is no place left, the oldest one that has asked for nothing yet gives way;
+/// where all have, the new one is closed at once.
 pub(crate) async fn accept(listener: &TcpListener, router: &Router, connection_time_max: Duration) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut open: Vec<Connection> = Vec::new();
     loop {
         let Ok((socket, _)) = listener.accept().await else {
             // Mostly there is no descriptor left; asking again at once would take a processor.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-        tokio::spawn(async move {
-            let _place = place;
-            // Who asks wrongly or goes away has no answer.
-            let _ = tokio::time::timeout(connection_time_max, connection).await;
+        open.retain(|connection| !connection.task.is_finished());
+        if open.len() >= CONNECTIONS_MAX {
+            let silent = open.iter().position(|connection| !connection.has_asked.load(Ordering::Relaxed));
+            let Some(silent) = silent else { continue };
+            open.remove(silent).task.abort();
+        }
+        open.push(Connection::serve(socket, router.clone(), connection_time_max));
+    }
+}
+
+/// An open connection.
+struct Connection {
+    /// Whether the head of a request has come.
+    has_asked: Arc<AtomicBool>,
+    task: AbortHandle,
+}
+
+impl Connection {
+    fn serve(socket: TcpStream, router: Router, time_max: Duration) -> Self {
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&has_asked);
+        let router = TowerToHyperService::new(router);
+        let service = service_fn(move |request| {
+            asked.store(true, Ordering::Relaxed);
+            router.call(request)
         });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME_MAX)
+            // Between two requests a place would be taken by nobody.
+            .keep_alive(false)
+            .serve_connection(TokioIo::new(socket), service);
+        // Who asks wrongly or goes away has no answer.
+        let task = tokio::spawn(async move { drop(tokio::time::timeout(time_max, connection).await) });
+        Self { has_asked, task: task.abort_handle() }
     }
 }

@@ -5,6 +5,7 @@ use crate::{measured, store};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// A server of a place's runs.
 struct Served<'a> {
@@ -142,6 +143,25 @@ fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
     for (request, status) in requests {
         assert_eq!(served.asked(&request).status, status, "{request}");
     }
+}
+
+#[test]
+fn connections_that_ask_nothing_keep_nobody_out_and_end_soon() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let served = Served::start(&place);
+    let mut silent: Vec<TcpStream> =
+        (0..40).map(|_| TcpStream::connect(&served.address).expect("it listens")).collect();
+    // Half a head is no request. One that has been closed already takes none.
+    silent.iter_mut().for_each(|socket| drop(socket.write_all(b"GET / HTTP/1.1\r\nHost:")));
+    assert_eq!(served.get("/").status, 200);
+    // One that has asked may last a minute.
+    let began = Instant::now();
+    for socket in &mut silent {
+        socket.set_read_timeout(Some(RUN_DEADLINE)).expect("a time-out");
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
 }
 
 #[test]
