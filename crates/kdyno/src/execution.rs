@@ -62,7 +62,7 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
     let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
     let mut printer = Printer::new(args.no_progress, looks);
     let mut listener = match args.metrics_listen {
-        Some(address) => Some(MetricsListener::start(address, &planned.plan.scenario)?),
+        Some(address) => Some(MetricsListener::start(address, &args.metrics_host, &planned.plan.scenario)?),
         None => None,
     };
     let way = Way {

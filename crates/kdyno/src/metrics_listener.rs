@@ -4,9 +4,13 @@
 
 use crate::cli::VERSION;
 use crate::failure::Failure;
-use crate::{http, out};
+use crate::http::{self, AllowedHosts};
+use crate::out;
 use axum::Router;
-use axum::http::header;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use kdyno_analysis::live_metrics::LiveItems;
 use kdyno_lab::{Live, Progress};
@@ -35,11 +39,11 @@ pub(crate) struct MetricsListener {
 }
 
 impl MetricsListener {
-    /// Listens on an address and says so.
+    /// Listens on an address and says so. Those who ask may call this host by `names` too.
     ///
     /// # Errors
     /// The address cannot be listened on.
-    pub(crate) fn start(address: SocketAddr, scenario: &str) -> Result<Self, Failure> {
+    pub(crate) fn start(address: SocketAddr, names: &[String], scenario: &str) -> Result<Self, Failure> {
         let failed = |why: std::io::Error| {
             Failure::tool(format!("cannot listen for metrics on {address}: {why}"))
                 .hint("`--metrics-listen 0` takes a free port of the loopback address")
@@ -47,13 +51,15 @@ impl MetricsListener {
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let hosts = AllowedHosts::new(names, "--metrics-host");
+        let hosts = if address.ip().is_loopback() { hosts } else { hosts.with_addresses() };
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let values = Arc::new(Mutex::new(Vec::new()));
         let answered = Arc::clone(&values);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let thread = std::thread::Builder::new()
             .name("metrics".to_owned())
-            .spawn(move || runtime.block_on(serve(listener, answered, stopped)))
+            .spawn(move || runtime.block_on(serve(listener, hosts, answered, stopped)))
             .map_err(failed)?;
         out::note(&format!("metrics http://{address}/metrics"));
         if !address.ip().is_loopback() {
@@ -117,6 +123,7 @@ impl Drop for MetricsListener {
 /// Answers until the other end of `stopped` is gone; requests under way are cut off with the runtime.
 async fn serve(
     listener: TcpListener,
+    hosts: AllowedHosts,
     values: Arc<Mutex<Vec<LiveValue>>>,
     stopped: tokio::sync::oneshot::Receiver<()>,
 ) {
@@ -124,11 +131,20 @@ async fn serve(
         let values = values.lock().unwrap_or_else(PoisonError::into_inner).clone();
         async move { ([(header::CONTENT_TYPE, CONTENT_TYPE)], document(values)) }
     };
-    let router = Router::new().route("/metrics", get(answer));
+    let checked = from_fn_with_state(Arc::new(hosts), check);
+    let router = Router::new().route("/metrics", get(answer)).layer(checked);
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     tokio::select! {
         () = http::accept(&listener, &router, CONNECTION_TIME_MAX) => {}
         _ = stopped => {}
+    }
+}
+
+/// Lets a request through, or says why not.
+async fn check(State(hosts): State<Arc<AllowedHosts>>, request: Request, next: Next) -> Response {
+    match hosts.refused(request.method(), request.headers()) {
+        Some(why) => (StatusCode::FORBIDDEN, why + "\n").into_response(),
+        None => next.run(request).await,
     }
 }
 

@@ -1,18 +1,17 @@
 //! The server of `kdyno serve`: the pages of stored runs, for browsers of this host.
 //!
 //! Pages are made by blocking threads, a few at once, for a run file is read and analysed for each; nothing is kept but the
-//! list of runs ([`library`]). Who may ask is [`guarded`]'s.
+//! list of runs ([`library`]). Who may ask is said by [`http`].
 
 mod guarded;
 mod library;
 mod pages;
 
 use crate::failure::Failure;
-use crate::http;
+use crate::http::{self, AllowedHosts};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use guarded::AllowedHosts;
 use library::Library;
 use pages::{Found, Site};
 use std::net::TcpListener;
@@ -44,7 +43,7 @@ pub(crate) fn until(listener: TcpListener, served: Served, stop: &AtomicBool) ->
     listener.set_nonblocking(true).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let site = Arc::new(Site::new(Library::new(served.folder)));
-    let router = router(Arc::clone(&site), served.hosts);
+    let router = router(Arc::clone(&site), &served.hosts);
     runtime.spawn_blocking(move || site.read_ahead());
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
@@ -65,8 +64,8 @@ async fn is_set(stop: &AtomicBool) {
     }
 }
 
-fn router(site: Arc<Site>, hosts: Vec<String>) -> Router {
-    let hosts = Arc::new(AllowedHosts::new(hosts));
+fn router(site: Arc<Site>, hosts: &[String]) -> Router {
+    let hosts = Arc::new(AllowedHosts::new(hosts, "--host"));
     Router::new()
         .route("/", get(pages::list))
         .route("/run/{file}", get(pages::run))

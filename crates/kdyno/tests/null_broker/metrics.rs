@@ -8,9 +8,14 @@ use std::time::{Duration, Instant};
 
 /// What is answered to a request for a path: head and body. `None` while nobody listens.
 fn asked(port: u16, path: &str) -> Option<(String, String)> {
+    asked_of("localhost", port, path)
+}
+
+/// The same of one who calls this host so.
+fn asked_of(host: &str, port: u16, path: &str) -> Option<(String, String)> {
     let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     socket.set_read_timeout(Some(RUN_DEADLINE)).ok()?;
-    write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
     let mut text = String::new();
     socket.read_to_string(&mut text).ok()?;
     text.split_once("\r\n\r\n").map(|(head, body)| (head.to_owned(), body.to_owned()))
@@ -30,7 +35,7 @@ fn a_run_tells_how_it_stands_until_it_ends() {
     let port = listener.local_addr().expect("an address").port();
     let (port_text, load) = (port.to_string(), ["--duration", "20s", "--rate", "500/s", "--share"]);
     let args = ["quick", "--bootstrap-server", &broker.address, "--metrics-listen", &port_text];
-    let args: Vec<&str> = args.into_iter().chain(load).collect();
+    let args: Vec<&str> = args.into_iter().chain(["--metrics-host", "lab.example"]).chain(load).collect();
     // The port is taken: nothing is started.
     let said = place.kdyno(&args);
     assert_eq!(said.code, Some(1), "{said:?}");
@@ -66,6 +71,11 @@ fn a_run_tells_how_it_stands_until_it_ends() {
     }
     assert_eq!(counted.len(), 3, "{answers} answers, counted {counted:?}");
     seen_while_it_runs(&place);
+    for (host, status) in [("rebound.example", 403), ("lab.example:80", 200), ("127.0.0.1", 200)] {
+        let (head, body) = asked_of(host, port, "/metrics").expect("an answer");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {head}");
+        assert_eq!(body.contains("kdyno_"), status == 200, "{host}: {body}");
+    }
     assert!(asked(port, "/").is_some_and(|(head, _)| head.starts_with("HTTP/1.1 404")));
     ran(&running.wait(RUN_DEADLINE));
     assert!(asked(port, "/metrics").is_none(), "it ends with the run");

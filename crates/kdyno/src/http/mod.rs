@@ -1,5 +1,9 @@
 //! A small HTTP server: what `--metrics-listen` and `kdyno serve` share beneath axum.
 
+mod callers;
+
+pub(crate) use callers::AllowedHosts;
+
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
