@@ -13,6 +13,7 @@ use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsError, TlsVersion};
 use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::plan::{self, Sasl, ScramHash, Store, StoreContent};
 use kdyno_model::secret::Secret;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustls::pki_types::CertificateDer;
 use std::fs::File;
 use std::io::{self, Read};
@@ -65,6 +66,14 @@ impl CredentialsError {
     pub fn is_of_what_was_given(&self) -> bool {
         !matches!(self, Self::NoRoots(_))
     }
+}
+
+/// Keeps this process's memory from other programs of its user, and out of core dumps: no debugger attaches, and what `/proc`
+/// tells of memory, environment and open files is root's. To be called before a secret's value is read; programs that this
+/// process starts are not concerned.
+pub fn close_memory() {
+    // It fails only where a kernel does not know it.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 /// Gives a secret's value by its name in the plan.

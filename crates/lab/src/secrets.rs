@@ -108,6 +108,7 @@ pub fn access(
 }
 
 fn resolved(name: &str, reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, LabError> {
+    kdyno_credentials::close_memory();
     value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
         name: name.to_owned(),
         reference: Box::new(reference.clone()),

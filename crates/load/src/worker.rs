@@ -152,7 +152,10 @@ fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Before), WorkerErro
             Some(BeforeTask::Secrets(_)) if before.secrets.is_some() => {
                 return Err(WorkerError::OutOfTurn("`secrets` twice"));
             }
-            Some(BeforeTask::Secrets(values)) => before.secrets = Some(values),
+            Some(BeforeTask::Secrets(values)) => {
+                kdyno_credentials::close_memory();
+                before.secrets = Some(values);
+            }
             Some(BeforeTask::Given(found)) => {
                 let given = Given::new(found.pieces()).filter(|_| found.is_whole());
                 let wrong = WorkerError::OutOfTurn("`given` that is empty, or of another length");

@@ -102,6 +102,7 @@ impl Secured {
         if listeners.are_plain() {
             return Ok(None);
         }
+        kdyno_credentials::close_memory();
         let failed =
             |error: rcgen::Error| TestbedError::Impossible(format!("no certificate could be made: {error}"));
         let authority = Authority::new().map_err(failed)?;
