@@ -90,6 +90,26 @@ fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
     assert!(figure(&document, "writers.unresolved") + figure(&document, "writers.failed") > 0.0);
 }
 
+/// So many clients that they are not all connected when the guard is killed.
+#[test]
+fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its_reason() {
+    let _turn = beside_others();
+    let place = Place::new();
+    let many = scenario(1, 120).replace("produce: perf, clients: 1,", "produce: perf, clients: 400,");
+    let path = place.file("small.yaml", &many);
+    let args = ["run", path.to_str().expect("plain path"), "--share"];
+    let mut running = place.start(place.command(&args));
+    running.wait_for_process("kdyno worker");
+    signal(running.processes("kdyno guard")[0], Signal::KILL);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 1);
+    assert!(said.stderr.contains("error: no broker is left"), "{}", said.stderr);
+    assert!(said.stderr.contains("ended before the load began: the guard ended"), "{}", said.stderr);
+    place.expect_no_processes();
+    let kinds = event_kinds(&place.show());
+    assert!(kinds.contains(&"process-died".to_owned()), "{kinds:?}");
+}
+
 #[test]
 fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     let _turn = beside_others();

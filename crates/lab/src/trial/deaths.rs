@@ -35,12 +35,25 @@ impl Execution<'_> {
     /// Tells which processes have ended; the trial goes on while a broker is left.
     pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
-        let system = self.context.system;
-        let brokers = system.processes().iter().filter(|process| process.subject.is_broker()).count();
-        let died = self.died.iter().filter(|subject| subject.is_broker()).count();
-        if died > 0 && died == brokers {
+        if self.has_lost_its_brokers() {
             self.stop(Stop::NoBrokerLeft.into());
         }
         Ok(())
+    }
+
+    /// The same before T0.
+    ///
+    /// # Errors
+    /// No broker is left.
+    pub(super) fn expect_a_broker(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        self.tell_dead(None, progress)?;
+        if self.has_lost_its_brokers() { Err(Stop::NoBrokerLeft.into()) } else { Ok(()) }
+    }
+
+    fn has_lost_its_brokers(&self) -> bool {
+        let processes = self.context.system.processes();
+        let brokers = processes.iter().filter(|process| process.subject.is_broker()).count();
+        let died = self.died.iter().filter(|subject| subject.is_broker()).count();
+        died > 0 && died == brokers
     }
 }

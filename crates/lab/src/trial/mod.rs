@@ -19,6 +19,7 @@ mod java;
 mod live;
 mod meeting;
 mod metrics;
+mod prepare;
 mod relays;
 mod sampler;
 mod stacks;
@@ -62,17 +63,7 @@ use meeting::Seat;
 use sampler::Sampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use warmup::{Begin, Warmup};
-
-/// How long all clients together may take to connect and to learn their leaders.
-const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
-
-/// Whether an event says why a client does not get ready.
-fn is_trouble(kind: EventKind) -> bool {
-    use EventKind::{CoordinatorLost, Disconnected, MetadataError, Refused, Unreachable};
-    matches!(kind, CoordinatorLost | Disconnected | MetadataError | Refused | Unreachable)
-}
 
 /// How long after the end of the drain a worker may take to hand in its last rows.
 const OVERDUE_NS: u64 = 15_000_000_000;
@@ -212,67 +203,6 @@ impl<'a> Execution<'a> {
         let named = self.context.named.clone();
         self.observer = Some(Observer::start(processes, named, may_go_on, self.inbox.sender())?);
         self.cluster_watch = Some(ClusterWatch::start(self.context.watched(), self.inbox.sender())?);
-        Ok(())
-    }
-
-    /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
-    /// trial's time line.
-    fn prepare(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        let token = self.context.system.renew(&self.context.trial.effective)?;
-        let mut secrets = self.context.secrets.of(&self.context.trial.effective);
-        secrets.extend(self.context.system.secrets());
-        if let Some((token, fresh)) = &token {
-            secrets.insert(&token.name, fresh);
-            let login = self.context.system.access().security.login;
-            let renewal = Renewal::start(token.clone(), fresh, login, self.inbox.sender());
-            self.renewal = Some(renewal.map_err(|source| LabError::ObserverStart { source })?);
-        }
-        self.give_secrets(&secrets)?;
-        for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
-            self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
-            let bootstrap = self.components.bootstrap(self.context.system);
-            worker.send(&ToWorker::Prepare(Box::new(self.context.worker_task(planned, bootstrap))))?;
-        }
-        let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
-        let end = Instant::now() + PREPARE_DEADLINE;
-        let mut last = None;
-        while let Some(&number) = waiting.first() {
-            match self.inbox.hear(end.saturating_duration_since(Instant::now())) {
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Prepared))) => {
-                    waiting.remove(&worker);
-                }
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Event(event)))) => {
-                    self.worker_event(worker, &event, None)?;
-                    if is_trouble(event.kind) {
-                        last = Some(event.detail);
-                    }
-                }
-                // What a client cost before T0 has no place on the time line.
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(told)))) => {
-                    self.sampler.hear(worker, &told);
-                }
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(told)))) => {
-                    self.keep_settings(worker, told);
-                }
-                Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
-                Some(Heard::Stop(stop)) => return Err(stop.into()),
-                Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
-                Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told, progress)?,
-                Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
-                Some(
-                    Heard::Probes(..)
-                    | Heard::Metrics(..)
-                    | Heard::Logs(..)
-                    | Heard::Recent(_)
-                    | Heard::Command(..)
-                    | Heard::Database(..),
-                ) => {}
-                None => {
-                    let seconds = PREPARE_DEADLINE.as_secs();
-                    return Err(LabError::WorkerNotPrepared { number, seconds, last });
-                }
-            }
-        }
         Ok(())
     }
 
