@@ -224,6 +224,10 @@ pub(crate) struct RerunArgs {
     /// Target file of an existing cluster that the run used; once for each
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<PathBuf>,
+    /// You made the run file yourself, and it is unchanged: start whatever its plan names. Without this a run file has no
+    /// command, component, file, secret or unusual option of a JVM followed, since it may come from anybody
+    #[arg(long)]
+    pub(crate) trust: bool,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

@@ -76,10 +76,13 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
             printer.tell(progress);
         },
     };
-    let can_resume = kdyno_plan::check_stored(&planned.plan).is_ok();
+    let resume = match kdyno_plan::check_stored(&planned.plan) {
+        Ok(()) => "",
+        Err(_) => " --trust",
+    };
     let outcome = measure(planned, way)?;
     drop((printer, listener));
-    present(&outcome, args, can_resume)
+    present(&outcome, args, resume)
 }
 
 /// The processes that `--probe` names, found on this host, and those that it named when the plan was run before.
@@ -181,13 +184,13 @@ pub(crate) fn random_u64() -> u64 {
     RandomState::new().hash_one(moment::now_unix_ns())
 }
 
-/// Prints the table or the document, writes the report beside the run file, chooses the exit code. Runs that start commands are
-/// not gone on with.
-fn present(outcome: &RunOutcome, args: &ExecutionArgs, can_resume: bool) -> Outcome {
+/// Prints the table or the document, writes the report beside the run file, chooses the exit code. `resume` is what `--resume`
+/// takes beside the run file to go on with it.
+fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome {
     let evidence = match Evidence::read_with_stacks(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is what to tell, not that its file cannot be read after that.
-        Err(_) if outcome.failure.is_some() => return failed_or(outcome, can_resume, || Ok(Exit::Done)),
+        Err(_) if outcome.failure.is_some() => return failed_or(outcome, Some(resume), || Ok(Exit::Done)),
         Err(failure) => return Err(failure),
     };
     let input = evidence.input();
@@ -212,7 +215,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, can_resume: bool) -> Outc
         }
     }
     tell_died(&outcome.caveats);
-    failed_or(outcome, can_resume, || Ok(gated(judged(&input), args.gate)))
+    failed_or(outcome, Some(resume), || Ok(gated(judged(&input), args.gate)))
 }
 
 /// What the thresholds of a drop-in's run come to, a line each on standard error: the tool itself has none, so without one the
@@ -255,16 +258,23 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
     }
 }
 
-/// What went wrong together with where the evidence is; else what comes of the answer.
-pub(crate) fn failed_or(outcome: &RunOutcome, can_resume: bool, answer: impl FnOnce() -> Outcome) -> Outcome {
+/// What went wrong together with where the evidence is; else what comes of the answer. `resume` is what `--resume` takes beside
+/// the run file; `None`: nothing goes on with it.
+pub(crate) fn failed_or(
+    outcome: &RunOutcome,
+    resume: Option<&str>,
+    answer: impl FnOnce() -> Outcome,
+) -> Outcome {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
         Some(LabError::Interrupted) => {
-            let resume = format!("; `kdyno run --resume {}` goes on with it", outcome.path.display());
+            let resume = resume.map(|more| {
+                format!("; `kdyno run --resume {}{more}` goes on with it", outcome.path.display())
+            });
             Err(Failure {
                 exit: Exit::Interrupted,
                 message: "the run was interrupted".to_owned(),
-                hint: Some(if can_resume { kept + &resume } else { kept }),
+                hint: Some(kept + &resume.unwrap_or_default()),
             })
         }
         Some(error) => {

@@ -10,7 +10,7 @@ use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Most cases of one plan, before equal ones are taken together.
-const CASES_MAX: usize = 1_000;
+pub(crate) const CASES_MAX: usize = 1_000;
 
 /// The name of the profile in force when the scenario has none to choose.
 const NO_PROFILE: &str = "none";

@@ -31,9 +31,9 @@ const WHY: &str = ": six units of evidence are the fewest that can tell a differ
 /// The same of a quick look.
 const QUICK_WHY: &str = ": three pairs are the fewest that have an interval";
 /// Most units, and pairs of a start.
-const UNITS_MAX: u64 = 1_000;
+pub(crate) const UNITS_MAX: u64 = 1_000;
 /// Most looks.
-const LOOKS_MAX: usize = 10;
+pub(crate) const LOOKS_MAX: usize = 10;
 /// Most pairs of a quick look.
 const QUICK_PAIRS: u32 = 8;
 

@@ -11,9 +11,9 @@ use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeSet;
 
 /// Longest work on a record: an hour.
-const WORK_NS_MAX: u64 = 3_600_000_000_000;
+pub(crate) const WORK_NS_MAX: u64 = 3_600_000_000_000;
 /// Most multiples of the least work by Zipf's law.
-const MULTIPLES_MAX: u64 = 1_000_000;
+pub(crate) const MULTIPLES_MAX: u64 = 1_000_000;
 /// Highest exponent of Zipf's law: beyond it all work is the least.
 const EXPONENT_MAX: f64 = 20.0;
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Longest value of a setting that is passed on.
 const VALUE_BYTES_MAX: usize = 4096;
 /// Most options of a Java process.
-const JVM_OPTIONS_MAX: usize = 64;
+pub(crate) const JVM_OPTIONS_MAX: usize = 64;
 
 /// The driver of a load item. What the Java client does not carry is refused.
 pub(crate) fn driver(reader: &Reader<'_>, item: &LoadFile, clients: u32) -> Result<Driver, PlanError> {
@@ -136,7 +136,7 @@ fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanE
 }
 
 /// Options that say a size right behind their name; Java does not start with one that it cannot read.
-const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
+pub(crate) const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
 
 /// OpenJ9 has options whose names begin so and go on, e.g. `-Xmns64m`.
 fn is_other_option(rest: &str) -> bool {

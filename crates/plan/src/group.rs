@@ -60,10 +60,15 @@ pub(crate) fn group(
 const HEARTBEAT: &str = "heartbeat.interval.ms";
 const SESSION: &str = "session.timeout.ms";
 
+/// Whether a text can be the name of a group.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
 fn name(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
     let name = reader.filled(typed, "group")?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if name.len() <= NAME_BYTES_MAX && name.bytes().all(is_plain) {
+    if is_name(&name) {
         return Ok(name);
     }
     let message = format!("`group`: {} is not a usable name", quoted(&name));

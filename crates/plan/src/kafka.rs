@@ -36,25 +36,29 @@ pub(crate) fn settings(
 }
 
 fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), PlanError> {
-    let plain = name.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
-    if !plain || name.text.is_empty() {
+    if !is_name(&name.text) {
         let shown = kdyno_scenario::input::quoted(&name.text);
         return Err(reader.wrong(name, format!("{shown} cannot be the name of a Kafka setting")));
     }
-    if owner == Owner::Broker
-        && let Some(instead) = instead_of(&name.text)
-    {
-        return Err(reader.wrong(name, format!("kdyno writes `{}` itself", name.text)).hint(instead));
+    match written_by_kdyno(&name.text, owner) {
+        Some(instead) => {
+            Err(reader.wrong(name, format!("kdyno writes `{}` itself", name.text)).hint(instead))
+        }
+        None => Ok(()),
     }
-    if name.text.starts_with("ssl.")
-        || name.text.starts_with("sasl.")
-        || name.text.starts_with("listener.name.")
-    {
-        return Err(reader
-            .wrong(name, format!("kdyno writes `{}` itself", name.text))
-            .hint("write `listeners` of the `system`"));
-    }
-    Ok(())
+}
+
+/// Whether a text can be the name of a setting.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+/// What to do instead of setting this by name; `None`: nothing of the kind, it may be set.
+pub(crate) fn written_by_kdyno(name: &str, owner: Owner) -> Option<&'static str> {
+    const SECURITY: [&str; 3] = ["ssl.", "sasl.", "listener.name."];
+    let managed = instead_of(name).filter(|_| owner == Owner::Broker);
+    let is_of_security = SECURITY.iter().any(|beginning| name.starts_with(beginning));
+    managed.or(is_of_security.then_some("write `listeners` of the `system`"))
 }
 
 /// What a setting's name says of its unit: the dimension and how many base units Kafka's unit is.

@@ -46,6 +46,7 @@ mod set_overrides;
 mod show;
 mod sides;
 mod spans;
+mod stored;
 mod strategy;
 mod sustained;
 mod system;
@@ -62,14 +63,14 @@ pub use estimate::{
 };
 pub use in_force::clients_in_force;
 pub use remarks::{Note, of_existing_topics, remarks};
+pub use stored::check as check_stored;
 pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{GivenSource, Plan, Strategy, SystemPlan};
-use kdyno_model::secret::SecretRef;
+use kdyno_model::plan::{Plan, Strategy, SystemPlan};
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::{InputError, quoted};
+use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 use planned::{Planned, plan_cases};
 use reader::Reader;
@@ -127,52 +128,6 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         case.secrets.clone_from(&wanted.secrets);
     }
     guard::check(plan)
-}
-
-/// Refuses a stored plan that would have a file read or a program started: a run file may come from anybody, and only
-/// what a user wrote or chose may name such things.
-///
-/// # Errors
-/// A secret comes from outside the run, or keys or values from a file, a load item is a command, or something is to be started
-/// beside the cluster.
-pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
-    let produced =
-        plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| item.role.as_produce());
-    let file = produced.flat_map(|produce| produce.records.given()).find_map(|source| match source {
-        GivenSource::File(file) => (!file.is_bundled()).then_some(file.path),
-        GivenSource::Avro(avro) => Some(avro.path),
-        GivenSource::Sample(_) => None,
-    });
-    if let Some(path) = file {
-        let message = format!("the stored plan sends what the file {} holds", quoted(&path));
-        return Err(InputError::whole(message)
-            .hint("run the scenario again: such references of a run file are not followed"));
-    }
-    if let Some((item, command)) = plan.every_case().flat_map(|case| &case.commands).next() {
-        let message = format!("the stored plan runs a command: {item}: {}", quoted(&command.line()));
-        return Err(InputError::whole(message)
-            .hint("run the scenario again: what a run file would start is not started"));
-    }
-    let mut components = plan.every_case().flat_map(|case| &case.components);
-    if let Some(component) = components.find(|component| !component.is_kdynos_own()) {
-        let (name, line) = (&component.name, quoted(&component.line()));
-        return Err(InputError::whole(format!("the stored plan starts a component: {name}: {line}"))
-            .hint("run the scenario again: what a run file would start is not started"));
-    }
-    let mut secrets = plan.every_case().flat_map(|case| &case.secrets);
-    match secrets.find(|(_, reference)| **reference != SecretRef::Made) {
-        Some((name, reference)) => {
-            let kind = match reference {
-                SecretRef::Env(_) => "an environment variable",
-                SecretRef::File(_) | SecretRef::Property { .. } => "a file",
-                SecretRef::Exec(_) | SecretRef::Made => "a command",
-            };
-            let message = format!("the stored plan takes secret {} from {kind}", quoted(name));
-            Err(InputError::whole(message)
-                .hint("run the scenario again: such references of a run file are not followed"))
-        }
-        None => Ok(()),
-    }
 }
 
 /// The cases of what compares nothing: of a search on a scenario that does, those of one of its sides.

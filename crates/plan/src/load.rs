@@ -31,12 +31,12 @@ use std::collections::BTreeMap;
 /// Most clients of an item: each has sockets and buffers in the worker.
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Fastest rate that can be meant, records per second.
-const RATE_PER_S_MAX: f64 = 1e9;
+pub(crate) const RATE_PER_S_MAX: f64 = 1e9;
 /// Shortest and longest transaction.
-const TRANSACTION_NS_MIN: u64 = 1_000_000;
-const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
+pub(crate) const TRANSACTION_NS_MIN: u64 = 1_000_000;
+pub(crate) const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
 /// Most steps of a rate.
-const STEPS_MAX: usize = 1_000;
+pub(crate) const STEPS_MAX: usize = 1_000;
 /// What a lone record adds to its value, at most: batch header and the longest record header.
 const RECORD_BYTES_EXTRA: u64 = 61 + 21;
 /// `message.max.bytes` of a broker where nothing is set.

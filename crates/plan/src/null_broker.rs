@@ -9,7 +9,7 @@ use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Largest value that fetches are answered with: of a broker's largest batch.
-const VALUE_BYTES_MAX: u64 = 1 << 20;
+pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads the `listeners` section.
 type ReadListeners<'r> = fn(&Reader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;

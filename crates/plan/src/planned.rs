@@ -13,9 +13,9 @@ use kdyno_scenario::target::Target;
 use kdyno_scenario::units;
 
 /// Most trials of one plan.
-const TRIALS_MAX: u64 = 10_000;
+pub(crate) const TRIALS_MAX: u64 = 10_000;
 /// Most trials per case.
-const REPEAT_MAX: u64 = 1_000;
+pub(crate) const REPEAT_MAX: u64 = 1_000;
 
 /// The cases of a scenario, planned, and what is the same for all of them.
 #[derive(Debug)]

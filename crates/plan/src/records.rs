@@ -18,11 +18,11 @@ const DEVIATIONS_P99: f64 = 2.326_347_874_040_841;
 /// Where a lognormal size is cut off if nothing is said, in its 99th percentiles.
 const MAX_IN_P99: u64 = 10;
 /// Highest ratio of compression that can be meant.
-const RATIO_MAX: f64 = 1_000.0;
+pub(crate) const RATIO_MAX: f64 = 1_000.0;
 /// Highest exponent of Zipf's law: beyond it there is one key.
-const EXPONENT_MAX: f64 = 20.0;
+pub(crate) const EXPONENT_MAX: f64 = 20.0;
 /// Longest delimiter, bytes.
-const DELIMITER_BYTES_MAX: usize = 64;
+pub(crate) const DELIMITER_BYTES_MAX: usize = 64;
 
 /// What a produce item says of its records, and the bytes of their values: of all, or in the mean.
 pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(RecordPlan, u32), PlanError> {

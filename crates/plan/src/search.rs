@@ -25,13 +25,13 @@ use kdyno_scenario::yaml::Typed;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Longest trial of a search.
-const TRIAL_NS_MAX: u64 = 3600 * SECOND_NS;
+pub(crate) const TRIAL_NS_MAX: u64 = 3600 * SECOND_NS;
 /// First load where the item has no rate of its own, records/s.
 const FROM_PER_S: f64 = 1_000.0;
 /// Fewest trials that a search is given.
 const TRIALS_MIN: u32 = 8;
 /// Most trials of a search.
-const TRIALS_MAX: u32 = 1_000;
+pub(crate) const TRIALS_MAX: u32 = 1_000;
 /// How long a quick look may take for each case, ns.
 const QUICK_NS: u64 = 600 * SECOND_NS;
 /// Highest load that is tried where nothing else is said, records/s.

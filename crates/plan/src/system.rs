@@ -20,19 +20,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Most brokers of a local cluster: each is a Java process of this machine.
-const BROKERS_MAX: u32 = 64;
+pub(crate) const BROKERS_MAX: u32 = 64;
 /// Most dedicated controllers.
-const CONTROLLERS_MAX: u32 = 9;
+pub(crate) const CONTROLLERS_MAX: u32 = 9;
 /// Smallest heap with which a broker starts.
-const HEAP_BYTES_MIN: u64 = 64 << 20;
+pub(crate) const HEAP_BYTES_MIN: u64 = 64 << 20;
 /// Largest heap of a broker.
-const HEAP_BYTES_MAX: u64 = 1 << 40;
+pub(crate) const HEAP_BYTES_MAX: u64 = 1 << 40;
 /// What a broker may be limited to, processors: the kernel's periods are too long for less.
-const CPU_LIMITS: std::ops::RangeInclusive<f64> = 0.05..=4096.0;
+pub(crate) const CPU_LIMITS: std::ops::RangeInclusive<f64> = 0.05..=4096.0;
 /// Highest processor number that may be pinned to.
-const CPU_MAX: u32 = 4095;
+pub(crate) const CPU_MAX: u32 = 4095;
 /// Most partitions of a topic, and replicas of a partition.
-const PARTITIONS_MAX: u32 = 10_000;
+pub(crate) const PARTITIONS_MAX: u32 = 10_000;
 
 /// The `system` section.
 pub(crate) fn system(reader: &Reader<'_>) -> Result<SystemPlan, PlanError> {

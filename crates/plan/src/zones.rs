@@ -13,9 +13,9 @@ const NEAR: &str = "same";
 /// Longest name of a zone: it is a rack's name too.
 const NAME_BYTES_MAX: usize = 64;
 /// Slowest link: a produce request of the default size takes minutes below it.
-const BYTES_PER_S_MIN: u64 = 1_000;
+pub(crate) const BYTES_PER_S_MIN: u64 = 1_000;
 /// Fastest link that can be meant.
-const BYTES_PER_S_MAX: u64 = 1 << 40;
+pub(crate) const BYTES_PER_S_MAX: u64 = 1 << 40;
 
 /// The `zones` of a local cluster.
 pub(crate) fn zones(
@@ -66,14 +66,19 @@ pub(crate) fn zones(
     Ok(zones)
 }
 
+/// Whether a text can be the name of a zone.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text != NEAR && (1..=NAME_BYTES_MAX).contains(&text.len()) && text.chars().all(fits)
+}
+
 fn name(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<String, PlanError> {
     let name = reader.filled(typed, key)?;
     if name == NEAR {
         let message = format!("{} is no zone of its own: it means near every broker", quoted(&name));
         return Err(reader.wrong(typed, message).hint("call the zone otherwise, e.g. `a`"));
     }
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.len() > NAME_BYTES_MAX || !name.chars().all(fits) {
+    if !is_name(&name) {
         let message = format!("{} is no name of a zone", quoted(&name));
         return Err(reader
             .wrong(typed, message)

@@ -58,12 +58,35 @@ pub(crate) fn check(file: &ScenarioFile) -> Result<(Vec<Address>, Option<Checked
     Ok((columns, published(file)?))
 }
 
+/// Whether a text can be the id of a scenario: names of files are made of it.
+pub fn is_id(text: &str) -> bool {
+    text.len() <= NAME_CHARS_MAX
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+/// Whether a text can be the name of a topic in a scenario.
+pub fn is_topic_name(text: &str) -> bool {
+    (1..=TOPIC_CHARS_MAX).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// Whether a text can be the name of a load item: it stands before the dot of metric addresses.
+pub fn is_item_name(text: &str) -> bool {
+    !is_reserved(text)
+        && text.len() <= NAME_CHARS_MAX
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// Whether metric addresses use a name for other subjects.
+fn is_reserved(text: &str) -> bool {
+    RESERVED_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) || RESERVED_ITEMS.contains(&text)
+}
+
 fn head(file: &ScenarioFile) -> Result<(), InputError> {
     let id = &file.id;
-    let fits = id.text.len() <= NAME_CHARS_MAX
-        && id.text.starts_with(|c: char| c.is_ascii_lowercase())
-        && id.text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    if fits {
+    if is_id(&id.text) {
         return Ok(());
     }
     Err(InputError::at(id.place, format!("{} cannot be an id", quoted(&id.text))).hint(format!(
@@ -130,10 +153,7 @@ fn pairs(pairs: &[(Typed, Typed)], file: &ScenarioFile) -> Result<(), InputError
 
 fn names(file: &ScenarioFile) -> Result<(), InputError> {
     for (name, _) in &file.topics {
-        let fits = name.text.len() <= TOPIC_CHARS_MAX
-            && !name.text.is_empty()
-            && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        if !fits {
+        if !is_topic_name(&name.text) {
             return Err(InputError::at(name.place, format!("{} cannot name a topic", quoted(&name.text)))
                 .hint(format!("at most {TOPIC_CHARS_MAX} letters, digits, `-` and `_`")));
         }
@@ -163,17 +183,13 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
 
 /// Whether a name can stand before the dot of a metric address.
 fn subject_name(name: &Typed, what: &str, example: &str) -> Result<(), InputError> {
-    let begins = RESERVED_BEGINNINGS.iter().any(|beginning| name.text.starts_with(beginning));
-    if begins || RESERVED_ITEMS.contains(&name.text.as_str()) {
+    if is_reserved(&name.text) {
         let message = format!("`{}` names something else in metrics", name.text);
         return Err(
             InputError::at(name.place, message).hint(format!("name it after what it does, e.g. {example}"))
         );
     }
-    let fits = name.text.len() <= NAME_CHARS_MAX
-        && name.text.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if fits {
+    if is_item_name(&name.text) {
         return Ok(());
     }
     Err(InputError::at(name.place, format!("{} cannot name a {what}", quoted(&name.text)))

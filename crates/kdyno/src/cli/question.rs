@@ -40,6 +40,9 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["profile", "set", "seed", "sustain", "flame"])]
     pub(crate) resume: Option<String>,
+    /// With --resume: you made the run file yourself, and it is unchanged; start whatever its plan names
+    #[arg(long, requires = "resume")]
+    pub(crate) trust: bool,
     /// Print what would be done and end
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -88,7 +88,7 @@ fn finish(outcome: &RunOutcome, mut told: Told<'_>, options: &Options) -> Outcom
             out::note(&failure.message);
         }
     }
-    failed_or(outcome, false, || {
+    failed_or(outcome, None, || {
         let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
         told.totals(&evidence)?;
         told.corrected(&evidence)?;

@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::target_source::read_target;
 use kdyno_model::plan::Plan;
 use kdyno_store::RunFile;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Takes the plan, its seed included, from the run file.
 pub(crate) fn plan(args: &RerunArgs) -> Result<Planned, Failure> {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let header = RunFile::open(&path)?.header()?;
-    let (plan, target_files) = with_targets(header.plan, &args.target)?;
+    let (plan, target_files) = admitted(header.plan, (&path, args.trust), &args.target)?;
     Ok(Planned {
         plan,
         scenario_text: header.scenario_text,
@@ -24,8 +25,19 @@ pub(crate) fn plan(args: &RerunArgs) -> Result<Planned, Failure> {
     })
 }
 
-/// The stored plan; one of existing clusters with the addresses that the run file does not keep, from a file for each.
-pub(crate) fn with_targets(mut plan: Plan, files: &[PathBuf]) -> Result<(Plan, TargetFiles), Failure> {
+/// The stored plan, once it has passed the gate or its file is trusted; one of existing clusters with the addresses that the run
+/// file does not keep, from a file for each.
+pub(crate) fn admitted(
+    mut plan: Plan,
+    (run, is_trusted): (&Path, bool),
+    files: &[PathBuf],
+) -> Result<(Plan, TargetFiles), Failure> {
+    match is_trusted {
+        true => is_of_this_user(run)?,
+        false => {
+            kdyno_plan::check_stored(&plan).map_err(|error| error.in_file(&run.display().to_string()))?;
+        }
+    }
     let targets = files.iter().map(|file| read_target(file)).collect::<Result<Vec<_>, _>>()?;
     if !targets.is_empty() {
         kdyno_plan::retarget(&mut plan, &targets)?;
@@ -36,7 +48,18 @@ pub(crate) fn with_targets(mut plan: Plan, files: &[PathBuf]) -> Result<(Plan, T
         ))
         .hint("name the target file of each again with --target"));
     }
-    kdyno_plan::check_stored(&plan)?;
     let ids = targets.into_iter().map(|target| target.attached.cluster_id);
     Ok((plan, ids.zip(files.iter().cloned()).collect()))
+}
+
+/// A file that another user can change cannot be trusted.
+fn is_of_this_user(run: &Path) -> Result<(), Failure> {
+    const WRITTEN_BY_OTHERS: u32 = 0o002;
+    let found = std::fs::metadata(run).map_err(Failure::tool)?;
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    if is_own && found.mode() & WRITTEN_BY_OTHERS == 0 {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("--trust: another user can write to the run file {}", run.display()))
+        .hint("a run file that you made yourself belongs to you, and nobody else can write to it"))
 }

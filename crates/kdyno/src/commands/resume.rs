@@ -1,7 +1,7 @@
 //! `--resume RUN`: the plan of a run that was interrupted or ran out of time, gone on with in its own file.
 
 use crate::cli::ChoiceArgs;
-use crate::commands::rerun::with_targets;
+use crate::commands::rerun::admitted;
 use crate::evidence::find_run;
 use crate::execution::{Planned, Resumed};
 use crate::failure::Failure;
@@ -65,7 +65,8 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Resu
     // Which cases a target is for stands in the plan.
     let files: Vec<PathBuf> =
         chosen.target.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
-    let (plan, target_files) = with_targets(Plan { budget_ns, ..header.plan }, &files)?;
+    let plan = Plan { budget_ns, ..header.plan };
+    let (plan, target_files) = admitted(plan, (&path, chosen.trust), &files)?;
     Ok(Planned {
         plan,
         scenario_text: header.scenario_text,

@@ -85,6 +85,8 @@ expect: [{claim: half fail, that: words.error_share >= 40%}, {claim: it ends, th
     assert!(logs.stdout.contains("15,false,c"), "{logs:?}");
     let again = place.kdyno(&["rerun", "latest", "--share"]);
     assert!(again.code == Some(2) && again.stderr.contains("the stored plan runs a command"), "{again:?}");
+    let trusted = place.start(place.command(&["rerun", "latest", "--share", "--trust"])).wait(RUN_DEADLINE);
+    ran(&trusted);
 }
 
 /// Of one trial all commands that fail, each in its own way.

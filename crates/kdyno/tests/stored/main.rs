@@ -5,6 +5,7 @@ mod common;
 mod planted;
 mod publish;
 mod serve;
+mod strangers;
 
 use common::{Place, Said};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};

@@ -3,7 +3,8 @@
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Rate, Role, SystemPlan};
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_plan::{
-    Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, estimate, plan, remarks,
+    Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, check_stored, estimate, plan,
+    remarks,
 };
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,14 @@ fn every_scenario_plans_in_every_profile() {
         for profile in scenario.profiles() {
             let choices = Choices { profile: Some(profile.to_owned()), ..choices() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
+            let runs_programs = plan.every_case().any(|case| case.has_others_writing());
+            assert_eq!(
+                check_stored(&plan).is_err(),
+                runs_programs,
+                "{}: {:?}",
+                scenario.id(),
+                check_stored(&plan)
+            );
             if let Some(trials) = plan.strategy.trials_planned() {
                 let repeats: u32 =
                     (0..).take(plan.cases.len()).filter_map(|case| plan.repeats_planned(case)).sum();

@@ -23,6 +23,7 @@ mod proxy;
 mod questions;
 mod records;
 mod searching;
+mod stored;
 mod sums;
 mod targets;
 mod zones;

@@ -80,7 +80,7 @@ fn run(options: &Options) -> Outcome {
     if let Some(LabError::Interrupted) = &outcome.failure {
         output.interrupted(&outcome.path);
     }
-    failed_or(&outcome, false, || {
+    failed_or(&outcome, None, || {
         output.finish(&outcome.path)?;
         by_thresholds(&outcome, &options.fail_if)
     })

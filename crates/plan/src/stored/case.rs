@@ -1,0 +1,90 @@
+//! Cases: what is started in them, what their clients know, how long they last.
+
+use super::refusal::{At, Passed};
+use super::{load, system};
+use crate::load::workers;
+use crate::phases::PHASE_NS_MAX;
+use kdyno_model::plan::{
+    COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, SystemPlan, WarmupAuto,
+};
+use kdyno_model::secret::SecretRef;
+use kdyno_scenario::input::quoted;
+
+/// The cases of a plan, or of a side.
+pub(super) fn all(at: &At<'_>, cases: &[CasePlan]) -> Passed {
+    (0..).zip(cases).try_for_each(|(number, case): (u32, _)| one(&at.key(&number.to_string()), case))
+}
+
+fn one(at: &At<'_>, case: &CasePlan) -> Passed {
+    let CasePlan {
+        label: _,
+        // Printed; only commands and components are told of them.
+        params: _,
+        system,
+        topics,
+        load,
+        commands,
+        components,
+        phases,
+        workers: shares,
+        secrets,
+    } = case;
+    commands.iter().try_for_each(|(item, command)| no_command(&at.key("commands"), item, command))?;
+    components.iter().try_for_each(|of| component(&at.key("components"), of))?;
+    at.key("components").within(components.len(), 0..=1)?;
+    system::system(&at.key("system"), system)?;
+    topics.iter().try_for_each(|(name, topic)| system::topic(&at.key("topics"), name, topic))?;
+    load.iter().try_for_each(|(name, item)| load::item(&at.key("load").key(name), name, item, case))?;
+    // How clients are shared out among workers follows from the load.
+    at.key("workers").holds(*shares == workers(load), "has workers that are not those of its load")?;
+    lengths(&at.key("phases"), phases)?;
+    // A target brings its own.
+    let is_attached = matches!(system, SystemPlan::Attached(_));
+    let mut secrets = secrets.iter().filter(|_| !is_attached);
+    secrets.try_for_each(|(name, reference)| secret(&at.key("secrets"), name, reference))
+}
+
+fn no_command(at: &At<'_>, item: &str, command: &CommandPlan) -> Passed {
+    Err(at.refused(format!("runs a command: {item}: {}", quoted(&command.line()))))
+}
+
+/// What kdyno itself names and fetches, started as kdyno starts it, and nothing else.
+fn component(at: &At<'_>, of: &ComponentPlan) -> Passed {
+    let ComponentPlan {
+        name,
+        // Of kdyno's own there is one, by its release.
+        kind: _,
+        environment,
+        // Questions to its own port, and lines of its own.
+        ready: _,
+        ready_within_ns,
+        stop_signal: _,
+        stop_within_ns,
+    } = of;
+    // A variable may hold options of its JVM.
+    if !of.is_kdynos_own() || !environment.is_empty() {
+        return Err(at.refused(format!("starts a component: {name}: {}", quoted(&of.line()))));
+    }
+    at.key("ready_within_ns").within(*ready_within_ns, 0..=COMPONENT_WAIT_NS_MAX)?;
+    at.key("stop_within_ns").within(*stop_within_ns, 0..=COMPONENT_WAIT_NS_MAX)
+}
+
+fn secret(at: &At<'_>, name: &str, reference: &SecretRef) -> Passed {
+    let kind = match reference {
+        SecretRef::Made => return Ok(()),
+        SecretRef::Env(_) => "an environment variable",
+        SecretRef::File(_) | SecretRef::Property { .. } => "a file",
+        SecretRef::Exec(_) => "a command",
+    };
+    Err(at.refused(format!("takes secret {} from {kind}", quoted(name))))
+}
+
+fn lengths(at: &At<'_>, phases: &PhasesPlan) -> Passed {
+    let PhasesPlan { warmup_ns, warmup_auto, measure_ns, drain_ns } = phases;
+    at.key("warmup_ns").within(*warmup_ns, 0..=PHASE_NS_MAX)?;
+    if let Some(WarmupAuto { least_ns, records_min: _ }) = warmup_auto {
+        at.key("warmup_auto").within(*least_ns, 0..=*warmup_ns)?;
+    }
+    at.key("measure_ns").within(*measure_ns, 1..=PHASE_NS_MAX)?;
+    at.key("drain_ns").within(*drain_ns, 0..=PHASE_NS_MAX)
+}
