@@ -7,7 +7,7 @@ use crate::pack;
 use crate::reader::{RunFile, stream_id};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::held_up::has_held_up;
-use kdyno_model::sample::{Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
+use kdyno_model::sample::{ClientTotals, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;
 use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Row, ToSql};
@@ -115,17 +115,28 @@ impl RunFile {
 
     fn probes(&self, trial: TrialId, from_ns: i64) -> Result<Vec<ProbeReading>, StoreError> {
         let mut readings: Vec<ProbeReading> = Vec::new();
+        let mut held = 0;
         let unpack = |row: &Row<'_>| Ok(pack::unpack_readings(blob(row, 0)?)?);
-        self.visit("probe", PROBES, (trial.0, from_ns), unpack, &mut |mut round: Vec<ProbeReading>| {
+        let hold = &mut |(mut round, bytes): (Vec<ProbeReading>, u64)| {
+            held += bytes;
             readings.append(&mut round);
-            self.within("readings", (readings.len() * size_of::<ProbeReading>()) as u64)
-        })?;
+            self.within("readings", held)
+        };
+        self.visit("probe", PROBES, (trial.0, from_ns), unpack, hold)?;
         Ok(readings)
     }
 
     fn totals(&self, trial: TrialId) -> Result<Vec<StreamTotals>, StoreError> {
         let sql = "SELECT worker, stream, packed FROM totals WHERE trial = ?1 ORDER BY worker, stream";
-        self.rows("totals", sql, [trial.0], |row| Ok(pack::unpack_totals(stream_id(row)?, blob(row, 2)?)?))
+        let (mut totals, mut held) = (Vec::new(), 0);
+        let unpack = |row: &Row<'_>| Ok(pack::unpack_totals(stream_id(row)?, blob(row, 2)?)?);
+        self.visit("totals", sql, [trial.0], unpack, &mut |of_stream: StreamTotals| {
+            let service = of_stream.steady.as_ref().map_or(0, |steady| steady.service.len());
+            held += (of_stream.clients.len() * size_of::<ClientTotals>() + service) as u64;
+            totals.push(of_stream);
+            self.within("totals", held)
+        })?;
+        Ok(totals)
     }
 
     /// What the noise probe showed before a trial.

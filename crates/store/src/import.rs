@@ -88,7 +88,7 @@ fn forget(connection: &Connection, subject: &Subject, trial: TrialId) -> Result<
         while let Some(row) = rows.next()? {
             let packed: Vec<u8> = row.get(1)?;
             // What cannot be read is none of ours.
-            let readings = pack::unpack_readings(&packed).unwrap_or_default();
+            let (readings, _) = pack::unpack_readings(&packed).unwrap_or_default();
             if readings.first().is_some_and(|reading| reading.subject == *subject) {
                 found.push(row.get::<_, i64>(0)?);
             }

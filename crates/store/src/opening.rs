@@ -30,8 +30,6 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     /// Whether somebody else has it open.
     pub(crate) live: bool,
-    /// Bytes that rows can lie in: of the file and of its WAL.
-    pub(crate) bytes: u64,
 }
 
 /// Opens a run file; folds a WAL that was left over, if possible.
@@ -39,8 +37,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let head = check_marks(path)?;
     let (connection, live) =
         if head.wal { connect_wal(path)? } else { (connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?, false) };
-    let bytes = file_bytes(path) + file_bytes(&reserve::beside(path, "-wal"));
-    Ok(Opened { connection, live, bytes })
+    Ok(Opened { connection, live })
 }
 
 /// What the first bytes of a run file say.
@@ -136,6 +133,11 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
         Ok(connection)
     };
     open().map_err(|error| StoreError::read(path, "opening", &error))
+}
+
+/// Bytes that rows can lie in: of the file and of its WAL.
+pub(crate) fn bytes_of(path: &Path) -> u64 {
+    file_bytes(path).saturating_add(file_bytes(&reserve::beside(path, "-wal")))
 }
 
 /// Size of a file; 0 when there is none.

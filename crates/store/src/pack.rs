@@ -12,6 +12,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Longer than names as kdyno gives them, which are counted with the rest of their reading.
+const NAME_BYTES: usize = 64;
+/// Most memory that the readings of one blob may take: those of a round are some thousand, of 100 bytes each.
+const READINGS_BYTES_MAX: u64 = 256 << 20;
+
 /// What a sample row keeps beside its key.
 #[derive(Serialize, Deserialize)]
 struct PackedSample {
@@ -164,8 +169,21 @@ pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackEr
     pack(&groups)
 }
 
-pub(crate) fn unpack_readings(blob: &[u8]) -> Result<Vec<ProbeReading>, PackError> {
+/// About the memory that the readings of a group take: the subject's name stands once in a blob, and comes with each of them.
+fn held_bytes(group: &PackedReadings) -> u64 {
+    let beyond = |bytes: usize| bytes.saturating_sub(NAME_BYTES);
+    let each = size_of::<ProbeReading>() + beyond(group.subject.to_string().len());
+    let series: usize = group.values.iter().map(|(series, _)| beyond(series.len())).sum();
+    (each.saturating_mul(group.values.len()) + series) as u64
+}
+
+/// The readings of a blob, and about the memory that they take.
+pub(crate) fn unpack_readings(blob: &[u8]) -> Result<(Vec<ProbeReading>, u64), PackError> {
     let groups: Vec<PackedReadings> = unpack(blob)?;
+    let held = groups.iter().map(held_bytes).sum();
+    if held > READINGS_BYTES_MAX {
+        return Err(PackError::Content(format!("its readings take {held} bytes")));
+    }
     let readings = groups.into_iter().flat_map(|group| {
         let PackedReadings { at_ns, subject, values } = group;
         values.into_iter().map(move |(series, value)| ProbeReading {
@@ -175,7 +193,7 @@ pub(crate) fn unpack_readings(blob: &[u8]) -> Result<Vec<ProbeReading>, PackErro
             value,
         })
     });
-    Ok(readings.collect())
+    Ok((readings.collect(), held))
 }
 
 fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {

@@ -71,3 +71,14 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
     longer.push(1);
     assert!(unpack_totals(StreamId::default(), &seal(&longer).unwrap()).is_err());
 }
+
+/// A subject's name stands once in a blob, and would stand in memory with each of its readings.
+#[test]
+fn readings_of_a_long_name_are_refused_before_they_are_made() {
+    let subject = Subject::Group("g".repeat(100_000));
+    let values = vec![(String::new(), 0.0); 100_000];
+    let blob = pack(&[PackedReadings { at_ns: 0, subject, values }].as_slice()).expect("packed");
+    assert!(blob.len() < 10_000, "a small blob");
+    let error = unpack_readings(&blob).expect_err("ten gigabytes").to_string();
+    assert!(error.contains("its readings take 10"), "{error}");
+}

@@ -1,9 +1,9 @@
 //! Reads a run file: a finished one, one that is being written, or one whose writer was killed. The writer
 //! reads its own rows back through it as well, so evidence has one way out.
 //!
-//! A run file may come from anywhere, so it is distrusted: it is opened with care (`opening.rs`), the
-//! number of rows and what one call hands out are bounded, and whatever contradicts the format is an error
-//! that says where.
+//! A run file may come from anywhere, so it is distrusted: it is opened with care (`opening.rs`), its tables are those that
+//! kdyno makes, the number of rows, their bytes and what one call hands out are bounded, and whatever contradicts the format is
+//! an error that says where.
 
 use crate::columns::{self, Fault, json, named, text, unsigned};
 use crate::error::StoreError;
@@ -18,6 +18,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::StreamId;
 use kdyno_model::trial::{PairPlace, Trial, TrialId};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,13 +30,19 @@ const PLAIN_BYTES_PER_CALL_MAX: u64 = 1 << 30;
 /// Least bytes that a row takes in the file; more rows than file bytes allow are a malformed tree.
 const ROW_BYTES_MIN: u64 = 4;
 
+/// What one query may hand out beside the bytes of the file: names of tables come more than once.
+const ROWS_BYTES_BESIDE: u64 = 1 << 20;
+
 /// An open run file.
 #[derive(Debug)]
 pub struct RunFile {
     path: PathBuf,
     connection: Connection,
     live: bool,
-    rows_max: u64,
+    /// The writer reads what it has written itself.
+    is_own: bool,
+    /// Size when it was opened.
+    bytes: u64,
     plain_bytes_max: u64,
 }
 
@@ -46,15 +53,16 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read, is no run file, or is of a format that this kdyno does not read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let Opened { connection, live, bytes } = opening::open(path)?;
+        let Opened { connection, live } = opening::open(path)?;
         let file = Self {
             path: path.to_path_buf(),
             connection,
             live,
-            rows_max: bytes / ROW_BYTES_MIN,
+            is_own: false,
+            bytes: opening::bytes_of(path),
             plain_bytes_max: PLAIN_BYTES_PER_CALL_MAX,
         };
-        file.check_tables()?;
+        file.check_schema()?;
         Ok(file)
     }
 
@@ -64,7 +72,8 @@ impl RunFile {
             path: path.to_path_buf(),
             connection,
             live: true,
-            rows_max: u64::MAX,
+            is_own: true,
+            bytes: 0,
             plain_bytes_max: u64::MAX,
         }
     }
@@ -275,13 +284,36 @@ impl RunFile {
         found.pop().ok_or_else(|| StoreError::damaged(&self.path, "it has no head"))
     }
 
-    fn check_tables(&self) -> Result<(), StoreError> {
-        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table'";
-        let tables = self.rows("schema", sql, [], |row| text(row, 0))?;
-        match schema::TABLE_NAMES.iter().find(|name| !tables.iter().any(|table| table == *name)) {
-            None => Ok(()),
-            Some(name) => Err(StoreError::damaged(&self.path, format!("the table {name} is missing"))),
-        }
+    /// Refuses a file with anything in its schema that kdyno does not make: a generated column, a view or a trigger computes what
+    /// no file holds, a virtual table runs code of its own.
+    fn check_schema(&self) -> Result<(), StoreError> {
+        let sql = "SELECT type || ' ' || name, tbl_name, sql FROM sqlite_schema";
+        let mut found: Vec<String> = Vec::new();
+        let read = |row: &Row<'_>| Ok((text(row, 0)?, text(row, 1)?, row.get::<_, Option<String>>(2)?));
+        self.visit("schema", sql, [], read, &mut |(named, table, sql)| {
+            let Some(sql) = sql else {
+                // The index of a key, which SQLite makes by itself.
+                let is_of_key = named.starts_with(&format!("index sqlite_autoindex_{table}_"));
+                return if is_of_key { Ok(()) } else { Err(self.foreign(&named)) };
+            };
+            let bare = schema::bare(&sql);
+            let is_made =
+                schema::MADE.iter().any(|(made, _)| *made == bare) && schema::made_by(&bare) == named;
+            if !is_made {
+                return Err(self.foreign(&named));
+            }
+            found.push(bare);
+            Ok(())
+        })?;
+        let is_missing = |(made, is_needed): &&(String, bool)| *is_needed && !found.contains(made);
+        schema::MADE.iter().find(is_missing).map_or(Ok(()), |(made, _)| {
+            Err(StoreError::damaged(&self.path, format!("the {} is missing", schema::made_by(made))))
+        })
+    }
+
+    fn foreign(&self, named: &str) -> StoreError {
+        let reason = format!("its {} is none that this kdyno makes", named.escape_debug());
+        StoreError::NotARunFile { path: self.path.clone(), reason }
     }
 
     pub(crate) fn within(&self, what: &'static str, bytes: u64) -> Result<(), StoreError> {
@@ -312,6 +344,17 @@ impl RunFile {
         Ok(found)
     }
 
+    /// Whether so many rows of so many bytes can be the file's: a tree that was tampered with hands the same pages out again and
+    /// again. A file in use may have grown since it was opened.
+    fn has_room_for(&self, table: &str, rows: u64, bytes: u64) -> Result<(), StoreError> {
+        let is_within = |most: u64| rows <= most / ROW_BYTES_MIN && bytes <= most + ROWS_BYTES_BESIDE;
+        if self.is_own || is_within(self.bytes) || is_within(opening::bytes_of(&self.path)) {
+            return Ok(());
+        }
+        let reason = format!("table {table} has more than the file can hold: {rows} rows of {bytes} bytes");
+        Err(StoreError::damaged(&self.path, reason))
+    }
+
     /// Runs a query; every row goes through `read`, then to `visit`.
     pub(crate) fn visit<T>(
         &self,
@@ -324,13 +367,12 @@ impl RunFile {
         let failed = |error: rusqlite::Error| StoreError::read(&self.path, &format!("table {table}"), &error);
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query(params).map_err(failed)?;
-        let mut count = 0;
+        let columns = rows.as_ref().map_or(0, |statement| statement.column_count());
+        let (mut count, mut bytes) = (0, 0);
         while let Some(row) = rows.next().map_err(failed)? {
             count += 1;
-            if count > self.rows_max {
-                let reason = format!("table {table} has more rows than the file can hold");
-                return Err(StoreError::damaged(&self.path, reason));
-            }
+            bytes += bytes_of(row, columns).map_err(failed)?;
+            self.has_room_for(table, count, bytes)?;
             let value = read(row).map_err(|fault| match fault {
                 Fault::Sql(error) => failed(error),
                 Fault::Content(reason) => {
@@ -341,6 +383,16 @@ impl RunFile {
         }
         Ok(())
     }
+}
+
+/// Bytes of a row's texts and blobs.
+fn bytes_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<u64> {
+    (0..columns).try_fold(0, |sum, column| {
+        Ok(match row.get_ref(column)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => sum + bytes.len() as u64,
+            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => sum,
+        })
+    })
 }
 
 /// See [`RunFile::line`].

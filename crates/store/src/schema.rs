@@ -2,7 +2,10 @@
 //!
 //! Rules for changes: from the first release on a table, a column with a default, or a new packed form may be added with
 //! a new [`FORMAT_VERSION`] and a line in its changelog; the meaning and the names of what is stored never
-//! change; a fixture of every version stays under `tests/fixtures` and is read by a test.
+//! change; a fixture of every version stays under `tests/fixtures` and is read by a test. A statement here stays as it is but
+//! for comments and white space: a file that has another one is refused, since it may come from anybody.
+
+use std::sync::LazyLock;
 
 /// Marks a SQLite file as a run file (`PRAGMA application_id`): "kdyn".
 pub const APPLICATION_ID: u32 = 0x6b64_796e;
@@ -182,20 +185,28 @@ CREATE TABLE IF NOT EXISTS course (
 ) STRICT;
 ";
 
-/// Names of the tables, as a reader expects them.
-pub(crate) const TABLE_NAMES: [&str; 14] = [
-    "run",
-    "session",
-    "trial",
-    "phase",
-    "stream",
-    "sample",
-    "totals",
-    "probe",
-    "event",
-    "noise",
-    "log",
-    "finding",
-    "caveat",
-    "conclusion",
-];
+/// What is made by [`TABLES`] and [`LATER_TABLES`], each as it stands in `sqlite_schema` but for comments and white space, which
+/// may change; with whether every file has it.
+pub(crate) static MADE: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
+    let statements = |text: &str, is_needed: bool| {
+        // Comments hold semicolons too.
+        let bare = bare(text);
+        let each = bare.split(';').map(|sql| sql.trim().replacen("IF NOT EXISTS ", "", 1));
+        each.filter(|sql| !sql.is_empty()).map(|sql| (sql, is_needed)).collect::<Vec<_>>()
+    };
+    [statements(TABLES, true), statements(LATER_TABLES, false)].concat()
+});
+
+/// A statement without its comments, with one space between its words. None of ours holds a text in quotes, so that what is
+/// equal to one of them is one.
+pub(crate) fn bare(sql: &str) -> String {
+    let words =
+        sql.split('\n').filter_map(|line| line.split("--").next()).flat_map(str::split_ascii_whitespace);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What a statement makes: `table run`.
+pub(crate) fn made_by(bare: &str) -> String {
+    let words: Vec<&str> = bare.split(' ').skip(1).take(2).collect();
+    words.join(" ").to_ascii_lowercase()
+}

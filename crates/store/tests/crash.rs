@@ -103,6 +103,7 @@ fn a_failed_write_is_returned_by_every_later_call_and_the_end_is_still_written()
     assert_eq!(writer.evidence(TRIAL).unwrap_err(), error);
     assert_eq!(writer.failure(), Some(error.clone()));
     assert_eq!(writer.finish(common::end()).unwrap_err(), error);
+    rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TRIGGER broken").unwrap();
     let file = RunFile::open(&path).unwrap();
     assert_eq!(file.evidence(TRIAL).unwrap().samples, [sample(0)]);
     assert_eq!(file.sessions().unwrap(), [(session(1), Some(common::end()))]);

@@ -85,6 +85,7 @@ fn a_contradiction_names_its_table() {
     let said = |sql: &str| with_file(&after(sql), |path| read_all(path).unwrap_err().to_string());
     for (sql, wanted) in [
         ("DROP TABLE noise", "the table noise is missing"),
+        ("DROP TABLE run", "the table run is missing"),
         ("DELETE FROM run", "it has no head"),
         ("UPDATE run SET run_id = 'zz'", "table run, row 1: a run id is no hexadecimal number"),
         ("UPDATE run SET plan_json = '{'", "table run, row 1: EOF"),
@@ -113,28 +114,74 @@ fn a_contradiction_names_its_table() {
     }
 }
 
+/// What computes, or runs code of its own, in a file that is a run file otherwise.
 #[test]
-fn nothing_of_a_foreign_schema_is_executed() {
-    // A view in place of a table could compute for ever, or hand out rows without end.
-    let bytes = after(
-        "DROP TABLE event;
-         CREATE VIEW event AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
-         SELECT NULL AS trial, x AS at_unix_ns, NULL AS at_ns, 'k' AS kind, 's' AS subject, 'd' AS detail FROM n",
-    );
-    assert!(open_error(&bytes).to_string().contains("the table event is missing"));
+fn a_schema_that_kdyno_does_not_make_is_refused() {
+    // 300 rows of 60 MB each, in a file of a few pages.
+    let generated = "DROP TABLE log; CREATE TABLE log (
+        subject TEXT NOT NULL, excerpt TEXT AS (hex(zeroblob(30000000))) VIRTUAL NOT NULL) STRICT;
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 300)
+        INSERT INTO log (subject) SELECT x FROM n";
+    let view =
+        "DROP TABLE log; CREATE VIEW log AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+        SELECT x AS subject, x AS excerpt FROM n";
+    for (sql, wanted) in [
+        (generated, "its table log is none that this kdyno makes"),
+        ("ALTER TABLE event ADD COLUMN more TEXT AS (hex(zeroblob(9))) VIRTUAL", "its table event is none"),
+        (view, "its view log is none"),
+        (
+            "CREATE TRIGGER wipe AFTER INSERT ON session BEGIN DELETE FROM trial; END",
+            "its trigger wipe is none",
+        ),
+        ("CREATE VIRTUAL TABLE words USING fts5(a)", "its table words"),
+        (
+            "DROP TABLE log; CREATE TABLE log (subject TEXT NOT NULL, excerpt TEXT NOT NULL)",
+            "its table log is none",
+        ),
+        ("CREATE INDEX e ON event (hex(zeroblob(9)))", "its index e is none"),
+        ("DROP INDEX probe_at", "the index probe_at is missing"),
+        ("CREATE TABLE more (a TEXT) STRICT", "its table more is none"),
+    ] {
+        let bytes = after(sql);
+        let said = open_error(&bytes).to_string();
+        assert!(said.contains(wanted), "{sql}: {said}");
+        let resumed =
+            with_file(&bytes, |path| RunWriter::resume(path, &crate::common::session(3)).unwrap_err());
+        assert!(resumed.to_string().contains(wanted), "{resumed}");
+    }
 }
 
+/// A page that hangs in the tree hundreds of times hands the same bytes out hundreds of times.
 #[test]
-fn resuming_executes_nothing_of_a_foreign_schema() {
-    let bytes =
-        after("CREATE TRIGGER wipe AFTER INSERT ON session BEGIN DELETE FROM trial; DELETE FROM sample; END");
-    with_file(&bytes, |path| {
-        RunWriter::resume(path, &crate::common::session(3)).unwrap().finish(crate::common::end()).unwrap();
-        assert_eq!(
-            RunFile::open(path).unwrap().evidence(crate::common::TRIAL).unwrap(),
-            crate::common::evidence()
-        );
+fn rows_are_no_more_than_the_file_can_hold() {
+    let mut bytes = after("DELETE FROM log; INSERT INTO log VALUES ('x', hex(zeroblob(50000)))");
+    let root = with_file(&bytes, |path| {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'log'";
+        rusqlite::Connection::open(path).unwrap().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
     });
+    let page_bytes = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    let at = (root as usize - 1) * page_bytes;
+    // The leaf moves to the end of the file, and an inner page with many ways to it takes its place.
+    let leaf = bytes[at..at + page_bytes].to_vec();
+    bytes.extend(leaf);
+    let leaf = u32::try_from(bytes.len() / page_bytes).unwrap().to_be_bytes();
+    bytes[28..32].copy_from_slice(&leaf);
+    let cells = 400_u16;
+    let cell = |number: u16| page_bytes - 6 * usize::from(number + 1);
+    let mut inner = vec![0; page_bytes];
+    inner[0] = 5;
+    inner[3..5].copy_from_slice(&cells.to_be_bytes());
+    inner[5..7].copy_from_slice(&u16::try_from(cell(cells - 1)).unwrap().to_be_bytes());
+    inner[8..12].copy_from_slice(&leaf);
+    for number in 0..cells {
+        let place = 12 + 2 * usize::from(number);
+        inner[place..place + 2].copy_from_slice(&u16::try_from(cell(number)).unwrap().to_be_bytes());
+        let key = [0x80 | (number >> 7) as u8, (number & 0x7f) as u8];
+        inner[cell(number)..cell(number) + 6].copy_from_slice(&[&leaf[..], &key].concat());
+    }
+    bytes[at..at + page_bytes].copy_from_slice(&inner);
+    let error = with_file(&bytes, |path| RunFile::open(path).and_then(|file| file.logs()).unwrap_err());
+    assert!(error.to_string().contains("table log has more than the file can hold"), "{error}");
 }
 
 #[test]
