@@ -69,7 +69,7 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
         out: args.out.as_deref(),
         named,
         share: args.share,
-        command_line: command_line(std::env::args()),
+        command_line: command_line(std::env::args_os()),
         variables: &|name| std::env::var_os(name),
         progress: &mut |progress| {
             listener.iter_mut().for_each(|listener| listener.tell(&progress));
@@ -146,8 +146,8 @@ const HIDDEN: &[&str] = &["bootstrap-server", PROPERTY, "topic", "include"];
 /// Kafka's producer tool takes a list of these. Where one alone is taken, what is typed behind it is no less private.
 const PROPERTY: &str = "command-property";
 
-/// The command line as the run file keeps it: of hidden values at most what stands before their `=`.
-pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
+/// The command line as the run file keeps it, as text: of hidden values at most what stands before their `=`.
+pub(crate) fn command_line(args: impl Iterator<Item = OsString>) -> Vec<String> {
     let (mut is_hidden, mut is_property) = (false, false);
     let redacted = |value: &str| match value.split_once('=') {
         Some((name, _)) => format!("{name}=redacted"),
@@ -175,7 +175,7 @@ pub(crate) fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
             Some(_) => arg,
         }
     };
-    args.map(redact).collect()
+    args.map(|arg| arg.to_string_lossy().into_owned()).map(redact).collect()
 }
 
 /// A number nobody chose: for run ids, and for seeds where none is given. The standard library's hasher
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn addresses_do_not_stay_in_the_command_line() {
-        let kept = |typed: &[&str]| command_line(typed.iter().map(ToString::to_string)).join(" ");
+        let kept = |typed: &[&str]| command_line(typed.iter().map(OsString::from)).join(" ");
         assert_eq!(
             kept(&["quick", "--bootstrap-server", "a:1", "--json"]),
             "quick --bootstrap-server redacted --json"

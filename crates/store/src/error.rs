@@ -116,9 +116,8 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Exists { .. } => Some("run files are never overwritten; choose another folder with --out"),
-            Self::DiskFull { .. } => {
-                Some("free some space or choose another folder with --out; what was written so far is kept")
-            }
+            // Whether anything is kept, the caller knows.
+            Self::DiskFull { .. } => Some("free some space or choose another folder with --out"),
             Self::NewerFormat { .. } => Some("read it with the kdyno that wrote it, or a later one"),
             Self::Damaged { .. } => {
                 Some("`sqlite3 FILE .recover` can often save the rows that are still whole")

@@ -134,6 +134,11 @@ fn child_fills_the_disk() {
     // Somebody takes what is left, so that only the reserve remains.
     let mut rest = std::fs::File::create(folder.join("rest")).unwrap();
     while std::io::Write::write_all(&mut rest, &[1; 4096]).is_ok() {}
+    // Another run has nowhere to begin, and nothing that could be kept.
+    let other = folder.join("other.kdyno");
+    let refused = RunWriter::create(&other, &header(), &session(1)).unwrap_err();
+    assert!(matches!(refused, StoreError::DiskFull { .. }) && !other.exists(), "{refused}");
+    assert!(refused.hint().is_some_and(|hint| !hint.contains("kept")), "{refused}");
     assert_eq!(writer.finish(common::end()).unwrap_err(), error);
     let file = RunFile::open(&path).unwrap();
     assert_eq!(file.sessions().unwrap(), [(session(1), Some(common::end()))]);

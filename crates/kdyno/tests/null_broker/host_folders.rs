@@ -3,6 +3,8 @@
 use crate::common::{Place, RUN_DEADLINE, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 /// A FIFO in the place of the name of a folder's owner, that of another user who waits for each start.
@@ -50,4 +52,20 @@ fn a_temporary_folder_that_options_would_take_apart_is_told_in_the_dry_run() {
         assert!(said.stderr.contains("TMPDIR"), "{said:?}");
     }
     place.expect_no_processes();
+}
+
+/// Names of files on Linux are bytes.
+#[test]
+fn a_folder_of_runs_may_have_any_name() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let [scenario, _, target] = files(&place, &broker.address, CLUSTER_ID);
+    let out = place.path().join(OsStr::from_bytes(b"runs-\xff"));
+    let mut command = place.command(&["run", &scenario, "--target", &target, "--share", "--out"]);
+    command.arg(&out);
+    ran(&place.start(command).wait(RUN_DEADLINE));
+    let made = std::fs::read_dir(&out).expect("a folder of runs").flatten();
+    let ends: Vec<_> = made.filter_map(|entry| Some(entry.path().extension()?.to_owned())).collect();
+    assert!(ends.iter().any(|end| end == "kdyno") && ends.iter().any(|end| end == "html"), "{ends:?}");
+    broker.stop();
 }

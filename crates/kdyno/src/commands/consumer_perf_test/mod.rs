@@ -72,7 +72,7 @@ fn run(options: &Options) -> Outcome {
         named: NamedProcesses::default(),
         out: None,
         share: true,
-        command_line: command_line(std::env::args()),
+        command_line: command_line(std::env::args_os()),
         variables: &|name| properties.variable(name),
         progress: &mut |progress| output.tell(progress),
     };
