@@ -63,15 +63,19 @@ pub(crate) fn seal(plain: &[u8]) -> Result<Vec<u8>, PackError> {
     Ok(blob)
 }
 
-/// The plain bytes of a blob.
-pub(crate) fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
-    let Some((&[form, a, b, c, d], body)) = blob.split_first_chunk::<HEAD_BYTES>() else {
+/// How many plain bytes a blob claims to have.
+pub(crate) fn plain_bytes(blob: &[u8]) -> Result<usize, PackError> {
+    let Some((&[_, a, b, c, d], _)) = blob.split_first_chunk::<HEAD_BYTES>() else {
         return Err(PackError::Short);
     };
     let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| PackError::Length)?;
-    if length > PLAIN_BYTES_MAX {
-        return Err(PackError::Huge(length));
-    }
+    if length > PLAIN_BYTES_MAX { Err(PackError::Huge(length)) } else { Ok(length) }
+}
+
+/// The plain bytes of a blob.
+pub(crate) fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
+    let length = plain_bytes(blob)?;
+    let (form, body) = (blob[0], &blob[HEAD_BYTES..]);
     match form {
         FORM_PLAIN if body.len() == length => Ok(Cow::Borrowed(body)),
         FORM_PLAIN => Err(PackError::Length),

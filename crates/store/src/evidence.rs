@@ -7,7 +7,9 @@ use crate::pack;
 use crate::reader::{RunFile, stream_id};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::held_up::has_held_up;
-use kdyno_model::sample::{ClientTotals, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
+use kdyno_model::sample::{
+    ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals,
+};
 use kdyno_model::trial::TrialId;
 use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Row, ToSql};
@@ -132,7 +134,8 @@ impl RunFile {
         let unpack = |row: &Row<'_>| Ok(pack::unpack_totals(stream_id(row)?, blob(row, 2)?)?);
         self.visit("totals", sql, [trial.0], unpack, &mut |of_stream: StreamTotals| {
             let service = of_stream.steady.as_ref().map_or(0, |steady| steady.service.len());
-            held += (of_stream.clients.len() * size_of::<ClientTotals>() + service) as u64;
+            let clients = of_stream.clients.len() * size_of::<ClientTotals>();
+            held += (clients + service + reasons_bytes(&of_stream.counts)) as u64;
             totals.push(of_stream);
             self.within("totals", held)
         })?;
@@ -178,7 +181,13 @@ fn sample(row: &Row<'_>) -> Result<Sample, Fault> {
 /// About the memory that a sample takes.
 fn held_bytes(sample: &Sample) -> u64 {
     let histograms: usize = sample.histograms.values().map(|bytes| bytes.len() + 64).sum();
-    (size_of::<Sample>() + histograms + 64 * sample.sums_ns.len()) as u64
+    let sums = 64 * sample.sums_ns.len();
+    (size_of::<Sample>() + histograms + sums + reasons_bytes(&sample.counts)) as u64
+}
+
+/// The same of the reasons for which records failed.
+fn reasons_bytes(counts: &Counts) -> usize {
+    counts.failed.keys().map(|reason| reason.len() + 64).sum()
 }
 
 #[cfg(test)]

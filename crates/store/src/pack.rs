@@ -2,7 +2,7 @@
 //! live types of `kdyno_model` stay free to change, the twins change only with the format version.
 
 use crate::behind::{Behind, PackedLater};
-use crate::blob::{PackError, decode, open, plain, seal};
+use crate::blob::{PackError, decode, open, plain, plain_bytes, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
     CaughtUp, ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals,
@@ -12,6 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Largest plain form of readings and of totals: a round of some thousand readings has 200 KB, totals of a hundred thousand
+/// clients have 2 MB. In memory each byte may become thirty.
+const SMALL_BYTES_MAX: usize = 4 << 20;
 /// Longer than names as kdyno gives them, which are counted with the rest of their reading.
 const NAME_BYTES: usize = 64;
 /// Most memory that the readings of one blob may take: those of a round are some thousand, of 100 bytes each.
@@ -128,6 +131,7 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
 }
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
+    is_small(blob)?;
     let (packed, behind): (PackedTotals, _) = unpack_with(blob)?;
     let losses = behind.losses.iter().copied().chain(std::iter::repeat(0));
     let member = |(one, losses): (&Option<(u64, u32, u32)>, u32)| {
@@ -179,6 +183,7 @@ fn held_bytes(group: &PackedReadings) -> u64 {
 
 /// The readings of a blob, and about the memory that they take.
 pub(crate) fn unpack_readings(blob: &[u8]) -> Result<(Vec<ProbeReading>, u64), PackError> {
+    is_small(blob)?;
     let groups: Vec<PackedReadings> = unpack(blob)?;
     let held = groups.iter().map(held_bytes).sum();
     if held > READINGS_BYTES_MAX {
@@ -194,6 +199,14 @@ pub(crate) fn unpack_readings(blob: &[u8]) -> Result<(Vec<ProbeReading>, u64), P
         })
     });
     Ok((readings.collect(), held))
+}
+
+/// Looks at what a blob claims: another length is refused when it is opened.
+fn is_small(blob: &[u8]) -> Result<(), PackError> {
+    match plain_bytes(blob)? {
+        0..=SMALL_BYTES_MAX => Ok(()),
+        bytes => Err(PackError::Content(format!("it claims {bytes} bytes, more than {SMALL_BYTES_MAX}"))),
+    }
 }
 
 fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {

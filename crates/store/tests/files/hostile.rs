@@ -98,6 +98,14 @@ fn a_contradiction_names_its_table() {
         ("UPDATE sample SET packed = x'00'", "table sample, row 1: a packed column is cut off"),
         ("UPDATE sample SET packed = x'0700000000'", "unknown form 7"),
         ("UPDATE sample SET packed = x'01ffffffff00'", "claims 4294967295 bytes"),
+        (
+            "UPDATE totals SET packed = x'0100ffffff00'",
+            "table totals, row 1: a packed column does not decode: it claims",
+        ),
+        (
+            "UPDATE probe SET packed = x'0100ffffff00'",
+            "table probe, row 1: a packed column does not decode: it claims",
+        ),
         ("UPDATE sample SET packed = x'010000ffff0300'", "another length than it claims"),
         ("UPDATE finding SET estimate = NULL", "a finding's value contradicts its kind"),
         ("UPDATE finding SET scope = 'case'", "a scope's numbers contradict its kind"),
