@@ -246,6 +246,15 @@ pub enum Says {
         /// How many more units it would take, about; `None`: no number of them would do.
         more_needed: Option<u32>,
     },
+    /// The interval excludes 1, and with so many metrics judged together that may be by chance.
+    DifferentAlone {
+        /// B is the worse one.
+        worse: bool,
+        /// How many metrics are judged together.
+        together: u32,
+        /// How many more units it would take, about; `None`: it is not known, or no number of them would do.
+        more_needed: Option<u32>,
+    },
     /// The interval lies within the margin.
     Equivalent,
     /// Neither.

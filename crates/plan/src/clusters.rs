@@ -6,14 +6,17 @@ use crate::budget::Budget;
 use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::sides::Side;
+use kdyno_analysis::statistics::look_least;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ComparePlan, Depth, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan,
 };
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
-/// Fewest clusters of each side with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
-pub(crate) const CLUSTERS_MIN: usize = 6;
+/// Fewest clusters of each side that can tell one of the judged metrics to differ: there is a single look.
+fn clusters_min(plan: &ComparePlan) -> u32 {
+    look_least(1, u32::try_from(plan.judge.len()).unwrap_or(u32::MAX))
+}
 
 /// Both sides on every cluster but their first ones.
 ///
@@ -58,7 +61,7 @@ pub(crate) fn arrange(
     budget: Option<Budget>,
 ) -> Result<(), PlanError> {
     let clusters = plan.clusters();
-    if (clusters as usize) < CLUSTERS_MIN {
+    if clusters < clusters_min(plan) {
         return Ok(());
     }
     plan.unit = EvidenceUnit::Cluster;
@@ -112,7 +115,8 @@ pub(crate) fn told(plan: &Plan) -> Option<String> {
         )),
         _ => Some(format!(
             "{clusters} clusters of each side: the answer is about these clusters, not about what runs on them; \
-             {CLUSTERS_MIN} of each side are the fewest for that"
+             {} of each side are the fewest for that",
+            clusters_min(compare)
         )),
     }
 }

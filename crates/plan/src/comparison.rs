@@ -8,7 +8,7 @@ use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
-use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
+use kdyno_analysis::statistics::{MEAN_UNITS_MIN, Spread, look_least, smallest_visible};
 use kdyno_model::command_metrics;
 use kdyno_model::metric::{
     Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, Unit, is_cost,
@@ -26,9 +26,7 @@ use kdyno_scenario::yaml::Typed;
 
 /// Units of evidence after which it is looked, with enough time.
 const LOOKS: [u32; 3] = [8, 16, 24];
-/// Why a verdict has a least number of units, in words.
-const WHY: &str = ": six units of evidence are the fewest that can tell a difference";
-/// The same of a quick look.
+/// Why a quick look has a least number of pairs, in words.
 const QUICK_WHY: &str = ": three pairs are the fewest that have an interval";
 /// Most units, and pairs of a start.
 pub(crate) const UNITS_MAX: u64 = 1_000;
@@ -90,19 +88,20 @@ pub(crate) fn strategy(
     let reader = planned.reader(scenario, &sides.chosen);
     let number = |typed: &Typed, key: &str, least: u64| reader.whole(typed, key, least..=UNITS_MAX);
     let looks = file.map_or(&[][..], |file| &file.looks);
-    let looks = looks.iter().map(|look| Ok(number(look, "looks", u64::from(UNITS_MIN))? as u32));
-    let looks = ascending(looks.collect::<Result<Vec<_>, PlanError>>()?, file)?;
+    let looks = looks.iter().map(|look| Ok(number(look, "looks", 1)? as u32));
+    let looks = looks.collect::<Result<Vec<_>, PlanError>>()?;
     let design = pair_design::of(file, by_hand.design, &planned.cases, sides, &reader)?;
     let pairs = match file.and_then(|file| file.pairs_per_start.as_ref()) {
         Some(typed) => number(typed, "pairs_per_start", 1)? as u32,
         None => pair_design::pairs_per_start(design),
     };
     let of_both = [planned.cases.as_slice(), sides.b.as_slice()].concat();
+    let judge = judge(scenario, file, &by_hand.judge, &of_both, attached)?;
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
         b: pair_design::side_b(design, &planned.cases, sides),
-        judge: judge(scenario, file, &by_hand.judge, &of_both, attached)?,
-        looks,
+        looks: ascending(looks, together(&judge), file)?,
+        judge,
         pairs_per_start: pairs,
         unit: EvidenceUnit::Start,
         design,
@@ -128,18 +127,42 @@ pub(crate) fn strategy(
     Ok((Strategy::Compare(plan), budget))
 }
 
-fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, PlanError> {
-    if looks.is_empty() {
-        return Ok(LOOKS.to_vec());
-    }
-    if looks.len() > LOOKS_MAX || looks.windows(2).any(|pair| pair[0] >= pair[1]) {
+/// How many metrics share the error.
+fn together(judge: &[Judge]) -> u32 {
+    u32::try_from(judge.len()).unwrap_or(u32::MAX)
+}
+
+/// Why a verdict has a least number of units, in words.
+fn why(least: u32, together: u32) -> String {
+    let one =
+        if together > 1 { format!("one of {together} judged metrics") } else { "a difference".to_owned() };
+    format!(": {least} units of evidence are the fewest that can tell {one}")
+}
+
+/// The looks that are asked for, else the usual ones, of which the first one can tell each judged metric.
+fn ascending(looks: Vec<u32>, together: u32, file: Option<&CompareFile>) -> Result<Vec<u32>, PlanError> {
+    let Some(first) = looks.first() else {
+        let [first, rest @ ..] = LOOKS;
+        let first = first.max(look_least(LOOKS.len(), together));
+        return Ok(std::iter::once(first).chain(rest.into_iter().filter(|look| *look > first)).collect());
+    };
+    let wrong = |message: String, hint: &str| {
         let place = file.and_then(|file| file.looks.first()).map_or(NOWHERE, |typed| typed.place);
+        Err(InputError::at(place, message).hint(hint))
+    };
+    if looks.len() > LOOKS_MAX || looks.windows(2).any(|pair| pair[0] >= pair[1]) {
         let listed: Vec<String> = looks.iter().map(ToString::to_string).collect();
         let message = format!(
             "`looks` takes at most {LOOKS_MAX} numbers, each larger than the one before: this is [{}]",
             listed.join(", ")
         );
-        return Err(InputError::at(place, message).hint("e.g. `looks: [8, 16, 24]`"));
+        return wrong(message, "e.g. `looks: [8, 16, 24]`");
+    }
+    let least = look_least(looks.len(), together);
+    if *first < least {
+        let which = if looks.len() > 1 { "a first look after" } else { "a look after" };
+        let message = format!("`looks`: {which} {first} comes too early{}", why(least, together));
+        return wrong(message, "look later, or judge fewer metrics");
     }
     Ok(looks)
 }
@@ -166,7 +189,9 @@ fn verdict(
     budget: Option<Budget>,
     attached: bool,
 ) -> Result<(), PlanError> {
-    let last = plan.looks.last().copied().unwrap_or(UNITS_MIN);
+    let together = together(&plan.judge);
+    let least = look_least(1, together);
+    let last = plan.looks.last().copied().unwrap_or(least);
     let pairs = plan.pairs_per_start;
     if attached {
         // A cluster of somebody else is not started: all pairs run as it stands.
@@ -174,8 +199,8 @@ fn verdict(
     }
     if let Some(budget) = budget {
         let longest_ns = |units: u32| units_longest_ns(plan, planned, units);
-        let Some(units) = budget.most(UNITS_MIN, last, longest_ns) else {
-            return Err(budget.too_small("a verdict", WHY, longest_ns(UNITS_MIN)));
+        let Some(units) = budget.most(least, last, longest_ns) else {
+            return Err(budget.too_small("a verdict", &why(least, together), longest_ns(least)));
         };
         let fitting: Vec<u32> = plan.looks.iter().copied().filter(|look| *look <= units).collect();
         // With a single look all of the error is spent on it, so it may as well come when the time is over.
@@ -396,13 +421,15 @@ fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
     of_pair / f64::from(pairs).sqrt()
 }
 
-/// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do, in
-/// a sentence; and one that names the metrics of which it will hardly see less than what matters.
+/// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do and no
+/// other metric differs, in a sentence; and one that names the metrics of which it will hardly see less than what matters.
 pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond, mut is_finer_at_once) = (Vec::new(), Vec::new(), false);
-    for Judge { of, margin, .. } in &compare.judge {
-        let smallest = smallest_visible(&compare.looks, unit_sd(of, compare));
+    let spread = |judge: &Judge| Spread { sd: unit_sd(&judge.of, compare), margin: judge.margin };
+    let spreads: Vec<Spread> = compare.judge.iter().map(spread).collect();
+    let smallest = smallest_visible(&compare.looks, &spreads);
+    for (Judge { of, margin, .. }, smallest) in compare.judge.iter().zip(smallest) {
         each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));
         if let Some(smallest) = smallest.filter(|smallest| smallest > margin) {
             beyond.push(format!("{of} ({}, margin {})", percent(smallest), percent(*margin)));

@@ -159,7 +159,9 @@ pub(crate) fn of_verdict(verdict: &Verdict) -> Judged {
             Judged::Inconclusive
         }
         Says::Different { material: true, worse: true } => Judged::Worse,
-        Says::Inconclusive { .. } | Says::MaybeMaterial { .. } => Judged::Inconclusive,
+        Says::Inconclusive { .. } | Says::DifferentAlone { .. } | Says::MaybeMaterial { .. } => {
+            Judged::Inconclusive
+        }
         Says::Different { .. } | Says::Equivalent => Judged::Fine,
     }
 }

@@ -18,4 +18,4 @@ pub(crate) use pace::time_units;
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
-pub use verdicts::{verdicts, verdicts_out_of_time};
+pub use verdicts::{can_tell, verdicts, verdicts_out_of_time};

@@ -235,11 +235,13 @@ impl Rows {
         let mut verdicts: Vec<Verdict> =
             metrics.into_iter().filter_map(|of| self.verdict(of, role)).collect();
         let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p.map_or(1.0, |(own, _)| own)).collect();
+        let together = u32::try_from(verdicts.len()).unwrap_or(u32::MAX);
         for (verdict, adjusted) in verdicts.iter_mut().zip(benjamini_hochberg(&p)) {
             verdict.p = verdict.p.map(|(own, _)| (own, adjusted));
-            let differs = matches!(verdict.says, Says::Different { .. } | Says::MaybeMaterial { .. });
-            if adjusted > FALSE_SHARE && differs {
-                verdict.says = Says::Inconclusive { more_needed: None };
+            if let Says::Different { worse, .. } | Says::MaybeMaterial { worse, .. } = verdict.says
+                && adjusted > FALSE_SHARE
+            {
+                verdict.says = Says::DifferentAlone { worse, together, more_needed: None };
             }
         }
         for verdict in verdicts {
@@ -372,7 +374,7 @@ fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> Said {
         equivalence_interval: compared.and_then(|compared| compared.equivalence_interval).map(interval),
         p: compared.map(|compared| compared.p),
         says: compared.map_or(Says::Inconclusive { more_needed: None }, |compared| {
-            says(compared.decision, worse, fewest)
+            says(compared.decision, worse, fewest, 1)
         }),
     }
 }

@@ -5,8 +5,8 @@ use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, is_of_
 use crate::comparison::pairs::{Pair, Pairs};
 use crate::median::Median;
 use crate::statistics::{
-    self, Bounds, Decision, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg, family_wise,
-    holm,
+    self, Bounds, Decision, Family, Look, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg,
+    family_wise, holm, units_least,
 };
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
@@ -24,19 +24,35 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
     judged(plan, settings, trials, Stage::of)
 }
 
-/// The same where the budget lets no further trial begin: six units or more are judged as at the look that was to come,
+/// The same where the budget lets no further trial begin: units enough are judged as at the look that was to come,
 /// whose part of the error is then spent, so that the run cannot go on. Therefore not while another case has too few of
 /// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     let is_open = |case| {
         let pairs = Pairs::of(plan, settings, case, trials);
-        pairs.units < UNITS_MIN && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
+        !can_tell(settings, pairs.units) && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
     };
     let may_go_on = plan.case_numbers().any(is_open);
     judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
         Stage::Between { alpha, .. } if !may_go_on => Stage::Look { alpha },
         stage => stage,
     })
+}
+
+/// How many metrics share the error of a comparison.
+fn together(settings: &ComparePlan) -> u32 {
+    u32::try_from(settings.judge.len()).unwrap_or(u32::MAX)
+}
+
+/// The look that so many units are judged at: that with as many, the next one, or the last.
+fn look_of(settings: &ComparePlan, units: u32) -> Option<Look> {
+    let looks = statistics::looks(&settings.looks, together(settings));
+    looks.iter().find(|look| look.units >= units).or(looks.last()).copied()
+}
+
+/// Whether so many units can tell each judged metric to differ by itself, with what the look that is to come may spend.
+pub fn can_tell(settings: &ComparePlan, units: u32) -> bool {
+    look_of(settings, units).is_some_and(|look| units >= units_least(look.alpha, together(settings)))
 }
 
 fn judged(
@@ -77,9 +93,7 @@ impl Stage {
             return Self::Quick;
         }
         let progress = pairs.progress(settings);
-        let looks = statistics::looks(&settings.looks);
-        let next = looks.iter().find(|look| look.units >= progress.units).or(looks.last());
-        match next {
+        match look_of(settings, progress.units) {
             Some(look) if !progress.is_exhausted && !progress.is_look => {
                 Self::Between { alpha: look.alpha, more: look.units - progress.units }
             }
@@ -116,7 +130,7 @@ struct Measured<'m> {
 }
 
 /// p values of one metric: its own, and that among the metrics of its role.
-type Probabilities = (f64, f64);
+type Probabilities = (f64, Family);
 
 impl Judging<'_> {
     fn scope(&self) -> Scope {
@@ -225,16 +239,18 @@ impl Judging<'_> {
                 (true, _) => family_wise(&differences, self.plan.seed),
                 (false, _) => benjamini_hochberg(&own),
             };
-            for ((at, own), together) in places.into_iter().zip(own).zip(together) {
-                found[at] = Some((own, together));
+            let many = u32::try_from(places.len()).unwrap_or(u32::MAX);
+            for ((at, own), p) in places.into_iter().zip(own).zip(together) {
+                found[at] = Some((own, Family { p, together: many }));
             }
         }
         found
     }
 
-    /// A quick look of so few pairs that no rank test could say anything.
+    /// A quick look of so few pairs that no rank test could tell one of its metrics.
     fn is_by_mean(&self) -> bool {
-        matches!(self.stage, Stage::Quick) && self.pairs.units < UNITS_MIN
+        let least = units_least(self.stage.alpha(), together(self.settings));
+        matches!(self.stage, Stage::Quick) && self.pairs.units < least
     }
 
     fn p_value(&self, differences: &[f64]) -> f64 {
@@ -272,7 +288,7 @@ impl Judging<'_> {
             n: differences.map_or(0, |of| u32::try_from(of.len()).unwrap_or(u32::MAX)),
             unit_of_evidence: self.settings.unit,
             unit_ns: None,
-            p,
+            p: p.map(|(own, family)| (own, family.p)),
             says,
         }
     }
@@ -301,16 +317,15 @@ impl Judging<'_> {
         is_judged: bool,
     ) -> (Option<Ratio>, Option<Interval>, Says) {
         let alpha = self.stage.alpha();
-        let p_family = p.map(|(_, together)| match is_judged {
-            true => together,
+        let family = p.map(|(_, family)| match is_judged {
+            true => family,
             // What is exploratory may err more often together, and its interval says as much as any other.
-            false if together <= FALSE_SHARE => 0.0,
-            false => 1.0,
+            false => Family { p: if family.p <= FALSE_SHARE { 0.0 } else { 1.0 }, ..family },
         });
         let margin = Margin::of(margin);
         let quick =
-            self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, p_family));
-        let by_ranks = || statistics::compare(differences, margin, alpha, p_family);
+            self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, family));
+        let by_ranks = || statistics::compare(differences, margin, alpha, family);
         let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, None, self.too_few()) };
         let method = if self.is_by_mean() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
         let why_not = || Interval::NotResolvable(self.why_no_interval(differences.len()));
@@ -321,7 +336,8 @@ impl Judging<'_> {
             Stage::Between { .. } | Stage::TooFew => self.too_few(),
             Stage::Look { .. } | Stage::Quick => {
                 let worse = (compared.estimate > 0.0) == (better == Better::Lower);
-                says(compared.decision, worse, differences.len())
+                let together = family.map_or(1, |family| family.together);
+                says(compared.decision, worse, differences.len(), together)
             }
         };
         (Some(ratio), equivalence_interval, says)
@@ -359,7 +375,7 @@ pub(super) fn of_ratio(bounds: Bounds, method: IntervalMethod) -> Interval {
 }
 
 /// A decision that rests on so many units, in the words of a verdict.
-pub(super) fn says(decision: Decision, worse: bool, units: usize) -> Says {
+pub(super) fn says(decision: Decision, worse: bool, units: usize, together: u32) -> Says {
     let more = |needed: Option<u32>| {
         let units = u32::try_from(units).unwrap_or(u32::MAX);
         needed.map(|needed| needed.saturating_sub(units))
@@ -368,6 +384,9 @@ pub(super) fn says(decision: Decision, worse: bool, units: usize) -> Says {
         Decision::Different { material } => Says::Different { material, worse },
         Decision::MaybeMaterial { units_needed } => {
             Says::MaybeMaterial { worse, more_needed: more(units_needed) }
+        }
+        Decision::DifferentAlone { units_needed } => {
+            Says::DifferentAlone { worse, together, more_needed: more(units_needed) }
         }
         Decision::Equivalent => Says::Equivalent,
         Decision::Inconclusive { units_needed } => Says::Inconclusive { more_needed: more(units_needed) },

@@ -35,8 +35,14 @@ impl WalshAverages {
     /// really has; `None` when there are too few differences for it.
     pub fn interval(&self, alpha: f64) -> Option<Bounds> {
         let (rank, missed) = critical(self.differences, alpha)?;
+        Some(self.between(rank, missed))
+    }
+
+    /// From the `rank`-th average to the one as far from the end, counted from 0, which misses the centre with a known
+    /// probability. `rank` is at most that of the middle.
+    pub(super) fn between(&self, rank: usize, missed: f64) -> Bounds {
         let high = self.sorted.len() - 1 - rank;
-        Some(Bounds { low: self.sorted[rank], high: self.sorted[high], level: 1.0 - missed })
+        Bounds { low: self.sorted[rank], high: self.sorted[high], level: 1.0 - missed }
     }
 }
 

@@ -1,8 +1,11 @@
 //! The smallest difference that a comparison would find, told before it begins.
 
-use crate::statistics::looks::{MEAN_UNITS_MIN, UNITS_MIN, looks};
-use crate::statistics::signed_rank::{critical, signed_ranks};
-use crate::statistics::student::PairedMean;
+use crate::statistics::bounds::Bounds;
+use crate::statistics::hodges_lehmann::WalshAverages;
+use crate::statistics::looks::{Look, MEAN_UNITS_MIN, looks, units_least};
+use crate::statistics::signed_rank::critical;
+use crate::statistics::student::{PairedMean, quantile};
+use crate::statistics::verdict::Margin;
 use kdyno_model::seed::mix;
 
 /// A difference of this size is found in four comparisons of five.
@@ -14,54 +17,138 @@ const SEED: u64 = 20_261_122;
 const STEPS: u32 = 12;
 /// A difference of so many spreads is found by any comparison that finds any.
 const SPREADS_MAX: f64 = 16.0;
+/// More units than these have too many Walsh averages to be made a thousand times: Student's t stands for the ranks,
+const WALSH_UNITS_MAX: usize = 60;
+/// which find as much of as many units as t does of this share of them (π ÷ 3 times as many).
+const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 
-/// The smallest change, as a share, that a comparison with these looks finds with a probability of 80 % when ln(B ÷ A) of its
-/// units spreads by `sd` and nothing disturbs them; `None` when its looks cannot find any. Three to five units are judged
-/// by Student's t, as a quick look judges them, more by signed ranks.
-pub fn smallest_visible(units: &[u32], sd: f64) -> Option<f64> {
-    let judged = looks(units).into_iter().filter_map(|look| {
-        let units = look.units as usize;
-        let rule = match look.units {
-            MEAN_UNITS_MIN..UNITS_MIN => Rule::Mean { alpha: look.alpha },
-            _ => Rule::Ranks { most: critical(units, look.alpha)?.0 as f64 },
+/// What the units of one judged metric differ by without any cause, and what matters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Standard deviation of ln(B ÷ A).
+    pub sd: f64,
+    /// Share that matters.
+    pub margin: f64,
+}
+
+/// Of each metric judged the smallest change, as a share, that a comparison with these looks says to be one in four cases
+/// of five: where it is the only one that differs, each moves by itself and nothing disturbs them. `None` when the looks
+/// cannot find any. A comparison that ends since everything is clear, this metric as equivalent, has not found it.
+pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
+    let together = u32::try_from(judged.len()).unwrap_or(u32::MAX);
+    let looks = looks(units, together);
+    let rules: Vec<Rule> = looks.iter().filter_map(|look| Rule::of(*look, together)).collect();
+    let drawn: Vec<Vec<Vec<Seen>>> = (0..DRAWN)
+        .map(|draw| {
+            let of_metric = |at: usize| {
+                let last = rules.iter().map(|rule| rule.units).max().unwrap_or(0);
+                let noise = normals(draw * judged.len() + at, last);
+                rules.iter().map(|rule| rule.seen(&noise[..rule.units])).collect()
+            };
+            (0..judged.len()).map(of_metric).collect()
+        })
+        .collect();
+    let of_metric = |at: usize| {
+        let power = |spreads: f64| {
+            let found = drawn.iter().filter(|metrics| is_found(metrics, judged, at, spreads)).count();
+            found as f64 / DRAWN as f64
         };
-        Some((units, rule))
-    });
-    let judged: Vec<(usize, Rule)> = judged.collect();
-    let last = judged.iter().map(|(units, _)| *units).max()?;
-    let noise: Vec<Vec<f64>> = (0..DRAWN).map(|draw| normals(draw, last)).collect();
-    let (mut low, mut high) = (0.0, SPREADS_MAX);
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        let found = noise.iter().filter(|noise| is_found(noise, middle, &judged)).count();
-        if (found as f64) < POWER * DRAWN as f64 { low = middle } else { high = middle }
-    }
-    Some((high * sd).exp_m1())
-}
-
-/// What finds a difference at a look.
-#[derive(Debug, Clone, Copy)]
-enum Rule {
-    /// A p value of at most this, by Student's t.
-    Mean { alpha: f64 },
-    /// A lesser rank sum of at most this.
-    Ranks { most: f64 },
-}
-
-/// Whether any look finds a difference.
-fn is_found(noise: &[f64], effect: f64, judged: &[(usize, Rule)]) -> bool {
-    judged.iter().any(|(units, rule)| {
-        let differences: Vec<f64> = noise[..*units].iter().map(|noise| noise + effect).collect();
-        match rule {
-            Rule::Mean { alpha } => PairedMean::of(&differences).is_some_and(|mean| mean.p_value() <= *alpha),
-            Rule::Ranks { most } => {
-                let ranks = signed_ranks(&differences);
-                let below: f64 = ranks.iter().filter(|rank| **rank < 0.0).map(|rank| -rank).sum();
-                let above: f64 = ranks.iter().filter(|rank| **rank > 0.0).sum();
-                below.min(above) <= *most
-            }
+        let (mut low, mut high) = (0.0, SPREADS_MAX);
+        if power(high) < POWER {
+            return None;
         }
-    })
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(low, high);
+            if power(middle) < POWER { low = middle } else { high = middle }
+        }
+        Some((high * judged[at].sd).exp_m1())
+    };
+    (0..judged.len()).map(of_metric).collect()
+}
+
+/// Whether a comparison says that a metric differs when it is the only one that does, by so many spreads. It ends at the
+/// first look at which every metric is clear.
+fn is_found(metrics: &[Vec<Seen>], judged: &[Spread], at: usize, spreads: f64) -> bool {
+    let looks = metrics[at].len();
+    let said = |metric: usize, look: usize| {
+        let effect = if metric == at { spreads } else { 0.0 };
+        metrics[metric][look].says(effect, judged[metric])
+    };
+    let is_end = |look: &usize| look + 1 == looks || (0..metrics.len()).all(|one| said(one, *look).is_clear);
+    (0..looks).find(is_end).is_some_and(|look| said(at, look).differs)
+}
+
+/// How a look judges.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    units: usize,
+    /// Whether bounds are Walsh averages, `reach[…]` from either end; else they lie so many standard errors off the mean.
+    is_by_ranks: bool,
+    /// Of the bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its error.
+    reach: [Option<f64>; 3],
+}
+
+impl Rule {
+    /// `None`: no difference can be found at such a look. Fewer units than the ranks of so many metrics need are judged by
+    /// Student's t, as a quick look judges them.
+    fn of(look: Look, together: u32) -> Option<Self> {
+        let units = look.units as usize;
+        // The least p among several is so many times its own (Bonferroni): about that of the step-down.
+        let alphas = [look.alpha / f64::from(together), look.alpha, 2.0 * look.alpha];
+        let t = |alpha: f64| quantile(look.units - 1, 1.0 - alpha);
+        if look.units < units_least(0.05, together) {
+            let reach = (look.units >= MEAN_UNITS_MIN).then(|| alphas.map(|alpha| Some(t(alpha))))?;
+            return Some(Self { units, is_by_ranks: false, reach });
+        }
+        if units > WALSH_UNITS_MAX {
+            let reach = alphas.map(|alpha| Some(t(alpha) / RANKS_EFFICIENCY.sqrt()));
+            return Some(Self { units, is_by_ranks: false, reach });
+        }
+        let reach = alphas.map(|alpha| critical(units, alpha).map(|(rank, _)| rank as f64));
+        Some(Self { units, is_by_ranks: true, reach })
+    }
+
+    fn seen(&self, noise: &[f64]) -> Seen {
+        let bounds = |low: f64, high: f64| Bounds { low, high, level: 0.0 };
+        if self.is_by_ranks {
+            let walsh = WalshAverages::of(noise);
+            let between = |rank: f64| walsh.as_ref().map(|walsh| walsh.between(rank as usize, 0.0));
+            return Seen(self.reach.map(|rank| rank.and_then(between)));
+        }
+        let mean = PairedMean::of(noise);
+        let around = |mean: PairedMean, reach: f64| {
+            bounds(mean.estimate - reach * mean.standard_error, mean.estimate + reach * mean.standard_error)
+        };
+        Seen(self.reach.map(|reach| Some(around(mean?, reach?))))
+    }
+}
+
+/// Bounds that a metric without any difference has at a look, in spreads: as in [`Rule`].
+#[derive(Debug, Clone, Copy)]
+struct Seen([Option<Bounds>; 3]);
+
+/// What is said of a metric at a look.
+#[derive(Debug, Clone, Copy)]
+struct Said {
+    differs: bool,
+    /// More units would change nothing that matters.
+    is_clear: bool,
+}
+
+impl Seen {
+    fn says(&self, effect: f64, Spread { sd, margin }: Spread) -> Said {
+        let margin = Margin::of(margin);
+        let moved = |bounds: Bounds| Bounds {
+            low: (bounds.low + effect) * sd,
+            high: (bounds.high + effect) * sd,
+            ..bounds
+        };
+        let [family, own, narrower] = self.0.map(|bounds| bounds.map(moved));
+        let differs = family.is_some_and(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
+        let is_within = narrower.is_some_and(|bounds| margin.holds(bounds));
+        let is_beside = own.is_some_and(|bounds| margin.lies_beside(bounds));
+        Said { differs, is_clear: is_within || (differs && is_beside) }
+    }
 }
 
 /// Normal deviates by Box and Muller.
@@ -80,14 +167,24 @@ fn normals(draw: usize, count: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    /// In spreads, of several metrics of which nothing ends as equivalent.
+    fn spreads(units: &[u32], together: usize) -> Option<f64> {
+        let smallest = smallest_visible(units, &vec![Spread { sd: 0.001, margin: 0.0 }; together]);
+        assert_eq!(smallest.len(), together);
+        smallest[0].map(|share| share.ln_1p() / 0.001)
+    }
+
     #[test]
-    fn what_six_pairs_can_see_is_known_exactly() {
+    fn what_few_pairs_can_see_is_known_exactly() {
         // All six must have one sign: Φ(δ)⁶ = 0.8 at δ = 1.793 spreads. The density there is 0.08, so 5 standard
         // errors of 1,000 comparisons are 0.063 ÷ (6 · 0.83 · 0.08) = 0.16.
-        let spreads = smallest_visible(&[6], 0.001).unwrap().ln_1p() / 0.001;
-        assert!((spreads - 1.793).abs() < 0.16, "{spreads}");
-        assert_eq!(smallest_visible(&[2], 0.01), None);
-        assert_eq!(smallest_visible(&[], 0.01), None);
+        let six = spreads(&[6], 1).unwrap();
+        assert!((six - 1.793).abs() < 0.16, "{six}");
+        // Of three metrics seven pairs tell one by itself where all have one sign: Φ(δ)⁷ = 0.8 at δ = 1.858.
+        let seven = spreads(&[7], 3).unwrap();
+        assert!((seven - 1.858).abs() < 0.16, "{seven}");
+        assert_eq!(spreads(&[2], 1), None);
+        assert_eq!(spreads(&[], 1), None);
     }
 
     #[test]
@@ -95,21 +192,35 @@ mod tests {
         // By the noncentral t the power is 0.8 at 3.264, 2.128 and 1.682 spreads, and rises there by 0.191, 0.330 and
         // 0.438 with each spread; 5 standard errors of 0.8 in 1,000 comparisons are 0.063.
         for (units, truth, slope) in [(3, 3.264, 0.191), (4, 2.128, 0.330), (5, 1.682, 0.438)] {
-            let spreads = smallest_visible(&[units], 0.001).unwrap().ln_1p() / 0.001;
+            let spreads = spreads(&[units], 1).unwrap();
             assert!((spreads - truth).abs() < 0.063 / slope, "{units} pairs: {spreads}, not {truth}");
         }
+        assert!(spreads(&[6], 3).is_some(), "by t, since the ranks of six cannot tell one of three");
     }
 
     #[test]
-    fn more_pairs_see_smaller_differences_and_noise_hides_them() {
-        let visible = |units: &[u32], sd| smallest_visible(units, sd).unwrap();
-        assert!(visible(&[24], 0.01) < visible(&[16], 0.01) && visible(&[16], 0.01) < visible(&[8], 0.01));
+    fn more_pairs_see_smaller_differences_and_noise_and_other_metrics_hide_them() {
+        let visible = |units: &[u32], together| spreads(units, together).unwrap();
+        assert!(visible(&[24], 1) < visible(&[16], 1) && visible(&[16], 1) < visible(&[8], 1));
         // A t test of 24 pairs would take (2.07 + 0.86) ÷ √24 = 0.60 spreads, a rank test a little more.
-        let spreads = visible(&[24], 0.001).ln_1p() / 0.001;
-        assert!((0.54..0.70).contains(&spreads), "{spreads}");
-        let spreads = visible(&[8, 16, 24], 0.001).ln_1p() / 0.001;
-        assert!((0.62..0.76).contains(&spreads), "{spreads}");
-        let (quiet, noisy) = (visible(&[8, 16, 24], 0.01), visible(&[8, 16, 24], 0.1));
-        assert!((quiet.ln_1p() * 10.0 - noisy.ln_1p()).abs() < 1e-9);
+        let of_24 = visible(&[24], 1);
+        assert!((0.54..0.70).contains(&of_24), "{of_24}");
+        let of_looks = visible(&[8, 16, 24], 1);
+        assert!((0.62..0.76).contains(&of_looks), "{of_looks}");
+        assert!(visible(&[8, 16, 24], 3) > of_looks + 0.05);
+        let of_61 = visible(&[61], 1) * (61.0_f64 / 60.0).sqrt();
+        assert!((of_61 / visible(&[60], 1) - 1.0).abs() < 0.05, "by t or by ranks: {of_61}");
+        let of_sd =
+            |sd: f64| smallest_visible(&[8, 16, 24], &[Spread { sd, margin: 0.0 }])[0].unwrap().ln_1p();
+        assert!((of_sd(0.01) * 10.0 - of_sd(0.1)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_may_end_as_equivalent_is_not_seen() {
+        let of = |margin| smallest_visible(&[8, 16, 24], &[Spread { sd: 0.02, margin }])[0].unwrap();
+        // Far below the margin the first look ends it, so that only what that one finds is seen.
+        let first = smallest_visible(&[8], &[Spread { sd: 0.02, margin: 0.0 }])[0].unwrap();
+        assert!(of(0.2) > first, "{} {first}", of(0.2));
+        assert!(of(0.001) < 0.5 * of(0.2));
     }
 }

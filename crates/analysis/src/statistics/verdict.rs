@@ -2,12 +2,15 @@
 
 use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
-use crate::statistics::looks::MEAN_UNITS_MIN;
+use crate::statistics::looks::{MEAN_UNITS_MIN, units_least};
 use crate::statistics::signed_rank::p_value;
-use crate::statistics::student::{PairedMean, UnpairedMeans};
+use crate::statistics::student::{PairedMean, UnpairedMeans, quantile};
 
 /// More units than this nobody will run.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
+
+/// Degrees of freedom of which Student's t is the normal law as far as a rough number of units goes.
+const NORMAL_DEGREES: u32 = 1_000;
 
 /// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,11 +27,11 @@ impl Margin {
         Self { low: (1.0 - share.clamp(0.0, 1.0)).ln(), high: share.max(0.0).ln_1p() }
     }
 
-    fn holds(&self, bounds: Bounds) -> bool {
+    pub(super) fn holds(&self, bounds: Bounds) -> bool {
         self.low < bounds.low && bounds.high < self.high
     }
 
-    fn lies_beside(&self, bounds: Bounds) -> bool {
+    pub(super) fn lies_beside(&self, bounds: Bounds) -> bool {
         bounds.high < self.low || self.high < bounds.low
     }
 
@@ -36,6 +39,15 @@ impl Margin {
     fn room(&self, difference: f64) -> f64 {
         (difference - self.low).min(self.high - difference)
     }
+}
+
+/// The metrics that a metric is judged together with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Family {
+    /// p value of the metric among them, see [`family_wise`](super::family_wise).
+    pub p: f64,
+    /// How many they are, with the metric itself.
+    pub together: u32,
 }
 
 /// What the evidence carries.
@@ -49,6 +61,11 @@ pub enum Decision {
     /// They differ; whether by more than the margin cannot be said.
     MaybeMaterial {
         /// About how many units in all would decide that, if the estimate is right; `None`: no number of them.
+        units_needed: Option<u32>,
+    },
+    /// They would differ if no other metric were judged: with all of them such a difference may be by chance.
+    DifferentAlone {
+        /// About how many units in all would tell it among them, if the estimate is right; `None`: no number of them.
         units_needed: Option<u32>,
     },
     /// They differ by less than the margin, if at all.
@@ -78,17 +95,15 @@ pub struct Compared {
 /// Judges the differences at a look that may spend `alpha`: of calling alike sides different, and of calling sides
 /// equivalent that lie a margin apart (two one-sided tests, each of `alpha`).
 ///
-/// `p_family` is the p value of the metric among those judged together, see
-/// [`family_wise`](super::family_wise); a single metric has none but its own. `None` when there is no difference, or one
-/// that is not finite.
-pub fn compare(differences: &[f64], margin: Margin, alpha: f64, p_family: Option<f64>) -> Option<Compared> {
+/// A metric without a family is judged alone. `None` when there is no difference, or one that is not finite.
+pub fn compare(differences: &[f64], margin: Margin, alpha: f64, family: Option<Family>) -> Option<Compared> {
     let walsh = WalshAverages::of(differences)?;
     let p = p_value(differences);
     let evidence = Evidence {
         units: differences.len(),
         estimate: walsh.estimate(),
         p,
-        p_family: p_family.unwrap_or(p),
+        family: family.unwrap_or(Family { p, together: 1 }),
         interval: walsh.interval(alpha),
         narrower: walsh.interval(2.0 * alpha),
     };
@@ -101,7 +116,7 @@ pub fn compare_by_mean(
     differences: &[f64],
     margin: Margin,
     alpha: f64,
-    p_family: Option<f64>,
+    family: Option<Family>,
 ) -> Option<Compared> {
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
         return None;
@@ -112,7 +127,7 @@ pub fn compare_by_mean(
         units: differences.len(),
         estimate: differences.iter().sum::<f64>() / differences.len() as f64,
         p,
-        p_family: p_family.unwrap_or(p),
+        family: family.unwrap_or(Family { p, together: 1 }),
         interval: mean.map(|mean| mean.interval(alpha)),
         narrower: mean.map(|mean| mean.interval(2.0 * alpha)),
     };
@@ -126,7 +141,7 @@ pub fn compare_unpaired(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Co
         units: means.n,
         estimate: means.estimate,
         p,
-        p_family: p,
+        family: Family { p, together: 1 },
         interval: Some(means.interval(alpha)),
         narrower: Some(means.interval(2.0 * alpha)),
     };
@@ -137,7 +152,7 @@ struct Evidence {
     units: usize,
     estimate: f64,
     p: f64,
-    p_family: f64,
+    family: Family,
     interval: Option<Bounds>,
     /// At twice the error.
     narrower: Option<Bounds>,
@@ -145,18 +160,24 @@ struct Evidence {
 
 impl Evidence {
     fn judge(self, margin: Margin, alpha: f64) -> Compared {
-        let Self { units, estimate, p, p_family, interval, narrower } = self;
+        let Self { units, estimate, p, family, interval, narrower } = self;
         let excludes_none = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
-        let differs = interval.filter(excludes_none).filter(|_| p.max(p_family) <= alpha);
+        let differs = interval.filter(excludes_none);
+        let is_carried = p.max(family.p) <= alpha;
         let is_within = narrower.is_some_and(|bounds| margin.holds(bounds));
         let room = margin.room(estimate);
         let needed = |way| interval.and_then(|bounds| units_needed(units, bounds, way));
         let decision = match differs {
-            Some(bounds) if margin.lies_beside(bounds) => Decision::Different { material: true },
-            Some(_) if is_within => Decision::Different { material: false },
+            Some(bounds) if is_carried && margin.lies_beside(bounds) => {
+                Decision::Different { material: true }
+            }
+            Some(_) if is_carried && is_within => Decision::Different { material: false },
             // The margin's edge has to come to lie outside of the interval.
-            Some(_) => Decision::MaybeMaterial { units_needed: needed(room.abs()) },
-            None if is_within => Decision::Equivalent,
+            Some(_) if is_carried => Decision::MaybeMaterial { units_needed: needed(room.abs()) },
+            _ if is_within => Decision::Equivalent,
+            Some(_) => {
+                Decision::DifferentAlone { units_needed: units_carried(units, p, alpha, family.together) }
+            }
             // Until the half-width is shorter than the way to 0 or out of the margin, whichever is longer.
             None => Decision::Inconclusive { units_needed: needed(estimate.abs().max(room)) },
         };
@@ -168,6 +189,16 @@ impl Evidence {
 fn units_needed(units: usize, bounds: Bounds, way: f64) -> Option<u32> {
     let half_width = (bounds.high - bounds.low) / 2.0;
     let needed = (units as f64 * (half_width / way).powi(2)).ceil().max(units as f64 + 1.0);
+    (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
+}
+
+/// How far a mean lies off 0 in standard errors grows with the root of the units: so many until its p value is small enough
+/// among the metrics judged together.
+fn units_carried(units: usize, p: f64, alpha: f64, together: u32) -> Option<u32> {
+    let errors = |p: f64| quantile(NORMAL_DEGREES, 1.0 - p);
+    let way = errors(alpha / f64::from(together.max(1))) / errors(p);
+    let least = f64::from(units_least(alpha, together)).max(units as f64 + 1.0);
+    let needed = (units as f64 * way.powi(2)).ceil().max(least);
     (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
 }
 
@@ -208,7 +239,8 @@ mod tests {
         assert_eq!(decided(&around(-0.1, 0.001), 0.05), Decision::Different { material: true });
         // A difference that the family of metrics does not carry.
         let spread = around(0.01, 0.000_5);
-        let compared = compare(&spread, Margin::of(0.05), 0.05, Some(0.06)).unwrap();
+        let compared =
+            compare(&spread, Margin::of(0.05), 0.05, Some(Family { p: 0.06, together: 3 })).unwrap();
         assert_eq!(compared.decision, Decision::Equivalent);
         assert!((compared.p - 2.0 / 256.0).abs() < 1e-12);
         assert!(compare(&[], Margin::of(0.1), 0.05, None).is_none());
@@ -237,7 +269,8 @@ mod tests {
         let bounds = Bounds { low: -0.01, high: 0.03, level: 0.95 };
         let judged = |estimate: f64, bounds: Bounds, side: f64, p: f64| {
             let (interval, narrower) = (Some(bounds), Some(bounds));
-            let evidence = Evidence { units: 8, estimate, p, p_family: p, interval, narrower };
+            let family = Family { p, together: 1 };
+            let evidence = Evidence { units: 8, estimate, p, family, interval, narrower };
             evidence.judge(Margin { low: -side, high: side }, 0.05).decision
         };
         let needed = |estimate, side| judged(estimate, bounds, side, 0.5);
@@ -259,11 +292,25 @@ mod tests {
         );
         assert_eq!(judged(0.375, bounds, 0.25, 0.01), maybe(Some(32)), "as much above it");
         assert_eq!(judged(0.375, bounds, 0.375, 0.01), maybe(None), "on it");
-        assert_eq!(judged(0.375, bounds, 0.5, 0.5), open(Some(9)), "a p value that is not small enough");
         assert_eq!(judged(0.375, bounds, 0.7, 0.01), Decision::Different { material: false });
         assert_eq!(judged(0.375, bounds, 0.1, 0.01), Decision::Different { material: true });
         let compared = compare(&[0.1, -0.1, 0.2], Margin::of(0.1), 0.05, None).unwrap();
         assert_eq!(compared.interval, None);
         assert_eq!(compared.decision, Decision::Inconclusive { units_needed: None });
+    }
+
+    #[test]
+    fn a_difference_that_the_other_metrics_do_not_let_be_told_is_told_as_such() {
+        let alone = |units: usize, p_family: f64| {
+            let differences: Vec<f64> = (0..units).map(|at| 3.0 + 0.01 * at as f64).collect();
+            let family = Some(Family { p: p_family, together: 3 });
+            compare(&differences, Margin::of(0.1), 0.05, family).unwrap().decision
+        };
+        // Six of one sign: 2 ÷ 64 alone, 6 ÷ 64 among three.
+        assert_eq!(alone(6, 6.0 / 64.0), Decision::DifferentAlone { units_needed: Some(7) });
+        assert_eq!(alone(7, 6.0 / 128.0), Decision::Different { material: true });
+        // By 1.96 of the 2.39 standard errors that three need: half as many units again.
+        assert_eq!(units_carried(20, 0.05, 0.05, 3), Some(30));
+        assert_eq!(units_carried(20, 0.01, 0.05, 3), Some(21), "one more is the least");
     }
 }

@@ -7,7 +7,7 @@ const COMPARISONS: u32 = 20_000;
 
 /// Shares of comparisons that find a difference, a material one, equivalence; percent.
 fn decided(margin: f64) -> [f64; 3] {
-    let looks = looks(&[8, 16, 24]);
+    let looks = looks(&[8, 16, 24], 1);
     let mut world = World::new(0.01, 0.0, 14);
     let mut shares = [0; 3];
     for _ in 0..COMPARISONS {
@@ -18,7 +18,7 @@ fn decided(margin: f64) -> [f64; 3] {
             }
             Decision::MaybeMaterial { .. } => shares[0] += 1,
             Decision::Equivalent => shares[2] += 1,
-            Decision::Inconclusive { .. } => {}
+            Decision::DifferentAlone { .. } | Decision::Inconclusive { .. } => {}
         }
     }
     println!(

@@ -16,7 +16,7 @@ struct Power {
 }
 
 fn power(effect: f64, margin: f64, disturbed: f64) -> Power {
-    let looks = looks(&[8, 16, 24]);
+    let looks = looks(&[8, 16, 24], 1);
     let mut world = World::new(0.01, effect.ln_1p(), (effect * 1000.0) as u64);
     world.disturbed = disturbed;
     let (mut different, mut material, mut wrong_sign, mut pairs, mut sum) = (0, 0, 0, 0, 0.0);

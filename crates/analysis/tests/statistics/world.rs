@@ -1,6 +1,6 @@
 //! Simulated comparisons: pairs of adjacent runs on a machine that drifts, some runs disturbed.
 
-use kdyno_analysis::statistics::{Compared, Decision, Look, Margin, compare};
+use kdyno_analysis::statistics::{Compared, Decision, Family, Look, Margin, compare};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -52,13 +52,12 @@ impl World {
     }
 
     /// A comparison that ends at the first look that decides it, or at the last: how many pairs it took, and what it
-    /// says. `p_family`: what the other metrics leave of its significance.
-    pub fn comparison(&mut self, looks: &[Look], margin: Margin, p_family: Option<f64>) -> (u32, Compared) {
+    /// says. `family`: what the other metrics leave of its significance.
+    pub fn comparison(&mut self, looks: &[Look], margin: Margin, family: Option<Family>) -> (u32, Compared) {
         self.drift = 0.0;
         let differences = self.pairs(looks.last().unwrap().units);
         let judged = |look: &Look| {
-            let compared =
-                compare(&differences[..look.units as usize], margin, look.alpha, p_family).unwrap();
+            let compared = compare(&differences[..look.units as usize], margin, look.alpha, family).unwrap();
             (look.units, compared)
         };
         let is_decided = |compared: &Compared| {

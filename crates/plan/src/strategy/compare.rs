@@ -119,7 +119,7 @@ impl<'a> Comparing<'a> {
             _ => None,
         });
         // What is invalid stays so: its figures have no ratio.
-        judged.all(|says| !matches!(says, Says::Inconclusive { .. } | Says::MaybeMaterial { .. }))
+        judged.all(|says| matches!(says, Says::Different { .. } | Says::Equivalent | Says::Invalid { .. }))
     }
 
     fn ran(&self) -> impl DoubleEndedIterator<Item = Ran<'a>> {

@@ -23,24 +23,64 @@ fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
     assert_eq!(looks(Some(63), Depth::Verdict).looks, [8, 16, 24]);
     assert_eq!(looks(Some(62), Depth::Verdict).looks, [8, 16]);
     assert_eq!(looks(Some(41), Depth::Verdict).looks, [15], "one look: all of the error is spent on it");
-    assert_eq!(looks(Some(16), Depth::Verdict).looks, [6]);
+    assert_eq!(looks(Some(19), Depth::Verdict).looks, [7], "six tell none of three metrics by itself");
     // Both at once: 55 s and two pairs of 19 s, 102 s a start.
     let at_once = |minutes: u64| {
         let budget_ns = Some(minutes * MINUTE_NS);
         compared(BASE, &Choices { budget_ns, ..asking(releases(PairDesign::Duet)) }).1.looks
     };
     assert_eq!((at_once(41), at_once(40)), (vec![8, 16, 24], vec![8, 16]));
-    let error = planned(BASE, &with(Some(15), Depth::Verdict)).unwrap_err();
-    assert!(error.contains("the budget of 15 min is too small for a verdict: six units"), "{error}");
-    assert!(error.contains("`16m` is the smallest that would do"), "{error}");
+    let error = planned(BASE, &with(Some(18), Depth::Verdict)).unwrap_err();
+    let why = "the budget of 18 min is too small for a verdict: 7 units of evidence are the fewest that can tell one of 3 \
+               judged metrics";
+    assert!(error.contains(why), "{error}");
+    assert!(error.contains("`19m` is the smallest that would do"), "{error}");
+    let judge = vec!["writers.response.p50:10%".to_owned()];
+    let one = CompareChoices { judge, ..releases(PairDesign::Turns) };
+    let of_one = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..asking(one.clone()) };
+    assert_eq!(compared(BASE, &of_one(16)).1.looks, [6]);
+    let error = planned(BASE, &of_one(15)).unwrap_err();
+    assert!(error.contains("6 units of evidence are the fewest that can tell a difference"), "{error}");
 
     let (told, _) = facts(BASE, &with(Some(62), Depth::Verdict));
     assert!(told.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{told:?}");
     let smallest = "looks after 8 and 16 starts of the clusters; smallest differences it can typically see: \
-                    brokers.cpu_us_per_record 8.8 %, writers.response.p50 5.2 %, writers.response.p99 40.4 %";
+                    brokers.cpu_us_per_record 10.7 %, writers.response.p50 6.4 %, writers.response.p99 51.8 %";
     assert!(told.iter().any(|fact| fact == smallest), "{told:?}");
     let (told, _) = facts(BASE, &with(None, Depth::Verdict));
     assert!(told.iter().all(|fact| !fact.contains("budget")), "{told:?}");
+}
+
+#[test]
+fn the_first_look_can_tell_each_judged_metric_by_itself() {
+    let quantiles = ["p50", "p75", "p90", "p95", "p99", "p99.9", "max"];
+    let judging = |count: usize, looks: &str| {
+        let judge = quantiles[..count].iter().map(|one| format!("writers.response.{one}:10%")).collect();
+        let text = format!("{BASE}compare: {{A: {{}}, B: {{system: {{kafka: 4.1.1}}}}, looks: {looks}}}\n");
+        let text = if looks.is_empty() { BASE.to_owned() } else { text };
+        let ask = CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) };
+        planned(&text, &asking(ask)).map(|plan| plan.strategy.as_compare().unwrap().looks.clone())
+    };
+    let usual = |count: usize| judging(count, "").unwrap();
+    assert_eq!([1, 3, 4, 7].map(usual), [8, 8, 9, 10].map(|first| vec![first, 16, 24]));
+    assert_eq!(judging(3, "[8, 12]").unwrap(), [8, 12]);
+    assert_eq!(judging(1, "[6]").unwrap(), [6], "all of the error");
+    for (count, looks, told) in [
+        (
+            1,
+            "[6, 12]",
+            "a first look after 6 comes too early: 7 units of evidence are the fewest that can tell a difference",
+        ),
+        (
+            3,
+            "[6]",
+            "a look after 6 comes too early: 7 units of evidence are the fewest that can tell one of 3 judged metrics",
+        ),
+        (4, "[8, 16]", "a first look after 8 comes too early: 9 units"),
+    ] {
+        let error = judging(count, looks).unwrap_err();
+        assert!(error.contains(told) && error.contains("later, or judge fewer metrics"), "{looks}: {error}");
+    }
 }
 
 #[test]
@@ -88,12 +128,12 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
             facts(BASE, &asking(CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) }));
         warnings.into_iter().filter(|warning| !warning.contains("`spare`")).collect::<Vec<_>>()
     };
-    // Of 24 starts about 0.7 spreads can be seen: 1.0 % where pairs of a duet typically have 2 %, two of them on a start.
+    // Of 24 starts about 0.8 spreads of one of two metrics can be seen: 1.1 % where pairs of a duet typically have 2 %, two of them on a start.
     assert!(warned(&["brokers.cpu_us_per_record:3%", "writers.response.p99:20%"]).is_empty());
     let told = warned(&["brokers.cpu_us_per_record:0.5%", "writers.response.p99:20%"]);
     let [warning] = told.as_slice() else { panic!("{told:?}") };
     assert!(
-        warning.contains("more than the margin of brokers.cpu_us_per_record (1.0 %, margin 0.5 %):"),
+        warning.contains("more than the margin of brokers.cpu_us_per_record (1.1 %, margin 0.5 %):"),
         "{warning}"
     );
 }

@@ -267,22 +267,24 @@ fn clusters(plan: &Plan, at: usize) -> Vec<String> {
 }
 
 #[test]
-fn six_clusters_of_each_side_are_the_units_of_a_verdict() {
+fn seven_clusters_of_each_side_are_the_units_of_a_verdict() {
     let versions = ["facts: {kafka: 3.7.2}\n", "facts: {kafka: 4.1.1}\n"];
-    let (plan, compare) = compared(&on_several([6, 6], versions));
-    assert_eq!((compare.unit, compare.looks.as_slice()), (EvidenceUnit::Cluster, &[6][..]));
-    assert_eq!(compare.labels, ["Kafka 3.7.2 (6 clusters)", "Kafka 4.1.1 (6 clusters)"]);
-    assert_eq!(compare.changes, ["target: a1, a2, a3, a4, a5, a6 → b1, b2, b3, b4, b5, b6"]);
-    assert_eq!(upcoming(&plan, 0).count(), 12, "one pair on each");
+    let (plan, compare) = compared(&on_several([7, 7], versions));
+    assert_eq!((compare.unit, compare.looks.as_slice()), (EvidenceUnit::Cluster, &[7][..]));
+    let six = compared(&on_several([6, 6], versions)).1;
+    assert_eq!(six.unit, EvidenceUnit::Pair, "they tell none of two metrics by itself");
+    assert_eq!(compare.labels, ["Kafka 3.7.2 (7 clusters)", "Kafka 4.1.1 (7 clusters)"]);
+    assert_eq!(compare.changes, ["target: a1, a2, a3, a4, a5, a6, a7 → b1, b2, b3, b4, b5, b6, b7"]);
+    assert_eq!(upcoming(&plan, 0).count(), 14, "one pair on each");
     assert_eq!([clusters(&plan, 0), clusters(&plan, 4)], [["a1", "b1"], ["a5", "b5"]]);
     let twice = BASE.to_owned() + "compare: {A: {}, B: {}, pairs_per_start: 2}\n";
-    let plan = planned(&twice, &on_several([6, 6], ["", ""])).unwrap();
+    let plan = planned(&twice, &on_several([7, 7], ["", ""])).unwrap();
     assert_eq!(
-        (upcoming(&plan, 0).count(), clusters(&plan, 7)),
-        (24, vec!["a2".to_owned(), "b2".to_owned()])
+        (upcoming(&plan, 0).count(), clusters(&plan, 8)),
+        (28, vec!["a2".to_owned(), "b2".to_owned()])
     );
     let Strategy::Compare(compare) = &plan.strategy else { panic!("a comparison") };
-    assert_eq!(compare.labels[0], "a1, a2, a3, a4, a5, a6", "no version is declared");
+    assert_eq!(compare.labels[0], "a1, a2, a3, a4, a5, a6, a7", "no version is declared");
 }
 
 #[test]

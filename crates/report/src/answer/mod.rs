@@ -21,6 +21,7 @@ pub mod members;
 pub mod notes;
 mod prices;
 pub mod processes;
+mod said;
 pub mod search;
 mod settings;
 pub mod steadiness;

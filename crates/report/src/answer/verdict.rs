@@ -1,24 +1,18 @@
 //! Whether B differs from A: a sentence that can be read without knowing statistics, with the figures under it.
 
 use super::form::{Answer, Sentence};
+pub use super::said::sentence;
 use super::table::TextTable;
 use super::{differences, lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::{self, Cell};
+use crate::marks::Cell;
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Scope, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
-
-/// Evidence that would take longer than a night is called out of reach, ns,
-const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
-/// and where it is not known how long a unit takes, more than so many times the units that there are.
-const REACH: u32 = 10;
-/// Of fewer units it is not said: their number is the one of the next look.
-const UNITS_MIN: u32 = 6;
 
 /// One answer per compared case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
@@ -141,7 +135,10 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
 /// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
 /// sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
-    let is_open = matches!(verdict.says, Says::Inconclusive { .. } | Says::MaybeMaterial { .. });
+    let is_open = matches!(
+        verdict.says,
+        Says::Inconclusive { .. } | Says::DifferentAlone { .. } | Says::MaybeMaterial { .. }
+    );
     let interval = verdict.equivalence_interval?;
     let (low, high, level) = words::bounds(&Ratio { interval, ..verdict.ratio? })?;
     let reach = (high - low) / 2.0;
@@ -160,114 +157,6 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
     (is_open && verdict.role == MetricRole::Judged && reach > margin).then(told)
 }
 
-/// The verdict on one metric.
-pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
-    let [a, b] = labels;
-    let metric = words::metric(&verdict.of);
-    let margin = words::margin(verdict.margin);
-    let ratio = verdict.judged_by();
-    let change = ratio.as_ref().map(words::change).unwrap_or_default();
-    let between = ratio.map(|ratio| words::between(&ratio, verdict.margin)).unwrap_or_default();
-    let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
-    let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
-    let (tone, text) = match &verdict.says {
-        Says::Different { .. } if verdict.role == MetricRole::Imported => {
-            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures})"))
-        }
-        Says::MaybeMaterial { .. } if verdict.role == MetricRole::Imported => {
-            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures}), maybe by little"))
-        }
-        Says::Different { material: true, worse } => {
-            let (tone, word) = if *worse { (Tone::Bad, "worse") } else { (Tone::Strong, "better") };
-            let text = format!(
-                "{b} is {word} than {a}: {metric} is {change} ({figures}), where {margin} would matter"
-            );
-            (tone, text)
-        }
-        Says::Different { material: false, .. } => {
-            let text = format!(
-                "{b} differs from {a}: {metric} is {change} ({figures}); less than the {margin} that matters"
-            );
-            (Tone::Plain, text)
-        }
-        Says::MaybeMaterial { worse, more_needed } => {
-            let word = if *worse { "worse" } else { "better" };
-            let more = more(*more_needed, verdict);
-            let text = format!(
-                "{b} is maybe {word} than {a}: {metric} is {change} ({figures}), and whether that is more than the margin \
-                 of {margin} cannot be told; {more}"
-            );
-            (Tone::Warn, text)
-        }
-        Says::Equivalent => {
-            let lies = match between.as_str() {
-                "" => format!("within ±{margin} ({rests})"),
-                _ => format!("{figures}, within ±{margin}"),
-            };
-            let text = format!(
-                "{b} is no different from {a} in {metric} as far as it matters: the change lies {lies}"
-            );
-            (Tone::Plain, text)
-        }
-        Says::Inconclusive { more_needed } => {
-            let more = more(*more_needed, verdict);
-            let lies =
-                if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
-            (
-                Tone::Warn,
-                format!(
-                    "it cannot be told whether {b} differs from {a} in {metric}{lies}; {rests} were compared, {more}"
-                ),
-            )
-        }
-        Says::Invalid { reason } => {
-            (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))
-        }
-    };
-    let marked = marked(verdict);
-    let text = match verdict.depth {
-        Depth::Quick => format!("quick look, these starts only: {text}{marked}."),
-        Depth::Verdict => format!("{text}{marked}."),
-    };
-    Sentence::new(tone, text)
-}
-
-/// What is said of the marks of its figures: only what must not be used voids a verdict, and then that is what it says.
-fn marked(verdict: &Verdict) -> String {
-    let marks = marks_of_both(&verdict.marks);
-    match verdict.says {
-        Says::Different { .. } | Says::MaybeMaterial { .. } | Says::Equivalent => {
-            marks::clause_that_stands(&marks)
-        }
-        Says::Inconclusive { .. } | Says::Invalid { .. } => marks::clause(&marks),
-    }
-}
-
-/// How many more units it would take, and how long that is at the pace of those that ran.
-fn more(needed: Option<u32>, verdict: &Verdict) -> String {
-    match needed {
-        Some(more) => {
-            let told = words::units_of_evidence(more, verdict.unit_of_evidence);
-            let further_ns = verdict.unit_ns.map(|unit_ns| unit_ns.saturating_mul(u64::from(more)));
-            let time = further_ns
-                .map_or_else(String::new, |ns| format!(", {} at the pace of this run", units::duration(ns)));
-            let is_time = matches!(verdict.unit_of_evidence, EvidenceUnit::Start | EvidenceUnit::Pair);
-            let is_beyond = match further_ns {
-                Some(ns) => ns > REACH_NS,
-                None => is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH),
-            };
-            let beyond = if is_beyond { ": not with this design on this machine" } else { "" };
-            format!("it would take about {told} more{time}{beyond}")
-        }
-        None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
-            "too few for an interval, so it is not known how many it would take".to_owned()
-        }
-        None => {
-            "the estimate is so near to where the answer turns that no number of them would tell".to_owned()
-        }
-    }
-}
-
 /// The verdict in one or two words.
 pub fn word(verdict: &Verdict) -> &'static str {
     match &verdict.says {
@@ -278,6 +167,7 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Says::Different { material: false, .. } => "differs",
         Says::MaybeMaterial { worse: true, .. } => "maybe worse",
         Says::MaybeMaterial { worse: false, .. } => "maybe better",
+        Says::DifferentAlone { .. } => "differs alone",
         Says::Equivalent => "equivalent",
         Says::Inconclusive { .. } => "cannot tell",
         Says::Invalid { .. } => "invalid",

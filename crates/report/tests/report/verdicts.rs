@@ -100,6 +100,21 @@ fn what_is_maybe_worse_is_called_so_in_the_sentence_and_in_the_table() {
 }
 
 #[test]
+fn what_differs_only_by_itself_is_no_difference_and_is_told_as_such() {
+    let (sentence, cells) = printed(|verdict| {
+        verdict.says = Says::DifferentAlone { worse: true, together: 3, more_needed: Some(1) };
+        verdict.ratio = Some(Ratio { estimate: 1.31, interval: interval(1.2, 1.43, 0.969) });
+        verdict.n = 6;
+    });
+    let why = "; not with 3 metrics judged on 6 starts: it would take about 1 start more.";
+    assert!(
+        sentence.contains(" by itself: it is 31 % higher (between ") && sentence.ends_with(why),
+        "{sentence}"
+    );
+    assert_eq!(cells[9].as_str(), "differs alone");
+}
+
+#[test]
 fn more_evidence_is_told_in_time_and_whether_it_is_to_be_had() {
     let start = |verdict: &mut Verdict| verdict.unit_ns = Some(150_000_000_000);
     let told = maybe(12, start);
