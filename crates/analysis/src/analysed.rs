@@ -45,10 +45,14 @@ impl<'a> AnalysedTrial<'a> {
     }
 
     /// Whether a figure must not be used and the load queued, whatever else speaks against it: leaving such trials out
-    /// would favour the side that did not keep up. Not where the trial is no evidence at all, for records are gone or
-    /// counts do not add up.
+    /// would favour the side that did not keep up. Not where the trial is no evidence at all.
     pub(crate) fn is_queued(&self, of: &Address) -> bool {
-        self.invalid_by(of).any(is_queue) && !self.invalid_by(of).any(is_void)
+        self.invalid_by(of).any(is_queue) && !self.is_void(of)
+    }
+
+    /// Whether the trial is no evidence at all of a metric: records are gone or counts do not add up.
+    pub(crate) fn is_void(&self, of: &Address) -> bool {
+        self.invalid_by(of).any(is_void)
     }
 
     /// A figure as far as it may be used. Where the load queued, and nothing else speaks against it, it is at least so

@@ -4,6 +4,7 @@ mod compression;
 mod group;
 mod moments;
 mod named;
+mod pairs;
 mod stood_still;
 
 pub use crate::concern::{Concern, ScopedCaveat};
@@ -11,6 +12,7 @@ use crate::event::Subject;
 pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
 pub use moments::{FewSeconds, Stalled};
+pub use pairs::PairsTied;
 use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
 
@@ -281,6 +283,8 @@ pub enum Caveat {
         #[serde(default)]
         ended_after: Option<u32>,
     },
+    /// See [`PairsTied`].
+    PairsTied(PairsTied),
     /// A setting differs between the sides of a comparison and was not asked to.
     UndeclaredDifference {
         /// Whose setting: `brokers` or a load item.

@@ -10,6 +10,7 @@ mod pace;
 mod pairs;
 mod runs;
 mod settings;
+mod stage;
 mod verdicts;
 
 pub use hosts::hosts;
@@ -18,4 +19,5 @@ pub(crate) use pace::time_units;
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
-pub use verdicts::{can_tell, verdicts, verdicts_out_of_time};
+pub use stage::can_tell;
+pub use verdicts::{verdicts, verdicts_out_of_time};

@@ -12,7 +12,7 @@ const REPLACED_PART: u32 = 4;
 /// And at least so many.
 const REPLACED_MIN: u32 = 2;
 
-/// Both trials of a pair, of which every judged figure may be used.
+/// Both trials of a pair that are evidence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair<'a> {
     pub(super) unit: u32,
@@ -241,8 +241,9 @@ fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedT
 }
 
 /// Why a trial makes its pair useless: it ended early, lost a broker or a component, met a cluster that should have been conditioned and
-/// was not, ran at another time than the other one where both were to run at once, or a figure to be judged must not be
-/// used. Not where its load queued: a side that cannot carry it must not win by the pairs that are left.
+/// was not, ran at another time than the other one where both were to run at once, or its counts are none. Not for a figure
+/// to be judged that must not be used: what speaks against it may depend on the figure itself, and pairs that are chosen by
+/// what they show say what the choice says.
 fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
         return Some(format!("was cut short: {reason}"));
@@ -264,9 +265,7 @@ fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> O
     if met.is_some() {
         return met;
     }
-    let invalid = |of: &&Address| {
-        trial.finding(of).is_some_and(|finding| trial.is_invalid(finding)) && !trial.is_queued(of)
-    };
-    let of = settings.judge.iter().map(|judge| &judge.of).find(invalid)?;
-    Some(format!("has an invalid {of}"))
+    let is_void = |of: &&Address| trial.finding(of).is_some() && trial.is_void(of);
+    let of = settings.judge.iter().map(|judge| &judge.of).find(is_void)?;
+    Some(format!("is no evidence of {of}"))
 }

@@ -3,19 +3,20 @@
 use crate::analysed::AnalysedTrial;
 use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, is_of_shift, margin};
 use crate::comparison::pairs::{Pair, Pairs};
+use crate::comparison::stage::{Stage, can_tell, together};
 use crate::median::Median;
 use crate::statistics::{
-    self, Bounds, Decision, Family, Look, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg,
+    self, Bounds, Decision, Family, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg,
     family_wise, holm, units_least,
 };
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
     Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value, marks_of_both,
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
+use kdyno_model::plan::{Better, ComparePlan, EvidenceUnit, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
@@ -39,22 +40,6 @@ pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[Analy
     })
 }
 
-/// How many metrics share the error of a comparison.
-fn together(settings: &ComparePlan) -> u32 {
-    u32::try_from(settings.judge.len()).unwrap_or(u32::MAX)
-}
-
-/// The look that so many units are judged at: that with as many, the next one, or the last.
-fn look_of(settings: &ComparePlan, units: u32) -> Option<Look> {
-    let looks = statistics::looks(&settings.looks, together(settings));
-    looks.iter().find(|look| look.units >= units).or(looks.last()).copied()
-}
-
-/// Whether so many units can tell each judged metric to differ by itself, with what the look that is to come may spend.
-pub fn can_tell(settings: &ComparePlan, units: u32) -> bool {
-    look_of(settings, units).is_some_and(|look| units >= units_least(look.alpha, together(settings)))
-}
-
 fn judged(
     plan: &Plan,
     settings: &ComparePlan,
@@ -74,42 +59,6 @@ fn judged(
     found
 }
 
-/// How far the evidence has come.
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    /// A verdict may be drawn, and may spend so much of the error.
-    Look { alpha: f64 },
-    /// So many more units until the next look, which may spend so much.
-    Between { alpha: f64, more: u32 },
-    /// No more units come, and there are fewer than any verdict needs.
-    TooFew,
-    /// A quick look: at any time.
-    Quick,
-}
-
-impl Stage {
-    fn of(plan: &Plan, settings: &ComparePlan, pairs: &Pairs<'_>) -> Self {
-        if plan.depth == Depth::Quick {
-            return Self::Quick;
-        }
-        let progress = pairs.progress(settings);
-        match look_of(settings, progress.units) {
-            Some(look) if !progress.is_exhausted && !progress.is_look => {
-                Self::Between { alpha: look.alpha, more: look.units - progress.units }
-            }
-            Some(look) if progress.units >= UNITS_MIN => Self::Look { alpha: look.alpha },
-            _ => Self::TooFew,
-        }
-    }
-
-    fn alpha(self) -> f64 {
-        match self {
-            Self::Look { alpha } | Self::Between { alpha, .. } => alpha,
-            Self::TooFew | Self::Quick => 0.05,
-        }
-    }
-}
-
 /// The pairs of one case, about to be judged.
 struct Judging<'a> {
     plan: &'a Plan,
@@ -125,8 +74,18 @@ struct Measured<'m> {
     unit: Unit,
     sides: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
-    /// ln(B ÷ A) of each unit of evidence, or why there are none.
-    differences: Result<Vec<f64>, String>,
+    /// ln(B ÷ A) of each unit of evidence, `None` of a tie; or why there are none.
+    differences: Result<Vec<Option<f64>>, String>,
+    /// Why pairs are ties.
+    ties: Vec<String>,
+}
+
+impl Measured<'_> {
+    /// Ties are of no difference.
+    fn with_ties(&self) -> Option<Vec<f64>> {
+        let differences = self.differences.as_ref().ok()?;
+        Some(differences.iter().map(|difference| difference.unwrap_or(0.0)).collect())
+    }
 }
 
 /// p values of one metric: its own, and that among the metrics of its role.
@@ -142,6 +101,7 @@ impl Judging<'_> {
         let measured: Vec<Measured<'_>> = metrics.iter().filter_map(|metric| self.measure(metric)).collect();
         let probabilities = self.probabilities(&measured);
         for (measured, p) in measured.iter().zip(probabilities) {
+            self.tell_ties(measured, found);
             let verdict = self.verdict(measured, p);
             found.findings.extend(self.finding(measured, &verdict));
             found.conclusions.push(Conclusion::Verdict(verdict));
@@ -189,6 +149,20 @@ impl Judging<'_> {
         }
     }
 
+    fn tell_ties(&self, measured: &Measured<'_>, found: &mut Judgement) {
+        let Some(first) = measured.ties.first() else { return };
+        found.caveats.push(ScopedCaveat {
+            scope: self.scope(),
+            severity: Severity::Warning,
+            concerns: Concern::Everything,
+            caveat: Caveat::PairsTied(PairsTied {
+                metric: measured.metric.of.to_string(),
+                pairs: u32::try_from(measured.ties.len()).unwrap_or(u32::MAX),
+                first: first.clone(),
+            }),
+        });
+    }
+
     /// `None`: there is nothing to compare, and nobody asked for it beforehand.
     fn measure<'m>(&self, metric: &'m Compared) -> Option<Measured<'m>> {
         let of = &metric.of;
@@ -198,24 +172,34 @@ impl Judging<'_> {
             sides: [Vec::new(), Vec::new()],
             marks: [BTreeSet::new(), BTreeSet::new()],
             differences: Ok(Vec::new()),
+            ties: Vec::new(),
         };
-        let mut units: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut units: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
         let mut problem = None;
         for pair in &self.pairs.whole {
             let sides = measured.sides.iter_mut().zip(&mut measured.marks);
             for (trial, (values, marks)) in pair.sides.iter().zip(sides) {
                 if let Some(finding) = trial.finding(of) {
                     measured.unit = finding.unit;
+                    // Nothing of a tie is in the sides' figures.
+                    if metric.judge.is_some() && trial.is_invalid(finding) && !trial.is_queued(of) {
+                        continue;
+                    }
                     marks.extend(&finding.marks);
                     values.push(finding.estimate);
                 }
             }
             match difference(of, pair) {
-                Ok(difference) => units.entry(pair.unit).or_default().push(difference),
-                Err(why) => problem = problem.or(Some(why)),
+                Ok(difference) => units.entry(pair.unit).or_default().push(Some(difference)),
+                Err(NoRatio::Unusable(why)) if metric.judge.is_some() => {
+                    units.entry(pair.unit).or_default().push(None);
+                    measured.ties.push(why);
+                }
+                Err(NoRatio::Unusable(why) | NoRatio::Ever(why)) => problem = problem.or(Some(why)),
             }
         }
-        let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
+        // One with a tie among its pairs is a tie: the mean of fewer pairs is another kind of unit.
+        let mean = |of: Vec<Option<f64>>| Some(of.iter().copied().sum::<Option<f64>>()? / of.len() as f64);
         measured.differences = problem.map_or_else(|| Ok(units.into_values().map(mean).collect()), Err);
         let says_nothing = |value: &Value| matches!(value, Value::None | Value::Is(0.0));
         let nothing = measured.sides.iter().flatten().all(says_nothing) || measured.unit == Unit::YesNo;
@@ -230,7 +214,7 @@ impl Judging<'_> {
                 .filter(|at| measured[*at].metric.role() == role)
                 .filter(|at| measured[*at].differences.as_ref().is_ok_and(|of| !of.is_empty()))
                 .collect();
-            let differences = places.iter().filter_map(|at| measured[*at].differences.clone().ok());
+            let differences = places.iter().filter_map(|at| measured[*at].with_ties());
             let differences: Vec<Vec<f64>> = differences.collect();
             let own: Vec<f64> = differences.iter().map(|of| self.p_value(of)).collect();
             let together = match (role == MetricRole::Judged, differences.as_slice()) {
@@ -269,6 +253,9 @@ impl Judging<'_> {
         let (ratio, equivalence_interval, says) = match differences {
             Err(reason) => (None, None, Says::Invalid { reason: reason.clone() }),
             Ok([]) => (None, None, self.too_few()),
+            Ok(differences) if !measured.ties.is_empty() && self.has_too_few(differences) => {
+                (None, None, self.too_few_but_ties(differences, measured))
+            }
             Ok(differences) => self.decide(differences, margin, better, p, judge.is_some()),
         };
         let [a, b] = measured.sides.each_ref().map(|values| Median::of(values).estimate);
@@ -308,9 +295,30 @@ impl Judging<'_> {
         }
     }
 
+    /// Whether what is left without ties is less than any verdict needs.
+    fn has_too_few(&self, differences: &[Option<f64>]) -> bool {
+        let least = if self.is_by_mean() { MEAN_UNITS_MIN } else { UNITS_MIN };
+        differences.iter().flatten().count() < least as usize
+    }
+
+    /// Nothing yet, while further units can come.
+    fn too_few_but_ties(&self, differences: &[Option<f64>], measured: &Measured<'_>) -> Says {
+        if !self.pairs.progress(self.settings).is_exhausted {
+            return Says::Inconclusive { more_needed: None };
+        }
+        let [left, all] = [differences.iter().flatten().count(), differences.len()];
+        let first = measured.ties.first().map_or("", String::as_str);
+        Says::Invalid {
+            reason: format!(
+                "only {left} of {all} {}s are not ties, the first of which: {first}",
+                self.settings.unit
+            ),
+        }
+    }
+
     fn decide(
         &self,
-        differences: &[f64],
+        differences: &[Option<f64>],
         margin: f64,
         better: Better,
         p: Option<Probabilities>,
@@ -325,7 +333,7 @@ impl Judging<'_> {
         let margin = Margin::of(margin);
         let quick =
             self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, family));
-        let by_ranks = || statistics::compare(differences, margin, alpha, family);
+        let by_ranks = || statistics::compare_with_ties(differences, margin, alpha, family);
         let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, None, self.too_few()) };
         let method = if self.is_by_mean() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
         let why_not = || Interval::NotResolvable(self.why_no_interval(differences.len()));
@@ -351,8 +359,8 @@ impl Judging<'_> {
     /// The ratio as a number with its scope.
     fn finding(&self, measured: &Measured<'_>, verdict: &Verdict) -> Option<Finding> {
         let ratio = verdict.ratio?;
-        let differences = measured.differences.as_ref().ok()?;
-        let of_all = |fold: fn(f64, f64) -> f64| differences.iter().copied().reduce(fold).map(f64::exp);
+        let differences = measured.differences.as_ref().ok()?.iter().copied().flatten();
+        let of_all = |fold: fn(f64, f64) -> f64| differences.clone().reduce(fold).map(f64::exp);
         let range = of_all(f64::min).map(Value::Is).zip(of_all(f64::max).map(Value::Is));
         Some(Finding {
             scope: self.scope(),
@@ -361,7 +369,7 @@ impl Judging<'_> {
             unit: Unit::Ratio,
             estimate: Value::Is(ratio.estimate),
             n: verdict.n,
-            range: range.filter(|_| differences.len() > 1),
+            range: range.filter(|_| differences.clone().count() > 1),
             interval: ratio.interval,
             marks: marks_of_both(&verdict.marks),
         })
@@ -393,30 +401,43 @@ pub(super) fn says(decision: Decision, worse: bool, units: usize, together: u32)
     }
 }
 
-/// ln(B ÷ A) of one pair, or why it has none.
-fn difference(of: &Address, pair: &Pair<'_>) -> Result<f64, String> {
+/// Why a pair has no ratio of a metric.
+enum NoRatio {
+    /// A figure must not be used: of another pair it may be.
+    Unusable(String),
+    /// There is none for what the figures are: to do without this pair would be to choose.
+    Ever(String),
+}
+
+/// ln(B ÷ A) of one pair.
+fn difference(of: &Address, pair: &Pair<'_>) -> Result<f64, NoRatio> {
+    let mut unusable = None;
     let mut logarithms = [0.0; 2];
     for (trial, logarithm) in pair.sides.iter().zip(&mut logarithms) {
         let id = trial.trial.id;
-        let finding = trial.finding(of).ok_or_else(|| format!("trial {id} has no {of}"))?;
+        let none = || NoRatio::Ever(format!("trial {id} has no {of}"));
+        let finding = trial.finding(of).ok_or_else(none)?;
         if trial.is_queued(of) {
             let side = trial.trial.variant.as_deref().unwrap_or("a side");
-            return Err(format!(
+            return Err(NoRatio::Ever(format!(
                 "{side} did not carry the load in trial {id}, so {of} is the time in a queue"
-            ));
+            )));
         }
         if trial.is_invalid(finding) {
-            return Err(format!("{of} of trial {id} is invalid"));
+            let whose = if trial.is_generators_alone(of) { ", by the load generator's doing" } else { "" };
+            unusable = unusable.or(Some(format!("{of} of trial {id} is invalid{whose}")));
+            continue;
         }
+        let no_ratio = |why: String| NoRatio::Ever(format!("{of} of trial {id} {why}"));
         *logarithm = match finding.estimate {
             Value::Is(number) if number > 0.0 && number.is_finite() => number.ln(),
-            Value::Is(number) => return Err(format!("{of} of trial {id} is {number}: there is no ratio")),
+            Value::Is(number) => return Err(no_ratio(format!("is {number}: there is no ratio"))),
             Value::AtLeast(_) => {
-                return Err(format!("{of} of trial {id} lies among records that were not acknowledged"));
+                return Err(no_ratio("lies among records that were not acknowledged".to_owned()));
             }
-            Value::None => return Err(format!("{of} of trial {id} has no value")),
+            Value::None => return Err(no_ratio("has no value".to_owned())),
         };
     }
     let [a, b] = logarithms;
-    Ok(b - a)
+    unusable.map_or(Ok(b - a), |why| Err(NoRatio::Unusable(why)))
 }

@@ -47,7 +47,7 @@ pub fn looks(units: &[u32], together: u32) -> Vec<Look> {
 }
 
 /// The least p value that one of `together` metrics can have among the others, whatever these show: `together` · 2 · 2⁻ⁿ.
-fn p_least(units: u32, together: u32) -> f64 {
+pub(super) fn p_least(units: u32, together: u32) -> f64 {
     f64::from(together.max(1)) * 2.0 * 0.5_f64.powi(i32::try_from(units).unwrap_or(i32::MAX))
 }
 

@@ -24,4 +24,6 @@ pub use power::{Spread, smallest_visible};
 pub use sen::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 pub use signed_rank::{critical, p_value, signed_ranks};
 pub use student::{PairedMean, UnpairedMeans, quantile as student_quantile};
-pub use verdict::{Compared, Decision, Family, Margin, compare, compare_by_mean, compare_unpaired};
+pub use verdict::{
+    Compared, Decision, Family, Margin, compare, compare_by_mean, compare_unpaired, compare_with_ties,
+};

@@ -2,9 +2,12 @@
 
 use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
-use crate::statistics::looks::{MEAN_UNITS_MIN, units_least};
+use crate::statistics::looks::{MEAN_UNITS_MIN, p_least, units_least};
 use crate::statistics::signed_rank::p_value;
 use crate::statistics::student::{PairedMean, UnpairedMeans, quantile};
+
+/// Further than any difference: where a tie is put that may lie anywhere.
+const FAR: f64 = 1e6;
 
 /// More units than this nobody will run.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
@@ -97,15 +100,32 @@ pub struct Compared {
 ///
 /// A metric without a family is judged alone. `None` when there is no difference, or one that is not finite.
 pub fn compare(differences: &[f64], margin: Margin, alpha: f64, family: Option<Family>) -> Option<Compared> {
-    let walsh = WalshAverages::of(differences)?;
-    let p = p_value(differences);
+    let known: Vec<Option<f64>> = differences.iter().copied().map(Some).collect();
+    compare_with_ties(&known, margin, alpha, family)
+}
+
+/// The same where units are ties (`None`): nothing is known of their differences. They count as 0 where a difference is
+/// looked for, and may lie anywhere where the sides are to be equivalent.
+pub fn compare_with_ties(
+    differences: &[Option<f64>],
+    margin: Margin,
+    alpha: f64,
+    family: Option<Family>,
+) -> Option<Compared> {
+    let with = |tie: f64| -> Vec<f64> { differences.iter().map(|known| known.unwrap_or(tie)).collect() };
+    let even = with(0.0);
+    let walsh = WalshAverages::of(&even)?;
+    let p = p_value(&even);
+    let narrower = |tie: f64| WalshAverages::of(&with(tie))?.interval(2.0 * alpha);
+    let around = narrower(-FAR).zip(narrower(FAR)).map(|(low, high)| Bounds { low: low.low, ..high });
     let evidence = Evidence {
         units: differences.len(),
         estimate: walsh.estimate(),
         p,
         family: family.unwrap_or(Family { p, together: 1 }),
         interval: walsh.interval(alpha),
-        narrower: walsh.interval(2.0 * alpha),
+        // The mean of a tie and any difference lies half as far.
+        narrower: around.filter(|bounds| bounds.high.max(-bounds.low) < FAR / 4.0),
     };
     Some(evidence.judge(margin, alpha))
 }
@@ -113,15 +133,17 @@ pub fn compare(differences: &[f64], margin: Margin, alpha: f64, family: Option<F
 /// The same by Student's t, for three to five differences, of which no rank test could say anything. It takes them for
 /// normal.
 pub fn compare_by_mean(
-    differences: &[f64],
+    differences: &[Option<f64>],
     margin: Margin,
     alpha: f64,
     family: Option<Family>,
 ) -> Option<Compared> {
+    let has_ties = differences.contains(&None);
+    let differences: Vec<f64> = differences.iter().map(|known| known.unwrap_or(0.0)).collect();
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
         return None;
     }
-    let mean = PairedMean::of(differences).filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
+    let mean = PairedMean::of(&differences).filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
     let p = mean.map_or(1.0, |mean| mean.p_value());
     let evidence = Evidence {
         units: differences.len(),
@@ -129,7 +151,7 @@ pub fn compare_by_mean(
         p,
         family: family.unwrap_or(Family { p, together: 1 }),
         interval: mean.map(|mean| mean.interval(alpha)),
-        narrower: mean.map(|mean| mean.interval(2.0 * alpha)),
+        narrower: mean.filter(|_| !has_ties).map(|mean| mean.interval(2.0 * alpha)),
     };
     Some(evidence.judge(margin, alpha))
 }
@@ -193,12 +215,13 @@ fn units_needed(units: usize, bounds: Bounds, way: f64) -> Option<u32> {
 }
 
 /// How far a mean lies off 0 in standard errors grows with the root of the units: so many until its p value is small enough
-/// among the metrics judged together.
+/// among the metrics judged together. Where it is as small as so few units let it be, as many as let it be smaller.
 fn units_carried(units: usize, p: f64, alpha: f64, together: u32) -> Option<u32> {
     let errors = |p: f64| quantile(NORMAL_DEGREES, 1.0 - p);
     let way = errors(alpha / f64::from(together.max(1))) / errors(p);
     let least = f64::from(units_least(alpha, together)).max(units as f64 + 1.0);
-    let needed = (units as f64 * way.powi(2)).ceil().max(least);
+    let is_least = p <= p_least(u32::try_from(units).unwrap_or(u32::MAX), 1);
+    let needed = if is_least { least } else { (units as f64 * way.powi(2)).ceil().max(least) };
     (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
 }
 
@@ -297,6 +320,29 @@ mod tests {
         let compared = compare(&[0.1, -0.1, 0.2], Margin::of(0.1), 0.05, None).unwrap();
         assert_eq!(compared.interval, None);
         assert_eq!(compared.decision, Decision::Inconclusive { units_needed: None });
+    }
+
+    #[test]
+    fn a_tie_is_no_difference_and_no_equivalence() {
+        let judged = |units: usize, ties: usize, centre: f64| {
+            let known = (0..units).map(|at| Some(centre + 0.000_1 * (at % 4) as f64 - 0.000_15));
+            let all: Vec<Option<f64>> = known.chain(vec![None; ties]).collect();
+            compare_with_ties(&all, Margin::of(0.05), 0.05, None).unwrap()
+        };
+        assert_eq!(judged(7, 1, 0.2).decision, Decision::Different { material: true });
+        assert_eq!((judged(7, 1, 0.2).p, judged(7, 3, 0.2).p), (2.0 / 128.0, 2.0 / 128.0));
+        assert_eq!(judged(5, 3, 0.2).p, 2.0 / 32.0);
+        assert_eq!(judged(8, 0, 0.0).decision, Decision::Equivalent);
+        // Of eight five averages at either end are left out at 10 %: a tie makes eight that lie anywhere.
+        let tied = judged(7, 1, 0.0);
+        assert!(
+            matches!(tied.decision, Decision::Inconclusive { .. }) && tied.equivalence_interval.is_none()
+        );
+        assert_eq!(judged(23, 1, 0.0).decision, Decision::Equivalent, "of 24 more than 24 are left out");
+        let mean =
+            |last| compare_by_mean(&[Some(0.01), Some(0.01), last], Margin::of(0.05), 0.05, None).unwrap();
+        assert_eq!(mean(Some(0.01)).decision, Decision::Different { material: false });
+        assert!(mean(None).equivalence_interval.is_none());
     }
 
     #[test]

@@ -15,3 +15,4 @@ mod pace;
 mod settings;
 mod side_b;
 mod stored_runs;
+mod ties;

@@ -1,27 +1,38 @@
-//! Of a comparison that ended before its last look since too many of its pairs were lost: that it did, and why.
+//! Of a comparison which pairs were left out or count as ties, and why; and that it ended before its last look since too many were lost.
 
 use super::form::Sentence;
 use crate::caveats;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, PairsTied};
 use kdyno_model::finding::Scope;
 
-/// What is said of one compared case; `None`: it ended otherwise.
-pub(super) fn sentence(input: &ReportInput<'_>, case: u32) -> Option<Sentence> {
-    let mut of_case = input.caveats.iter().filter(|one| one.scope == Scope::Comparison { case });
-    of_case.find_map(|one| ended(&one.caveat))
+/// What is said of one compared case.
+pub(super) fn sentences<'a>(input: &ReportInput<'a>, case: u32) -> impl Iterator<Item = Sentence> + use<'a> {
+    let of_case = input.caveats.iter().filter(move |one| one.scope == Scope::Comparison { case });
+    of_case.filter_map(|one| text(&one.caveat)).map(|text| Sentence::new(Tone::Warn, text))
 }
 
-fn ended(caveat: &Caveat) -> Option<Sentence> {
-    let Caveat::PairsLost { pairs, first, likewise, ended_after: Some(after) } = caveat else { return None };
-    let text = format!(
-        "the comparison ended after {}, before its last look: {} were lost, and no more are run in their place; the first: \
-         {first}{}.",
-        units::plural(*after, "pair"),
-        units::count(f64::from(*pairs)),
-        caveats::likewise(*likewise)
-    );
-    Some(Sentence::new(Tone::Warn, text))
+fn text(caveat: &Caveat) -> Option<String> {
+    let text = match caveat {
+        Caveat::PairsLost { pairs, first, likewise, ended_after: Some(after) } => format!(
+            "the comparison ended after {}, before its last look: {} were lost, and no more are run in their place; the first: \
+             {first}{}.",
+            units::plural(*after, "pair"),
+            units::count(f64::from(*pairs)),
+            caveats::likewise(*likewise)
+        ),
+        Caveat::PairsLost { pairs, first, likewise, ended_after: None } => format!(
+            "left out of the verdict: {}, the first: {first}{}.",
+            units::plural(*pairs, "pair"),
+            caveats::likewise(*likewise)
+        ),
+        Caveat::PairsTied(PairsTied { metric, pairs, first }) => {
+            let pairs = units::plural(*pairs, "pair");
+            format!("ties in {metric}, for figures that must not be used: {pairs}, the first: {first}.")
+        }
+        _ => return None,
+    };
+    Some(text)
 }

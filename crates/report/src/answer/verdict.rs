@@ -23,7 +23,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         // What differs comes first: it is what the verdict is about, or what it may be about instead.
         answer.sentences.splice(0..0, settings::difference(input.conclusions, scope, &labels));
         answer.sentences.extend(in_short(input.conclusions, scope));
-        answer.sentences.extend(lost::sentence(input, case));
+        answer.sentences.extend(lost::sentences(input, case));
         answer.sentences.extend(waited::sentence(input, case, &labels));
         answer.notes.extend(changes(compared(input)));
         answer.notes.extend(at_once(compared(input)));

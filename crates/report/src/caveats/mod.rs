@@ -187,6 +187,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::TheseStartsOnly { .. }
         | Caveat::PairsUnconditioned { .. }
         | Caveat::PairsLost { .. }
+        | Caveat::PairsTied { .. }
         | Caveat::UndeclaredDifference { .. }
         | Caveat::ClustersDiffer { .. }
         | Caveat::BrokersDiffer { .. }

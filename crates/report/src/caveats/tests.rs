@@ -1,7 +1,9 @@
 //! Every kind in words.
 
 use super::*;
-use kdyno_model::caveat::{Concern, FewSeconds, GroupNotConserved, MembersPutOut, Stalled, StoodStill};
+use kdyno_model::caveat::{
+    Concern, FewSeconds, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+};
 use kdyno_model::event::Subject;
 
 fn told(group: &[&Caveat]) -> (String, &'static str) {
@@ -274,6 +276,7 @@ fn of_samples() -> Vec<Caveat> {
     vec![
         Caveat::PairsUnconditioned { pairs: 2 },
         Caveat::PairsLost { pairs: 2, first: text(), likewise: 0, ended_after: None },
+        Caveat::PairsTied(PairsTied { metric: text(), pairs: 2, first: text() }),
         Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
         Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
         Caveat::RunsUnpaired,

@@ -1,7 +1,7 @@
 //! Trials that did not go as planned, clusters that changed, comparisons that compare more than was asked.
 
 use super::words::{self, Described, Numbers, told};
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, PairsTied};
 use kdyno_model::event::Subject;
 
 /// What became of the trial itself.
@@ -60,6 +60,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         ),
         _ => looking(caveat, numbers)
             .or_else(|| steadiness(caveat, numbers))
+            .or_else(|| pairs(caveat, numbers))
             .or_else(|| comparison(caveat, numbers)),
     }
 }
@@ -158,8 +159,8 @@ fn pairs_told(numbers: &Numbers<'_>, [one, more]: [&str; 2]) -> String {
     format!("{count} {}", if count == "1" { one } else { more })
 }
 
-/// Whether the sides of a comparison differ in what was asked for alone.
-fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+/// Whether the pairs of a comparison are what they were to be.
+fn pairs(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
         Caveat::NotAtOnce { share } => told(
             "",
@@ -191,6 +192,22 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "look at the trials that were left out: a side that fails more often is an answer too",
         ),
+        Caveat::PairsTied(PairsTied { metric, pairs, first }) => told(
+            metric,
+            &[f64::from(*pairs)],
+            format!(
+                "{} as ties in {metric}, since a figure of theirs must not be used; the first: {first}",
+                pairs_told(numbers, ["pair counts", "pairs count"])
+            ),
+            "look at what speaks against these figures: a tie is for neither side, and hides a difference",
+        ),
+        _ => None,
+    }
+}
+
+/// Whether the sides of a comparison differ in what was asked for alone.
+fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
         Caveat::UndeclaredDifference { whose, setting, a, b } => told(
             &format!("{whose} {setting}"),
             &[],

@@ -1,7 +1,7 @@
 //! What is printed beside a verdict is what it was judged by.
 
 use crate::fixture::{Ends, comparison};
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Scope};
 use kdyno_model::metric::Address;
@@ -216,6 +216,26 @@ fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
     assert!(told(Some(30)).contains(ended), "{}", told(Some(30)));
     let goes_on = told(None);
     assert!(goes_on.contains("26 pairs were left out") && !goes_on.contains("ended after"), "{goes_on}");
+    let beside = "Left out of the verdict: 26 pairs, the first: pair 1: trial 2 has an invalid writers.response.p99, and so 24 \
+                  more.";
+    assert!(goes_on.contains(beside), "{goes_on}");
+}
+
+#[test]
+fn ties_are_told_beside_the_verdict() {
+    let mut run = comparison(Ends::Open, Depth::Verdict);
+    let metric = "writers.response.p99".to_owned();
+    let first = "writers.response.p99 of trial 2 is invalid, by the load generator's doing".to_owned();
+    run.caveats.push(ScopedCaveat {
+        scope: Scope::Comparison { case: 0 },
+        severity: Severity::Warning,
+        concerns: Concern::Everything,
+        caveat: Caveat::PairsTied(PairsTied { metric, pairs: 1, first }),
+    });
+    let told = markdown::block(&run.input());
+    let beside = "Ties in writers.response.p99, for figures that must not be used: 1 pair, the first: writers.response.p99 of \
+                  trial 2 is invalid, by the load generator's doing.";
+    assert!(told.contains(beside), "{told}");
 }
 
 #[test]
