@@ -13,7 +13,7 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{CasePlan, ComparePlan, EvidenceUnit, PairDesign, Plan};
+use kdyno_model::plan::{CasePlan, ComparePlan, Depth, EvidenceUnit, PairDesign, Plan};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use std::borrow::Cow;
@@ -192,7 +192,11 @@ impl<'a> Comparing<'a> {
             return self.by_design(conditioned);
         }
         let pair = progress.next_pair;
-        let side = coin(ORDER_OF_PAIR, pair);
+        let side = match self.plan.depth {
+            Depth::Verdict => coin(ORDER_OF_PAIR, pair),
+            // Few coins are often all alike, and what a trial leaves to the next one would then look like a side's doing.
+            Depth::Quick => (coin(ORDER_OF_PAIR, pair.div_ceil(2)) + usize::from(pair.is_multiple_of(2))) % 2,
+        };
         let half = |side: usize, place: u8| self.half(side, PairPlace { pair, place }, start);
         self.by_design([Some(half(side, 1)?), Some(half(1 - side, 2)?)])
     }

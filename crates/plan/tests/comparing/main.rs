@@ -11,7 +11,7 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, PairDesign, Plan,
+    Better, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, KafkaSource, OnClusters, PairDesign, Plan,
     Strategy, SystemPlan,
 };
 use kdyno_model::trial::{Trial, TrialId};
@@ -373,6 +373,22 @@ fn sides_that_share_a_system_share_its_cluster() {
     let trials = Lab::new(&plan, &|_| 1.2).run();
     assert_eq!(trials.iter().filter(|trial| trial.is_conditioning()).count(), 6);
     assert_eq!(upcoming(&plan, 0).count(), trials.len());
+}
+
+#[test]
+fn in_a_quick_look_either_side_is_first_as_often() {
+    let mut first = BTreeSet::new();
+    for seed in 0..20 {
+        let mut plan = comparing(&[5], 5, EvidenceUnit::Pair);
+        (plan.seed, plan.depth) = (seed, Depth::Quick);
+        let trials = Lab::new(&plan, &|_| 1.2).run();
+        let begun = trials.iter().filter(|trial| trial.pair.is_some_and(|place| place.place == 1));
+        let begun: Vec<&str> = begun.map(|trial| trial.variant.as_deref().unwrap()).collect();
+        assert_eq!(begun.len(), 5);
+        assert!(begun[..4].chunks(2).all(|two| two[0] != two[1]), "{begun:?}");
+        first.insert(begun[0].to_owned());
+    }
+    assert_eq!(first.len(), 2, "which one begins is drawn");
 }
 
 #[test]
