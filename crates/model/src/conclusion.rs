@@ -255,6 +255,13 @@ pub enum Says {
         /// How many more units it would take, about; `None`: it is not known, or no number of them would do.
         more_needed: Option<u32>,
     },
+    /// Of a quick look: the pairs differ, and the interval that also holds what starts differ by does not exclude 1.
+    OnThisStart {
+        /// B is the worse one.
+        worse: bool,
+        /// How much starts of the clusters typically differ by, as a share.
+        starts_differ: f64,
+    },
     /// The interval lies within the margin.
     Equivalent,
     /// Neither.

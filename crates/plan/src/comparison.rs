@@ -7,12 +7,10 @@ use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
 use crate::{Choices, PlanError, clusters, pair_design};
-use kdyno_analysis::comparison::margin as usual_margin;
+use kdyno_analysis::comparison::{margin as usual_margin, pair_sd, pair_sds, starts_sd};
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, Spread, look_least, smallest_visible};
 use kdyno_model::command_metrics;
-use kdyno_model::metric::{
-    Address, BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU, Unit, is_cost,
-};
+use kdyno_model::metric::{Address, BROKER_ALLOCATED, Unit, is_cost};
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
@@ -393,32 +391,17 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     found
 }
 
-/// What pairs typically differ by without any cause, sd of ln(B ÷ A), in turns and in a duet (docs/METHOD.md says where it
-/// was measured).
-fn pair_sds(metric: &str) -> [f64; 2] {
-    match metric {
-        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
-        // Of Java processes that are young, each trial's anew; in a duet assumed.
-        CLIENT_CPU => [0.13, 0.13],
-        CLIENT_THREADS_CPU => [0.1, 0.1],
-        CLIENT_ALLOCATED => [0.0025, 0.0025],
-        name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
-        _ => [0.4, 0.12],
-    }
-}
-
-/// The same of the units of a comparison: pairs by their design, of which a start has several.
-fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
-    let [turns, duet] = pair_sds(&metric.metric);
-    let of_pair = match compare.design {
-        PairDesign::Turns => turns,
-        PairDesign::Duet => duet,
-    };
+/// What units of a comparison typically differ by: pairs by their design, of which a start has several.
+fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
+    let starts_sd = starts_sd(&judge.of, plan, compare, 0);
     let pairs = match compare.unit {
         EvidenceUnit::Start => compare.pairs_on_a_start(),
         EvidenceUnit::Pair | EvidenceUnit::Run | EvidenceUnit::Cluster => 1,
     };
-    of_pair / f64::from(pairs).sqrt()
+    let of_pairs = pair_sd(&judge.of, compare) / f64::from(pairs).sqrt();
+    // What lies between starts is not between the pairs on one.
+    let sd = starts_sd.map_or(of_pairs, |starts_sd| (of_pairs.powi(2) - starts_sd.powi(2)).max(0.0).sqrt());
+    Spread { sd, starts_sd: starts_sd.unwrap_or(0.0), margin: judge.margin }
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do and no
@@ -426,8 +409,7 @@ fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
 pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond, mut is_finer_at_once) = (Vec::new(), Vec::new(), false);
-    let spread = |judge: &Judge| Spread { sd: unit_sd(&judge.of, compare), margin: judge.margin };
-    let spreads: Vec<Spread> = compare.judge.iter().map(spread).collect();
+    let spreads: Vec<Spread> = compare.judge.iter().map(|judge| spread(judge, plan, compare)).collect();
     let smallest = smallest_visible(&compare.looks, &spreads);
     for (Judge { of, margin, .. }, smallest) in compare.judge.iter().zip(smallest) {
         each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));

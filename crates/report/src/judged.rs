@@ -159,9 +159,10 @@ pub(crate) fn of_verdict(verdict: &Verdict) -> Judged {
             Judged::Inconclusive
         }
         Says::Different { material: true, worse: true } => Judged::Worse,
-        Says::Inconclusive { .. } | Says::DifferentAlone { .. } | Says::MaybeMaterial { .. } => {
-            Judged::Inconclusive
-        }
+        Says::Inconclusive { .. }
+        | Says::DifferentAlone { .. }
+        | Says::OnThisStart { .. }
+        | Says::MaybeMaterial { .. } => Judged::Inconclusive,
         Says::Different { .. } | Says::Equivalent => Judged::Fine,
     }
 }

@@ -11,6 +11,7 @@ mod pairs;
 mod runs;
 mod settings;
 mod stage;
+mod typical;
 mod verdicts;
 
 pub use hosts::hosts;
@@ -20,4 +21,5 @@ pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
 pub use stage::can_tell;
+pub use typical::{pair_sd, pair_sds, starts_sd};
 pub use verdicts::{verdicts, verdicts_out_of_time};

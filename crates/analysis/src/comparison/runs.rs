@@ -8,7 +8,7 @@ use crate::comparison::hosts::host;
 use crate::comparison::metrics::{FALSE_SHARE, better, compared_runs, margin};
 use crate::comparison::verdicts::{of_ratio, says};
 use crate::median::Median;
-use crate::statistics::{Margin, UnpairedMeans, benjamini_hochberg, compare_unpaired};
+use crate::statistics::{Margin, WelchMean, benjamini_hochberg, compare_unpaired};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
@@ -356,7 +356,7 @@ fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> Said {
         return Said::nothing(Says::Invalid { reason: "a side has no run".to_owned() });
     }
     let estimate = mean(b) - mean(a);
-    let compared = UnpairedMeans::of(a, b)
+    let compared = WelchMean::of_two(a, b)
         .filter(|_| fewest >= RUNS_MIN as usize)
         .map(|means| compare_unpaired(&means, Margin::of(margin), ALPHA));
     let interval = |bounds| of_ratio(bounds, IntervalMethod::StudentT);

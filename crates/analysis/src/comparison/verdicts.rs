@@ -4,9 +4,10 @@ use crate::analysed::AnalysedTrial;
 use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, is_of_shift, margin};
 use crate::comparison::pairs::{Pair, Pairs};
 use crate::comparison::stage::{Stage, can_tell, together};
+use crate::comparison::typical::starts_sd;
 use crate::median::Median;
 use crate::statistics::{
-    self, Bounds, Decision, Family, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg,
+    self, Bounds, Decision, Family, MEAN_UNITS_MIN, Margin, UNITS_MIN, WelchMean, benjamini_hochberg,
     family_wise, holm, units_least,
 };
 use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
@@ -216,10 +217,12 @@ impl Judging<'_> {
                 .collect();
             let differences = places.iter().filter_map(|at| measured[*at].with_ties());
             let differences: Vec<Vec<f64>> = differences.collect();
-            let own: Vec<f64> = differences.iter().map(|of| self.p_value(of)).collect();
+            let own = places.iter().zip(&differences);
+            let own: Vec<f64> = own.map(|(at, of)| self.p_value(&measured[*at].metric.of, of)).collect();
+            let by_mean = |at: &usize| self.by_mean(&measured[*at].metric.of).is_some();
             let together = match (role == MetricRole::Judged, differences.as_slice()) {
                 (_, [_]) => own.clone(),
-                (true, _) if self.is_by_mean() => holm(&own),
+                (true, _) if places.iter().all(by_mean) => holm(&own),
                 (true, _) => family_wise(&differences, self.plan.seed),
                 (false, _) => benjamini_hochberg(&own),
             };
@@ -231,14 +234,16 @@ impl Judging<'_> {
         found
     }
 
-    /// A quick look of so few pairs that no rank test could tell one of its metrics.
-    fn is_by_mean(&self) -> bool {
+    /// Whether a quick look judges a metric by its mean: where starts differ by so much and it has one of them, or where it
+    /// has so few pairs that no rank test could tell one of its metrics (then starts count as alike).
+    fn by_mean(&self, of: &Address) -> Option<f64> {
         let least = units_least(self.stage.alpha(), together(self.settings));
-        matches!(self.stage, Stage::Quick) && self.pairs.units < least
+        let is_short = matches!(self.stage, Stage::Quick) && self.pairs.units < least;
+        starts_sd(of, self.plan, self.settings, self.case).or(is_short.then_some(0.0))
     }
 
-    fn p_value(&self, differences: &[f64]) -> f64 {
-        match PairedMean::of(differences).filter(|_| self.is_by_mean()) {
+    fn p_value(&self, of: &Address, differences: &[f64]) -> f64 {
+        match self.by_mean(of).and_then(|starts_sd| WelchMean::on_one_start(differences, starts_sd)) {
             Some(mean) => mean.p_value(),
             None => statistics::p_value(differences),
         }
@@ -253,10 +258,10 @@ impl Judging<'_> {
         let (ratio, equivalence_interval, says) = match differences {
             Err(reason) => (None, None, Says::Invalid { reason: reason.clone() }),
             Ok([]) => (None, None, self.too_few()),
-            Ok(differences) if !measured.ties.is_empty() && self.has_too_few(differences) => {
+            Ok(differences) if !measured.ties.is_empty() && self.has_too_few(of, differences) => {
                 (None, None, self.too_few_but_ties(differences, measured))
             }
-            Ok(differences) => self.decide(differences, margin, better, p, judge.is_some()),
+            Ok(differences) => self.decide(measured.metric, differences, (margin, better), p),
         };
         let [a, b] = measured.sides.each_ref().map(|values| Median::of(values).estimate);
         Verdict {
@@ -296,8 +301,8 @@ impl Judging<'_> {
     }
 
     /// Whether what is left without ties is less than any verdict needs.
-    fn has_too_few(&self, differences: &[Option<f64>]) -> bool {
-        let least = if self.is_by_mean() { MEAN_UNITS_MIN } else { UNITS_MIN };
+    fn has_too_few(&self, of: &Address, differences: &[Option<f64>]) -> bool {
+        let least = if self.by_mean(of).is_some() { MEAN_UNITS_MIN } else { UNITS_MIN };
         differences.iter().flatten().count() < least as usize
     }
 
@@ -318,25 +323,25 @@ impl Judging<'_> {
 
     fn decide(
         &self,
+        metric: &Compared,
         differences: &[Option<f64>],
-        margin: f64,
-        better: Better,
+        (margin, better): (f64, Better),
         p: Option<Probabilities>,
-        is_judged: bool,
     ) -> (Option<Ratio>, Option<Interval>, Says) {
         let alpha = self.stage.alpha();
-        let family = p.map(|(_, family)| match is_judged {
+        let family = p.map(|(_, family)| match metric.judge.is_some() {
             true => family,
             // What is exploratory may err more often together, and its interval says as much as any other.
             false => Family { p: if family.p <= FALSE_SHARE { 0.0 } else { 1.0 }, ..family },
         });
         let margin = Margin::of(margin);
-        let quick =
-            self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, family));
+        let by_mean = self.by_mean(&metric.of);
+        let quick = by_mean
+            .map(|starts_sd| statistics::compare_by_mean(differences, starts_sd, margin, alpha, family));
         let by_ranks = || statistics::compare_with_ties(differences, margin, alpha, family);
         let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, None, self.too_few()) };
-        let method = if self.is_by_mean() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
-        let why_not = || Interval::NotResolvable(self.why_no_interval(differences.len()));
+        let method = if by_mean.is_some() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
+        let why_not = || Interval::NotResolvable(self.why_no_interval(by_mean.is_some(), differences.len()));
         let interval = compared.interval.map_or_else(why_not, |bounds| of_ratio(bounds, method));
         let equivalence_interval = compared.equivalence_interval.map(|bounds| of_ratio(bounds, method));
         let ratio = Ratio { estimate: compared.estimate.exp(), interval };
@@ -345,14 +350,36 @@ impl Judging<'_> {
             Stage::Look { .. } | Stage::Quick => {
                 let worse = (compared.estimate > 0.0) == (better == Better::Lower);
                 let together = family.map_or(1, |family| family.together);
-                says(compared.decision, worse, differences.len(), together)
+                let of_start = self.on_this_start(&metric.of, differences, (compared.decision, worse));
+                of_start.unwrap_or_else(|| says(compared.decision, worse, differences.len(), together))
             }
         };
         (Some(ratio), equivalence_interval, says)
     }
 
-    fn why_no_interval(&self, units: usize) -> NotResolvable {
-        let needed = if self.is_by_mean() { MEAN_UNITS_MIN } else { UNITS_MIN };
+    /// What pairs say that ran on one start of several that could be: more of them would tell no more of these. `None`: it is
+    /// what pairs with a start each would say.
+    fn on_this_start(
+        &self,
+        of: &Address,
+        differences: &[Option<f64>],
+        (decision, worse): (Decision, bool),
+    ) -> Option<Says> {
+        let starts_sd = starts_sd(of, self.plan, self.settings, self.case)?;
+        let own = statistics::compare_by_mean(differences, 0.0, Margin::of(0.0), self.stage.alpha(), None)?;
+        let differs = matches!(own.decision, Decision::Different { .. });
+        match decision {
+            Decision::Inconclusive { .. } | Decision::DifferentAlone { .. } if differs => {
+                Some(Says::OnThisStart { worse, starts_differ: starts_sd.exp_m1() })
+            }
+            Decision::Inconclusive { .. } => Some(Says::Inconclusive { more_needed: None }),
+            Decision::MaybeMaterial { .. } => Some(Says::MaybeMaterial { worse, more_needed: None }),
+            _ => None,
+        }
+    }
+
+    fn why_no_interval(&self, is_by_mean: bool, units: usize) -> NotResolvable {
+        let needed = if is_by_mean { MEAN_UNITS_MIN } else { UNITS_MIN };
         if units == 1 { NotResolvable::OneTrial } else { NotResolvable::TooFewTrials { needed } }
     }
 

@@ -4,7 +4,7 @@ use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
 use crate::statistics::looks::{Look, MEAN_UNITS_MIN, looks, units_least};
 use crate::statistics::signed_rank::critical;
-use crate::statistics::student::{PairedMean, quantile};
+use crate::statistics::student::{PairedMean, WelchMean, quantile};
 use crate::statistics::verdict::Margin;
 use kdyno_model::seed::mix;
 
@@ -27,8 +27,17 @@ const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 pub struct Spread {
     /// Standard deviation of ln(B ÷ A).
     pub sd: f64,
+    /// The same between starts, of a quick look that sees one of them; else 0.
+    pub starts_sd: f64,
     /// Share that matters.
     pub margin: f64,
+}
+
+impl Spread {
+    /// What starts differ by, in spreads of the pairs on one of them.
+    fn starts(&self) -> f64 {
+        if self.starts_sd > 0.0 { self.starts_sd / self.sd } else { 0.0 }
+    }
 }
 
 /// Of each metric judged the smallest change, as a share, that a comparison with these looks says to be one in four cases
@@ -42,8 +51,13 @@ pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
         .map(|draw| {
             let of_metric = |at: usize| {
                 let last = rules.iter().map(|rule| rule.units).max().unwrap_or(0);
-                let noise = normals(draw * judged.len() + at, last);
-                rules.iter().map(|rule| rule.seen(&noise[..rule.units])).collect()
+                let starts = judged[at].starts();
+                let mut noise = normals(draw * judged.len() + at, last + 1);
+                if starts > 0.0 {
+                    let start = starts * noise[last];
+                    noise.iter_mut().for_each(|noise| *noise += start);
+                }
+                rules.iter().map(|rule| rule.seen(&noise[..rule.units], starts)).collect()
             };
             (0..judged.len()).map(of_metric).collect()
         })
@@ -53,7 +67,7 @@ pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
             let found = drawn.iter().filter(|metrics| is_found(metrics, judged, at, spreads)).count();
             found as f64 / DRAWN as f64
         };
-        let (mut low, mut high) = (0.0, SPREADS_MAX);
+        let (mut low, mut high) = (0.0, SPREADS_MAX * (1.0 + judged[at].starts()));
         if power(high) < POWER {
             return None;
         }
@@ -82,9 +96,10 @@ fn is_found(metrics: &[Vec<Seen>], judged: &[Spread], at: usize, spreads: f64) -
 #[derive(Debug, Clone, Copy)]
 struct Rule {
     units: usize,
+    /// Of the bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its error.
+    alphas: [f64; 3],
     /// Whether bounds are Walsh averages, `reach[…]` from either end; else they lie so many standard errors off the mean.
     is_by_ranks: bool,
-    /// Of the bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its error.
     reach: [Option<f64>; 3],
 }
 
@@ -98,17 +113,23 @@ impl Rule {
         let t = |alpha: f64| quantile(look.units - 1, 1.0 - alpha);
         if look.units < units_least(0.05, together) {
             let reach = (look.units >= MEAN_UNITS_MIN).then(|| alphas.map(|alpha| Some(t(alpha))))?;
-            return Some(Self { units, is_by_ranks: false, reach });
+            return Some(Self { units, alphas, is_by_ranks: false, reach });
         }
         if units > WALSH_UNITS_MAX {
             let reach = alphas.map(|alpha| Some(t(alpha) / RANKS_EFFICIENCY.sqrt()));
-            return Some(Self { units, is_by_ranks: false, reach });
+            return Some(Self { units, alphas, is_by_ranks: false, reach });
         }
         let reach = alphas.map(|alpha| critical(units, alpha).map(|(rank, _)| rank as f64));
-        Some(Self { units, is_by_ranks: true, reach })
+        Some(Self { units, alphas, is_by_ranks: true, reach })
     }
 
-    fn seen(&self, noise: &[f64]) -> Seen {
+    /// `starts`: see [`Spread::starts`].
+    fn seen(&self, noise: &[f64], starts: f64) -> Seen {
+        if starts > 0.0 {
+            let mean =
+                WelchMean::on_one_start(noise, starts).filter(|mean| mean.n >= MEAN_UNITS_MIN as usize);
+            return Seen(self.alphas.map(|alpha| Some(mean?.interval(alpha))));
+        }
         let bounds = |low: f64, high: f64| Bounds { low, high, level: 0.0 };
         if self.is_by_ranks {
             let walsh = WalshAverages::of(noise);
@@ -136,7 +157,7 @@ struct Said {
 }
 
 impl Seen {
-    fn says(&self, effect: f64, Spread { sd, margin }: Spread) -> Said {
+    fn says(&self, effect: f64, Spread { sd, margin, .. }: Spread) -> Said {
         let margin = Margin::of(margin);
         let moved = |bounds: Bounds| Bounds {
             low: (bounds.low + effect) * sd,
@@ -169,7 +190,8 @@ mod tests {
 
     /// In spreads, of several metrics of which nothing ends as equivalent.
     fn spreads(units: &[u32], together: usize) -> Option<f64> {
-        let smallest = smallest_visible(units, &vec![Spread { sd: 0.001, margin: 0.0 }; together]);
+        let smallest =
+            smallest_visible(units, &vec![Spread { sd: 0.001, starts_sd: 0.0, margin: 0.0 }; together]);
         assert_eq!(smallest.len(), together);
         smallest[0].map(|share| share.ln_1p() / 0.001)
     }
@@ -210,16 +232,33 @@ mod tests {
         assert!(visible(&[8, 16, 24], 3) > of_looks + 0.05);
         let of_61 = visible(&[61], 1) * (61.0_f64 / 60.0).sqrt();
         assert!((of_61 / visible(&[60], 1) - 1.0).abs() < 0.05, "by t or by ranks: {of_61}");
-        let of_sd =
-            |sd: f64| smallest_visible(&[8, 16, 24], &[Spread { sd, margin: 0.0 }])[0].unwrap().ln_1p();
+        let of = |sd: f64, starts_sd: f64| {
+            smallest_visible(&[8, 16, 24], &[Spread { sd, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
+        };
+        let of_sd = |sd: f64| of(sd, 0.0);
         assert!((of_sd(0.01) * 10.0 - of_sd(0.1)).abs() < 1e-9);
     }
 
     #[test]
+    fn on_one_start_no_number_of_pairs_sees_less_than_starts_differ_by() {
+        let of = |pairs: u32, starts_sd: f64| {
+            smallest_visible(&[pairs], &[Spread { sd: 0.01, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
+        };
+        // Of starts that are known to differ by σ: (1.98 + 0.84) σ, and 5 standard errors of a rise by 0.28 ÷ σ.
+        for pairs in [3, 8, 50] {
+            let starts = of(pairs, 0.1) / 0.1;
+            assert!((2.60..3.05).contains(&starts), "{pairs} pairs: {starts}");
+        }
+        assert!(of(8, 0.01) > 1.5 * of(8, 0.0));
+    }
+
+    #[test]
     fn what_may_end_as_equivalent_is_not_seen() {
-        let of = |margin| smallest_visible(&[8, 16, 24], &[Spread { sd: 0.02, margin }])[0].unwrap();
+        let of = |margin| {
+            smallest_visible(&[8, 16, 24], &[Spread { sd: 0.02, starts_sd: 0.0, margin }])[0].unwrap()
+        };
         // Far below the margin the first look ends it, so that only what that one finds is seen.
-        let first = smallest_visible(&[8], &[Spread { sd: 0.02, margin: 0.0 }])[0].unwrap();
+        let first = smallest_visible(&[8], &[Spread { sd: 0.02, starts_sd: 0.0, margin: 0.0 }])[0].unwrap();
         assert!(of(0.2) > first, "{} {first}", of(0.2));
         assert!(of(0.001) < 0.5 * of(0.2));
     }

@@ -45,20 +45,38 @@ impl PairedMean {
     }
 }
 
-/// The difference of two means with what Welch's t (1947) says of it: their spreads may differ.
+/// Degrees of freedom beyond which Student's t is hardly another law.
+const DEGREES_MAX: f64 = 100.0;
+
+/// What spreads by two variances, with what Welch's t (1947) says of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UnpairedMeans {
-    /// The second mean less the first.
+pub struct WelchMean {
+    /// The difference of two means, or a mean.
     pub estimate: f64,
-    /// Values of the side that has fewer.
+    /// Values of it; of two sides those of the one that has fewer.
     pub n: usize,
     standard_error: f64,
     degrees: f64,
 }
 
-impl UnpairedMeans {
-    /// `None` when a side has fewer than two values.
-    pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
+impl WelchMean {
+    /// The mean of differences on one start, as far as it speaks of starts in general, whose own differences spread by
+    /// `starts_sd`; `None` of fewer than two.
+    pub fn on_one_start(differences: &[f64], starts_sd: f64) -> Option<Self> {
+        let mean = PairedMean::of(differences)?;
+        let [of_pairs, of_starts] = [mean.standard_error, starts_sd].map(|sd| sd.powi(2));
+        let degrees = (of_pairs + of_starts).powi(2) / (of_pairs.powi(2) / f64::from(mean.degrees));
+        Some(Self {
+            estimate: mean.estimate,
+            n: differences.len(),
+            standard_error: (of_pairs + of_starts).sqrt(),
+            // Without any spread no degree matters.
+            degrees: if degrees.is_finite() { degrees.min(DEGREES_MAX) } else { DEGREES_MAX },
+        })
+    }
+
+    /// The second mean less the first; their spreads may differ. `None` when a side has fewer than two values.
+    pub fn of_two(first: &[f64], second: &[f64]) -> Option<Self> {
         let [a, b] = [PairedMean::of(first)?, PairedMean::of(second)?];
         let [of_a, of_b] = [a, b].map(|mean| mean.standard_error.powi(2));
         let parts = of_a.powi(2) / f64::from(a.degrees) + of_b.powi(2) / f64::from(b.degrees);
@@ -163,7 +181,7 @@ mod tests {
     #[test]
     fn means_of_two_sides_by_hand() {
         // Variances 1 and 4, of three each: standard error √(5 ÷ 3), degrees (5 ÷ 3)² ÷ ((1 ÷ 9 + 16 ÷ 9) ÷ 2) = 2.94.
-        let means = UnpairedMeans::of(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).unwrap();
+        let means = WelchMean::of_two(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).unwrap();
         assert_eq!((means.estimate, means.n), (8.0, 3));
         assert!((means.degrees - 50.0 / 17.0).abs() < 1e-12);
         let bounds = means.interval(0.05);
@@ -174,8 +192,24 @@ mod tests {
         );
         let p = |degrees| two_sided_p(8.0 / (5.0_f64 / 3.0).sqrt(), degrees);
         assert!((means.p_value() - (p(2) + 16.0 * p(3)) / 17.0).abs() < 1e-12);
-        assert_eq!(UnpairedMeans::of(&[1.0], &[1.0, 2.0]), None);
-        assert_eq!(UnpairedMeans::of(&[1.0, 1.0], &[1.0, 1.0]).unwrap().p_value(), 1.0);
+        assert_eq!(WelchMean::of_two(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(WelchMean::of_two(&[1.0, 1.0], &[1.0, 1.0]).unwrap().p_value(), 1.0);
+    }
+
+    #[test]
+    fn a_mean_on_one_start_reaches_as_far_as_starts_differ() {
+        let differences = [0.9, 1.0, 1.1];
+        let mean = PairedMean::of(&differences).unwrap();
+        let known = |sd| WelchMean::on_one_start(&differences, sd).unwrap();
+        // Starts that do not differ: three pairs, as ever.
+        let (same, own) = (known(0.0).interval(0.05), mean.interval(0.05));
+        assert!((same.low - own.low).abs() < 1e-12 && (same.high - own.high).abs() < 1e-12);
+        // Variances 0.01 ÷ 3 and 1: degrees 1.0033² ÷ ((0.01 ÷ 3)² ÷ 2), of which 100 are enough.
+        let wide = known(1.0);
+        assert_eq!(wide.degrees, DEGREES_MAX);
+        assert!((wide.interval(0.05).high - 1.0 - 1.984 * 1.003_33_f64.sqrt()).abs() < 1e-3);
+        assert_eq!(WelchMean::on_one_start(&[1.0], 1.0), None);
+        assert!(WelchMean::on_one_start(&[1.0, 1.0], 0.0).unwrap().p_value() < 1e-9, "all alike");
     }
 
     #[test]

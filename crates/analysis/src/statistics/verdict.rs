@@ -4,7 +4,7 @@ use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
 use crate::statistics::looks::{MEAN_UNITS_MIN, p_least, units_least};
 use crate::statistics::signed_rank::p_value;
-use crate::statistics::student::{PairedMean, UnpairedMeans, quantile};
+use crate::statistics::student::{WelchMean, quantile};
 
 /// Further than any difference: where a tie is put that may lie anywhere.
 const FAR: f64 = 1e6;
@@ -130,10 +130,11 @@ pub fn compare_with_ties(
     Some(evidence.judge(margin, alpha))
 }
 
-/// The same by Student's t, for three to five differences, of which no rank test could say anything. It takes them for
-/// normal.
+/// The same by Student's t, for so few differences that no rank test could say anything, or for those on one start where
+/// starts are known to differ by `starts_sd` (else 0). It takes them for normal.
 pub fn compare_by_mean(
     differences: &[Option<f64>],
+    starts_sd: f64,
     margin: Margin,
     alpha: f64,
     family: Option<Family>,
@@ -143,7 +144,8 @@ pub fn compare_by_mean(
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
         return None;
     }
-    let mean = PairedMean::of(&differences).filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
+    let mean = WelchMean::on_one_start(&differences, starts_sd);
+    let mean = mean.filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
     let p = mean.map_or(1.0, |mean| mean.p_value());
     let evidence = Evidence {
         units: differences.len(),
@@ -157,7 +159,7 @@ pub fn compare_by_mean(
 }
 
 /// The same of two sides that are not paired.
-pub fn compare_unpaired(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Compared {
+pub fn compare_unpaired(means: &WelchMean, margin: Margin, alpha: f64) -> Compared {
     let p = means.p_value();
     let evidence = Evidence {
         units: means.n,
@@ -339,8 +341,9 @@ mod tests {
             matches!(tied.decision, Decision::Inconclusive { .. }) && tied.equivalence_interval.is_none()
         );
         assert_eq!(judged(23, 1, 0.0).decision, Decision::Equivalent, "of 24 more than 24 are left out");
-        let mean =
-            |last| compare_by_mean(&[Some(0.01), Some(0.01), last], Margin::of(0.05), 0.05, None).unwrap();
+        let mean = |last| {
+            compare_by_mean(&[Some(0.01), Some(0.01), last], 0.0, Margin::of(0.05), 0.05, None).unwrap()
+        };
         assert_eq!(mean(Some(0.01)).decision, Decision::Different { material: false });
         assert!(mean(None).equivalence_interval.is_none());
     }

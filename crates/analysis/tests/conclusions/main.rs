@@ -10,6 +10,7 @@ mod demand;
 mod fixture;
 mod in_force;
 mod judged_by;
+mod one_start;
 mod out_of_time;
 mod pace;
 mod settings;

@@ -69,6 +69,21 @@ impl Told<'_> {
     fn open(&self) -> Option<(Tone, String)> {
         let Self { verdict, a, b, metric, margin, change, between, rests, figures } = self;
         let text = match &verdict.says {
+            Says::OnThisStart { starts_differ, .. } => {
+                let starts = words::percent(*starts_differ, Some(starts_differ / 4.0));
+                format!(
+                    "on this start {metric} was {change} with {b} than with {a} ({figures}); starts differ by about {starts}, so \
+                     that another one may show no difference"
+                )
+            }
+            // What one start shows is no reason to call a side worse.
+            Says::MaybeMaterial { more_needed, .. } if verdict.depth == Depth::Quick => {
+                let more = more(*more_needed, verdict);
+                format!(
+                    "on this start {metric} was {change} with {b} than with {a} ({figures}), and whether that is more than the \
+                     margin of {margin} cannot be told; {more}"
+                )
+            }
             Says::MaybeMaterial { worse, more_needed } => {
                 let word = if *worse { "worse" } else { "better" };
                 let more = more(*more_needed, verdict);
@@ -137,6 +152,7 @@ fn marked(verdict: &Verdict) -> String {
         Says::Different { .. }
         | Says::MaybeMaterial { .. }
         | Says::DifferentAlone { .. }
+        | Says::OnThisStart { .. }
         | Says::Equivalent => marks::clause_that_stands(&marks),
         Says::Inconclusive { .. } | Says::Invalid { .. } => marks::clause(&marks),
     }
@@ -161,6 +177,7 @@ fn more(needed: Option<u32>, verdict: &Verdict) -> String {
         None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
             "too few for an interval, so it is not known how many it would take".to_owned()
         }
+        None if verdict.depth == Depth::Quick => "a verdict, with more starts, would tell more".to_owned(),
         None => {
             "the estimate is so near to where the answer turns that no number of them would tell".to_owned()
         }

@@ -137,7 +137,10 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
 fn too_wide(verdict: &Verdict) -> Option<String> {
     let is_open = matches!(
         verdict.says,
-        Says::Inconclusive { .. } | Says::DifferentAlone { .. } | Says::MaybeMaterial { .. }
+        Says::Inconclusive { .. }
+            | Says::DifferentAlone { .. }
+            | Says::OnThisStart { .. }
+            | Says::MaybeMaterial { .. }
     );
     let interval = verdict.equivalence_interval?;
     let (low, high, level) = words::bounds(&Ratio { interval, ..verdict.ratio? })?;
@@ -165,9 +168,11 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Says::Different { material: true, worse: true } => "worse",
         Says::Different { material: true, worse: false } => "better",
         Says::Different { material: false, .. } => "differs",
+        Says::MaybeMaterial { .. } if verdict.depth == Depth::Quick => "differs",
         Says::MaybeMaterial { worse: true, .. } => "maybe worse",
         Says::MaybeMaterial { worse: false, .. } => "maybe better",
         Says::DifferentAlone { .. } => "differs alone",
+        Says::OnThisStart { .. } => "this start",
         Says::Equivalent => "equivalent",
         Says::Inconclusive { .. } => "cannot tell",
         Says::Invalid { .. } => "invalid",

@@ -107,7 +107,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     ),
     (
         "verdict",
-        "of `ratio_b_to_a` in `comparison`: `better`, `worse`, `differs`, `maybe better`, `maybe worse`, `maybe differs`, `equivalent`, `cannot tell` \
+        "of `ratio_b_to_a` in `comparison`: `better`, `worse`, `differs`, `maybe better`, `maybe worse`, `maybe differs`, `differs alone`, `this start`, `equivalent`, `cannot tell` \
          or `invalid`; empty elsewhere",
     ),
     (

@@ -115,6 +115,30 @@ fn what_differs_only_by_itself_is_no_difference_and_is_told_as_such() {
 }
 
 #[test]
+fn what_one_start_shows_is_no_reason_to_call_a_side_worse() {
+    let told = |says: Says| {
+        let block = block(Ends::Alike, |verdict| {
+            (verdict.says, verdict.depth) = (says.clone(), Depth::Quick);
+            verdict.ratio = Some(Ratio { estimate: 1.07, interval: interval(0.985, 1.16, 0.95) });
+        });
+        assert!(!block.contains("maybe worse"), "{block}");
+        block.lines().find(|line| line.contains("on this start")).expect("a sentence").to_owned()
+    };
+    let sentence = told(Says::OnThisStart { worse: true, starts_differ: 0.0733 });
+    assert!(
+        sentence.contains(" was 7 % higher with kafka=4.3.1 than with kafka=3.7.2 (between "),
+        "{sentence}"
+    );
+    let end = "; starts differ by about 7 %, so that another one may show no difference.";
+    assert!(sentence.ends_with(end), "{sentence}");
+    let sentence = told(Says::MaybeMaterial { worse: true, more_needed: None });
+    assert!(
+        sentence.ends_with("cannot be told; a verdict, with more starts, would tell more."),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn more_evidence_is_told_in_time_and_whether_it_is_to_be_had() {
     let start = |verdict: &mut Verdict| verdict.unit_ns = Some(150_000_000_000);
     let told = maybe(12, start);
