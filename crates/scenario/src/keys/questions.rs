@@ -24,7 +24,7 @@ pub static COMPARE: Section = section(
         key(
             "looks",
             Kind::List(&COUNT),
-            "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on",
+            "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number: from 6 on where one metric is judged, from 7 on where two or three are",
         ),
         key(
             "pairs_per_start",
