@@ -1,10 +1,11 @@
 //! From a plan to a run file, a table and an exit code: what `run`, `quick` and `rerun` share.
 
-use crate::cli::{ExecutionArgs, Gate};
+use crate::cli::ExecutionArgs;
 use crate::commands::show;
 use crate::environment::{ENDING, Environment, runs_dir};
 use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::gate::gated;
 use crate::looks::Looks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
@@ -12,7 +13,7 @@ use crate::{given_files, moment, out, signals};
 use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
-use kdyno_report::judged::{Judged, claimed, judged};
+use kdyno_report::judged::judged;
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_testbed::git;
 use kdyno_testbed::probe::named::NamedProcesses;
@@ -216,46 +217,6 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome 
     }
     tell_died(&outcome.caveats);
     failed_or(outcome, Some(resume), || Ok(gated(judged(&input), args.gate)))
-}
-
-/// What the thresholds of a drop-in's run come to, a line each on standard error: the tool itself has none, so without one the
-/// run ends as the tool would.
-pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> Outcome {
-    if fail_if.is_empty() {
-        return Ok(Exit::Done);
-    }
-    let evidence = Evidence::read_judged(&outcome.path)?;
-    let input = evidence.input();
-    kdyno_report::claim_sentences(&input).iter().for_each(|sentence| out::note(sentence));
-    Ok(gated(claimed(&input), Gate::default()))
-}
-
-/// The exit code of an answer, with a word on standard error where it is not 0.
-pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
-    let gate = kdyno_report::judged::Gate::from(gate);
-    match judged {
-        Judged::Invalid => {
-            out::note("a figure of the answer must not be used, or records were lost: see what stands first");
-            Exit::Invalid
-        }
-        Judged::NotMet => {
-            out::note("a claim does not hold, a `fail_if` is true, or no load meets the conditions");
-            Exit::NotMet
-        }
-        Judged::Worse => {
-            out::note("side B is materially worse");
-            Exit::Worse
-        }
-        Judged::Undecided if gate.fails(judged) => {
-            out::note("a claim has no answer (`--gate worse` ends with 0 then)");
-            Exit::Inconclusive
-        }
-        Judged::Inconclusive if gate.fails(judged) => {
-            out::note("there is no answer, and `--gate strict` asks for one");
-            Exit::Inconclusive
-        }
-        Judged::Undecided | Judged::Inconclusive | Judged::Fine => Exit::Done,
-    }
 }
 
 /// What went wrong together with where the evidence is; else what comes of the answer. `resume` is what `--resume` takes beside

@@ -9,6 +9,7 @@ mod environment;
 mod evidence;
 mod execution;
 mod failure;
+mod gate;
 mod given_files;
 mod http;
 mod looks;

@@ -11,8 +11,9 @@ mod target;
 mod told;
 
 use crate::commands::drop_in_driver::{Carrier, tell_client};
-use crate::execution::{Way, by_thresholds, failed_or, measure};
+use crate::execution::{Way, failed_or, measure};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::gate::by_thresholds;
 use crate::out;
 use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;

@@ -2,8 +2,8 @@
 
 use crate::cli::{CompareArgs, Form};
 use crate::evidence::{Evidence, file_name, find_run, runs_of_scenario};
-use crate::execution::gated;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::gate::gated;
 use crate::out;
 use kdyno_analysis::comparison::StoredRun;
 use kdyno_model::finding::{Quantity, Scope};

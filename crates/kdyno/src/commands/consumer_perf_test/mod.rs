@@ -10,8 +10,9 @@ mod properties;
 
 use crate::cli::VERSION;
 use crate::commands::drop_in_driver::Carrier;
-use crate::execution::{Way, by_thresholds, command_line, failed_or, measure, tell};
+use crate::execution::{Way, command_line, failed_or, measure, tell};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::gate::by_thresholds;
 use crate::out;
 use kdyno_lab::LabError;
 use kdyno_perf_test::consumer::{self, Asked, Options};
