@@ -8,7 +8,7 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, ComparePlan, EvidenceUnit, Judge, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
+    Better, ComparePlan, Depth, EvidenceUnit, Judge, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_plan::{Choices, next, plan};
@@ -29,8 +29,20 @@ const JUDGED: [&str; 3] = ["writers.response.p50", "writers.service.p50", "write
 /// The smallest change that matters.
 pub const MARGIN: f64 = 0.1;
 
+/// A quick look of so many pairs; whether both sides run on one cluster.
+pub fn quick_look(pairs: u32, is_shared: bool) -> Plan {
+    let mut plan = comparing(&[pairs], pairs);
+    plan.depth = Depth::Quick;
+    let Strategy::Compare(settings) = &mut plan.strategy else { panic!("a comparison") };
+    settings.unit = EvidenceUnit::Pair;
+    if is_shared {
+        settings.b[0].system = plan.cases[0].system.clone();
+    }
+    plan
+}
+
 /// A comparison of two releases in turns, with three judged metrics.
-pub fn comparing(looks: &[u32], pairs_per_start: u32, seed: u64) -> Plan {
+pub fn comparing(looks: &[u32], pairs_per_start: u32) -> Plan {
     let scenario = Scenario::parse(SCENARIO, "s.yaml").unwrap();
     let mut plan = plan(&scenario, &Choices::default()).unwrap();
     let mut b = plan.cases[0].clone();
@@ -38,7 +50,6 @@ pub fn comparing(looks: &[u32], pairs_per_start: u32, seed: u64) -> Plan {
     cluster.kafka = KafkaSource::Release("3.7.2".into());
     let judge =
         JUDGED.map(|of| Judge { of: Address::parse(of).unwrap(), better: Better::Lower, margin: MARGIN });
-    plan.seed = seed;
     plan.strategy = Strategy::Compare(ComparePlan {
         labels: ["new".into(), "old".into()],
         b: vec![b],

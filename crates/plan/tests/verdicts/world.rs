@@ -5,9 +5,6 @@ use kdyno_model::trial::Trial;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-/// Spread of one run's figure, in logarithms: two runs differ by √2 times as much.
-pub const RUN_SD: f64 = 0.05;
-
 /// What makes runs differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -62,6 +59,8 @@ impl std::fmt::Display for Kind {
 /// A machine on which comparisons run, one after the other.
 pub struct World {
     kind: Kind,
+    /// Spread of one run's figure, in logarithms.
+    run_sd: f64,
     /// ln(B ÷ A) of each metric.
     effects: [f64; 3],
     random: Pcg64,
@@ -72,9 +71,9 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(kind: Kind, stream: u64, effects: [f64; 3]) -> Self {
+    pub fn new(kind: Kind, run_sd: f64, stream: u64, effects: [f64; 3]) -> Self {
         let start = (0, [[0.0; 3]; 2]);
-        Self { kind, effects, random: row::random(stream), state: [0.0; 3], start }
+        Self { kind, run_sd, effects, random: row::random(stream), state: [0.0; 3], start }
     }
 
     fn normal(&mut self) -> f64 {
@@ -102,7 +101,7 @@ impl World {
         let effects = self.effects;
         std::array::from_fn(|at| {
             let effect = if side == 1 { effects[at] } else { 0.0 };
-            1e6 * (RUN_SD * noise[at] + effect).exp()
+            1e6 * (self.run_sd * noise[at] + effect).exp()
         })
     }
 
