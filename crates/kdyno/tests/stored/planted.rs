@@ -119,7 +119,7 @@ fn words_of_a_run_file_are_shown_and_not_acted_on() {
 #[test]
 fn words_of_a_run_that_is_run_again_are_shown_and_not_acted_on() {
     let place = place();
-    let said = place.start(place.command(&["rerun", &file(1), "--share"])).wait(RUN_DEADLINE);
+    let said = place.start(place.command(&["rerun", &file(1), "--share", "--trust"])).wait(RUN_DEADLINE);
     ran(&said);
     assert!(is_harmless(&said.stdout) && is_harmless(&said.stderr), "{said:?}");
     assert!(said.stderr.contains("trial 1 of 1: =e\u{fffd}[2J"), "{said:?}");

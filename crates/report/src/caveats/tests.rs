@@ -269,6 +269,11 @@ fn stood_still() -> Caveat {
     })
 }
 
+fn few_seconds() -> Caveat {
+    let (item, quantile) = ("writers".to_owned(), "p99".to_owned());
+    Caveat::FewSeconds(FewSeconds { item, quantile, seconds: 2, of_s: 30, at_s: 20 })
+}
+
 /// Those among them that come last.
 fn of_samples() -> Vec<Caveat> {
     let item = || "writers".to_owned();
@@ -292,13 +297,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::Unresolved { item: item(), records: 5 },
         Caveat::ProducerEnded { item: item(), first: text() },
         Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
-        Caveat::FewSeconds(FewSeconds {
-            item: item(),
-            quantile: "p99".to_owned(),
-            seconds: 2,
-            of_s: 30,
-            at_s: 20,
-        }),
+        few_seconds(),
         Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
         Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
         group_not_conserved(),

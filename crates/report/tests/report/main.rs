@@ -8,6 +8,7 @@ mod elsewhere;
 mod exports;
 mod fixture;
 mod flame;
+mod gate;
 mod health;
 mod hlog;
 mod html;
