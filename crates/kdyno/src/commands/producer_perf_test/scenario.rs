@@ -104,7 +104,9 @@ fn as_given(
             let message = in_kafkas_unit(&error.message);
             properties.as_given(InputError { place, message, ..error }).into()
         }
-        _ => InputError { file: String::new(), place: None, ..error }.into(),
+        // Nobody typed the scenario; an option that was typed is named.
+        _ if error.file == ID => InputError { file: String::new(), place: None, ..error }.into(),
+        _ => error.into(),
     }
 }
 
