@@ -16,6 +16,7 @@ type Cases<'a> = BTreeMap<u32, Case<'a>>;
 /// (standard deviation), e^(1.96 · 0.35).
 const MISSED_TIMES_MIN: f64 = 2.0;
 
+const ONLY_A_BOUND: &str = "of a figure only a lower bound is known";
 const FAR_OFF: &str = "it is missed by more than the spread within the window can explain";
 
 /// Each claim, and each metric of each contrast, in the order of the plan.
@@ -40,7 +41,13 @@ fn value(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<Value> {
         ClaimExpr::Sum(a, b) => both(a, b).map(|(a, b)| rising(a, b, |a, b| a + b)),
         ClaimExpr::Product(a, b) => both(a, b).map(|(a, b)| rising(a, b, |a, b| a * b)),
         ClaimExpr::Difference(a, b) => both(a, b).map(|(a, b)| falling(a, b, |a, b| a - b)),
-        ClaimExpr::Quotient(a, b) => both(a, b).map(|(a, b)| falling(a, b, |a, b| a / b)),
+        ClaimExpr::Quotient(a, b) => {
+            // Nothing divided by nothing is no figure.
+            both(a, b).map(|(a, b)| falling(a, b, |a, b| a / b)).filter(|found| match found {
+                Value::Is(number) | Value::AtLeast(number) => number.is_finite(),
+                Value::None => true,
+            })
+        }
     }
 }
 
@@ -130,7 +137,10 @@ fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
     let compared = compare(&sides);
     let n = u32::try_from(sides.len()).unwrap_or(u32::MAX);
     let (says, reason) = match &compared {
-        _ if claim.is_threshold => threshold(left, right, claim.op),
+        _ if claim.is_threshold && !sides.iter().flatten().any(|side| *side == Value::None) => {
+            threshold(left, right, claim.op)
+        }
+        _ if claim.is_threshold => (ClaimSays::CannotTell, Some(ONLY_A_BOUND.to_owned())),
         Ok(of) if of.has_interval() => of.answer(claim.op),
         Ok(_) if by_repeat.iter().all(|one| is_far_off(claim, one, cases)) => {
             (ClaimSays::DoesNot, Some(FAR_OFF.to_owned()))
@@ -166,7 +176,7 @@ fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<Strin
     match holds {
         Some(true) => (ClaimSays::Holds, None),
         Some(false) => (ClaimSays::DoesNot, None),
-        None => (ClaimSays::CannotTell, Some("of a figure only a lower bound is known".to_owned())),
+        None => (ClaimSays::CannotTell, Some(ONLY_A_BOUND.to_owned())),
     }
 }
 
@@ -178,6 +188,9 @@ fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &Cases
     else {
         return false;
     };
+    if of_left.0 <= 0.0 || of_right.0 <= 0.0 {
+        return false;
+    }
     // Such that what misses is above 1.
     let (low, estimate, high) = match claim.op {
         ClaimOp::Less | ClaimOp::AtMost => (of_left.0 / of_right.1, left / right, of_left.1 / of_right.0),

@@ -16,7 +16,13 @@ pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> Outcome
     let evidence = Evidence::read_judged(&outcome.path)?;
     let input = evidence.input();
     kdyno_report::claim_sentences(&input).iter().for_each(|sentence| out::note(sentence));
-    Ok(gated(claimed(&input), Gate::default()))
+    match claimed(&input) {
+        Judged::Undecided => {
+            out::note("a `fail_if` has no figure to be judged by");
+            Ok(Exit::Inconclusive)
+        }
+        judged => Ok(gated(judged, Gate::default())),
+    }
 }
 
 /// The exit code of an answer, with a word on standard error where it is not 0.
@@ -36,7 +42,7 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
             Exit::Worse
         }
         Judged::Undecided if gate.fails(judged) => {
-            out::note("a claim has no answer (`--gate worse` ends with 0 then)");
+            out::note("a claim or a `fail_if` has no answer (`--gate worse` ends with 0 then)");
             Exit::Inconclusive
         }
         Judged::Inconclusive if gate.fails(judged) => {

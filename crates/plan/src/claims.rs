@@ -3,7 +3,7 @@
 use crate::cases::{Chosen, param_value};
 use crate::conditions::opposite;
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError, show};
+use crate::{Ask, Choices, PlanError, show};
 use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
@@ -19,6 +19,8 @@ pub(crate) struct Judged {
     pub contrasts: Vec<Contrast>,
     /// What is not tested, and why, a sentence each.
     pub untested: Vec<String>,
+    /// The same of thresholds.
+    pub not_judged: Vec<String>,
 }
 
 /// Why no case is selected.
@@ -51,10 +53,12 @@ pub(crate) fn judged(
         cases.thresholds(typed, &mut found)?;
     }
     for text in &choices.fail_if {
-        let named = |error: PlanError| {
-            PlanError { place: None, ..error }.in_file(&quoted(&format!("--fail-if {text}")))
-        };
+        let named = |error: PlanError| PlanError { place: None, ..error }.in_file(&option(text));
+        let known = found.not_judged.len();
         cases.thresholds(&Typed::assumed(text, NOWHERE), &mut found).map_err(named)?;
+        if let Some(why) = found.not_judged.get(known) {
+            return Err(named(InputError::whole(why)));
+        }
     }
     for expect in &file.expect {
         let Comparison { left, op, right } = comparison(&expect.that, file)?;
@@ -98,15 +102,21 @@ pub(crate) fn judged(
     Ok(found)
 }
 
-/// Refuses thresholds set by hand where no case is judged by itself.
-pub(crate) fn refuse_thresholds(choices: &Choices) -> Result<(), PlanError> {
-    match choices.fail_if.first() {
-        None => Ok(()),
-        Some(text) => {
-            let option = quoted(&format!("--fail-if {text}"));
-            Err(InputError::whole(format!("{option} is about the figures of a run of cases"))
-                .hint("a comparison has `judge` with margins, a search its conditions"))
-        }
+fn option(fail_if: &str) -> String {
+    quoted(&format!("--fail-if {fail_if}"))
+}
+
+/// Refuses thresholds where no case is judged by itself: those set by hand, and those of a scenario that is itself a comparison
+/// or a search. In one that was made of it by hand they are left out.
+pub(crate) fn refuse_thresholds(scenario: &Scenario, choices: &Choices) -> Result<(), PlanError> {
+    const HINT: &str = "a comparison has `judge` with margins, a search its conditions";
+    let message = |what: &str| format!("{what} is about the figures of a run of cases");
+    if let Some(text) = choices.fail_if.first() {
+        return Err(InputError::whole(message(&option(text))).hint(HINT));
+    }
+    match (&choices.ask, scenario.typed().fail_if.first()) {
+        (Ask::Scenario, Some(typed)) => Err(InputError::at(typed.place, message("`fail_if`")).hint(HINT)),
+        _ => Ok(()),
     }
 }
 
@@ -163,7 +173,7 @@ impl Cases<'_> {
                 }),
                 Err(Miss::Wrong(error)) => return Err(error),
                 Err(Miss::NotInProfile(why)) => {
-                    found.untested.push(format!("fail_if {} is not judged: {why}", quoted(&text)));
+                    found.not_judged.push(format!("fail_if {} is not judged: {why}", quoted(&text)));
                 }
             }
         }

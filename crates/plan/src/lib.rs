@@ -172,7 +172,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         repeats::list(&planned, seed, budget)?
     };
     if !matches!(strategy, Strategy::List(_)) {
-        claims::refuse_thresholds(choices)?;
+        claims::refuse_thresholds(scenario, choices)?;
     }
     let mut show = show::show(scenario, &chosen, &planned.cases)?;
     ratios::add_columns(&mut show, &planned.cases, &strategy);

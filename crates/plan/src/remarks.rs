@@ -124,8 +124,9 @@ fn of_the_answer(
     let file = scenario.typed();
     match &plan.strategy {
         Strategy::List(_) => {
-            let untested = claims::judged(scenario, choices, chosen, &plan.cases)?.untested;
-            found.extend(untested.into_iter().map(Note::Fact));
+            let judged = claims::judged(scenario, choices, chosen, &plan.cases)?;
+            found.extend(judged.untested.into_iter().map(Note::Fact));
+            found.extend(judged.not_judged.into_iter().map(Note::Warning));
             if file.compare.is_some() && file.find.is_some() {
                 let fact = "the scenario compares and searches: here its cases are run; `kdyno compare` and `kdyno find` \
                             ask for the rest";

@@ -178,12 +178,13 @@ impl Judging<'_> {
         let mut units: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
         let mut problem = None;
         for pair in &self.pairs.whole {
+            let is_tie = metric.judge.is_some() && is_tie(of, pair);
             let sides = measured.sides.iter_mut().zip(&mut measured.marks);
             for (trial, (values, marks)) in pair.sides.iter().zip(sides) {
                 if let Some(finding) = trial.finding(of) {
                     measured.unit = finding.unit;
                     // Nothing of a tie is in the sides' figures.
-                    if metric.judge.is_some() && trial.is_invalid(finding) && !trial.is_queued(of) {
+                    if is_tie {
                         continue;
                     }
                     marks.extend(&finding.marks);
@@ -315,7 +316,7 @@ impl Judging<'_> {
         let first = measured.ties.first().map_or("", String::as_str);
         Says::Invalid {
             reason: format!(
-                "only {left} of {all} {}s are not ties, the first of which: {first}",
+                "only {left} of {all} {}s are not ties; the first tie: {first}",
                 self.settings.unit
             ),
         }
@@ -434,6 +435,14 @@ enum NoRatio {
     Unusable(String),
     /// There is none for what the figures are: to do without this pair would be to choose.
     Ever(String),
+}
+
+/// Whether a judged figure of either side must not be used as it stands; one of a load that queued is a bound.
+fn is_tie(of: &Address, pair: &Pair<'_>) -> bool {
+    pair.sides.iter().any(|trial| {
+        let found = trial.finding(of);
+        found.is_some_and(|finding| trial.is_invalid(finding) && !trial.is_queued(of))
+    })
 }
 
 /// ln(B ÷ A) of one pair.

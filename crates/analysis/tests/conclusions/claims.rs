@@ -149,6 +149,10 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
     let both = one_trial(20.0, Some((18.0, 24.0)));
     let claim = claiming(twice, ClaimOp::Less, number(4.0));
     assert_eq!(judged(&both, &claim).says, ClaimSays::DoesNot);
+    // Of a side that may be 0 or less there is no such factor.
+    let loss = ClaimExpr::Difference(Box::new(number(5.0)), Box::new(metric(P99, 0)));
+    let claim = claiming(loss, ClaimOp::AtMost, number(-6.0));
+    assert_eq!(judged(&one_trial(20.0, Some((15.0, 25.0))), &claim).says, ClaimSays::CannotTell);
     let mut two = one_trial(20.0, Some((18.0, 24.0)));
     two.trial(0, 2, &[(P99, Value::Is(0.9))]);
     let claim = claiming(metric(P99, 0), ClaimOp::AtMost, number(1.0));
@@ -172,7 +176,13 @@ fn a_threshold_is_about_this_run_alone() {
     assert_eq!(judged(&at_least, ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);
     assert_eq!(judged(&at_least, ClaimOp::AtMost, 40.0).says, ClaimSays::CannotTell);
     assert_eq!(judged(&at_least, ClaimOp::AtLeast, 20.0).says, ClaimSays::Holds);
-    // No figure is no answer.
+    // Nothing divided by nothing is no figure, and no figure is no answer.
+    let zeros = one_trial(0.0, None);
+    let share = ClaimExpr::Quotient(Box::new(metric(P99, 0)), Box::new(metric(P99, 0)));
+    let mut plan = claiming(share, ClaimOp::AtMost, number(1.0));
+    plan.claims[0].is_threshold = true;
+    let open = self::judged(&zeros, &plan);
+    assert_eq!((open.says, open.n), (ClaimSays::CannotTell, 0));
     let mut none = one_trial(20.1, None);
     invalid(&mut none.outcomes[0], Concern::Everything);
     let open = judged(&none, ClaimOp::AtMost, 20.2);

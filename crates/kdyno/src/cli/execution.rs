@@ -76,7 +76,7 @@ pub(crate) struct ExecutionArgs {
     /// an IP address [default: do not listen; HOST: 127.0.0.1]
     #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// Name under which others ask for metrics, such as that of this host, beside localhost and IP addresses; may be repeated
+    /// Name under which others ask for metrics, such as that of this host, besides localhost and IP addresses; may be repeated
     #[arg(long, value_name = "NAME", requires = "metrics_listen")]
     pub(crate) metrics_host: Vec<String>,
 }

@@ -68,15 +68,16 @@ impl From<Design> for PairDesign {
 
 const RUN_AFTER: &str = "\
 Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed ·
-6 a figure of the answer must not be used, or records were lost · 3 a claim or an SLA is not met ·
-4 side B materially worse · 5 a claim has no answer (with --gate strict nor a comparison or search;
-0 with --gate worse) · 0 done, also where a broker died and all was carried: a warning says so";
+6 a figure of the answer must not be used, or records were lost · 3 a `fail_if` is true, a claim or an
+SLA is not met · 4 side B materially worse · 5 a claim or `fail_if` has no answer (with --gate strict
+also a comparison or search; with --gate worse 0) · 0 done, also where a broker died and all was
+carried: a warning says so";
 
 /// Thresholds of a run.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FailIfArgs {
     /// End with exit code 3 if this is true of the run's own figures, e.g. 'writers.response.p99 > 50ms'; one trial is
-    /// enough. May be repeated, and comes beside the scenario's `fail_if`
+    /// enough. May be repeated; the scenario's `fail_if` stays
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) fail_if: Vec<String>,
 }
@@ -107,7 +108,7 @@ Examples:
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
   kdyno compare my.yaml --a target=a1.yaml,a2.yaml,… --b target=b1.yaml,b2.yaml,…
-                                                                    six of each: the verdict is on what runs on them
+                                                                    as many of each: seven or more are a verdict on what runs on them
   kdyno compare upgrade-check                                       the scenario's own `compare:`
   kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit

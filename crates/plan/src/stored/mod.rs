@@ -110,7 +110,7 @@ fn comparison(of: &ComparePlan, cases: usize) -> Passed {
     } = of;
     let at = At::top("strategy.compare");
     let side = |at: &At<'_>, side: &[_]| {
-        at.holds(side.len() == cases, "has sides of which one has more cases")?;
+        at.holds(side.len() == cases, "has sides with different numbers of cases")?;
         case::all(at, side)
     };
     side(&at.key("b"), b)?;

@@ -10,7 +10,7 @@ use crate::system::{
 use crate::zones::{self, BYTES_PER_S_MAX, BYTES_PER_S_MIN};
 use kdyno_model::plan::{
     ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, NullBrokerPlan,
-    Storage, SystemPlan, TlsVersion, TopicPlan, ZonesPlan,
+    PHASE_NS_MAX, Storage, SystemPlan, TlsVersion, TopicPlan, ZonesPlan,
 };
 use kdyno_model::version::Version;
 use kdyno_scenario::input::quoted;
@@ -25,8 +25,8 @@ pub(super) fn system(at: &At<'_>, system: &SystemPlan) -> Passed {
             let bytes = fetch_value_bytes.map(u64::from);
             at.key("fetch_value_bytes").may_be_within(bytes, 0..=VALUE_BYTES_MAX)
         }
-        // A file of the user's takes its place, or the run is not started.
-        SystemPlan::Attached(_) => Ok(()),
+        // A file of the user's takes its place, or the run is not started; how long its windows are to be stays.
+        SystemPlan::Attached(of) => at.key("sustain_ns").may_be_within(of.sustain_ns, 1..=PHASE_NS_MAX),
     }
 }
 

@@ -392,6 +392,26 @@ fn thresholds_are_of_each_case_and_judged_by_one_trial() {
     assert!(!told.iter().any(|one| one.contains("claim")), "{told:?}");
 }
 
+/// A case of another profile is no mistake of the scenario, but one of who names it by hand.
+#[test]
+fn thresholds_of_cases_that_the_profile_lacks_are_not_passed_over() {
+    let text = format!(
+        "{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\nprofiles: {{laptop: {{}}, one: {{vary: {{kafka: [3.7.2]}}}}}}\n\
+         fail_if: ['writers.response.p99[kafka=4.1.1] > 50ms']\n"
+    );
+    let one = Choices { profile: Some("one".to_owned()), ..Choices::default() };
+    assert!(planned(&text, &one).unwrap().claims.is_empty());
+    let (_, warnings) = facts(&text, &one);
+    assert!(
+        warnings.iter().any(|one| one.contains("> 50ms` is not judged: profile one has no case")),
+        "{warnings:?}"
+    );
+    let by_hand =
+        Choices { fail_if: vec!["writers.response.p50[kafka=4.1.1] > 9ms".to_owned()], ..one.clone() };
+    let refused = planned(&text, &by_hand).expect_err("nothing would judge it");
+    assert!(refused.contains("profile one has no case with kafka=4.1.1"), "{refused}");
+}
+
 #[test]
 fn thresholds_that_make_no_sense_are_refused_by_name() {
     let typed = |text: &str| {
@@ -402,6 +422,13 @@ fn thresholds_that_make_no_sense_are_refused_by_name() {
     assert!(unknown.starts_with("`--fail-if writers.response.p98 > 50ms`: "), "{unknown}");
     assert!(typed("writers.response.p99").contains("where `<`, `<=`, `>` or `>=` belongs"));
     assert!(typed("1 > 2").contains("no metric stands in the expression"));
+    let elsewhere = typed("writers.response.p99[kafka=9.9.9] > 50ms");
+    assert!(elsewhere.contains("`kafka` is never `9.9.9`"), "{elsewhere}");
+    let of_itself = format!(
+        "{BASE}fail_if: [writers.response.p99 > 50ms]\ncompare: {{A: {{label: a}}, B: {{label: b, system: {{kafka: 4.1.1}}}}}}\n"
+    );
+    let refused = planned(&of_itself, &Choices::default()).expect_err("a comparison has margins");
+    assert!(refused.contains("`fail_if` is about the figures of a run of cases"), "{refused}");
     let mut compared = asking(comparing(&["kafka=3.9.1"], &["kafka=4.1.1"]));
     compared.fail_if = vec!["writers.response.p99 > 50ms".to_owned()];
     let refused = planned(BASE, &compared).expect_err("a comparison has margins");

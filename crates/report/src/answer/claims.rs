@@ -55,7 +55,7 @@ pub fn claim<'a>(one: &JudgedClaim, input: &ReportInput<'a>) -> Option<&'a Claim
 }
 
 /// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`, or of a threshold
-/// `Failed: writers.response.p99 > 50 ms; it was 61.2 ms.`
+/// `Failed: fail_if writers.response.p99 > 50ms (it was 61.2 ms).`
 pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     let tone = match one.says {
         ClaimSays::Holds => Tone::Strong,
