@@ -4,16 +4,13 @@ use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
 use crate::statistics::looks::{MEAN_UNITS_MIN, p_least, units_least};
 use crate::statistics::signed_rank::p_value;
-use crate::statistics::student::{WelchMean, quantile};
+use crate::statistics::student::WelchMean;
 
 /// Further than any difference: where a tie is put that may lie anywhere.
 const FAR: f64 = 1e6;
 
 /// More units than this nobody will run.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
-
-/// Degrees of freedom of which Student's t is the normal law as far as a rough number of units goes.
-const NORMAL_DEGREES: u32 = 1_000;
 
 /// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,7 +114,11 @@ pub fn compare_with_ties(
     let walsh = WalshAverages::of(&even)?;
     let p = p_value(&even);
     let narrower = |tie: f64| WalshAverages::of(&with(tie))?.interval(2.0 * alpha);
-    let around = narrower(-FAR).zip(narrower(FAR)).map(|(low, high)| Bounds { low: low.low, ..high });
+    let around = if differences.contains(&None) {
+        narrower(-FAR).zip(narrower(FAR)).map(|(low, high)| Bounds { low: low.low, ..high })
+    } else {
+        walsh.interval(2.0 * alpha)
+    };
     let evidence = Evidence {
         units: differences.len(),
         estimate: walsh.estimate(),
@@ -216,10 +217,16 @@ fn units_needed(units: usize, bounds: Bounds, way: f64) -> Option<u32> {
     (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
 }
 
+/// How many standard errors a two-sided p value of the normal law lies off 0, to 0.001: by Abramowitz and Stegun (1964), 26.2.23.
+fn errors(p: f64) -> f64 {
+    let t = (-2.0 * (p / 2.0).ln()).sqrt();
+    t - (2.515_517 + t * (0.802_853 + t * 0.010_328))
+        / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
+}
+
 /// How far a mean lies off 0 in standard errors grows with the root of the units: so many until its p value is small enough
 /// among the metrics judged together. Where it is as small as so few units let it be, as many as let it be smaller.
 fn units_carried(units: usize, p: f64, alpha: f64, together: u32) -> Option<u32> {
-    let errors = |p: f64| quantile(NORMAL_DEGREES, 1.0 - p);
     let way = errors(alpha / f64::from(together.max(1))) / errors(p);
     let least = f64::from(units_least(alpha, together)).max(units as f64 + 1.0);
     let is_least = p <= p_least(u32::try_from(units).unwrap_or(u32::MAX), 1);
@@ -358,6 +365,7 @@ mod tests {
         // Six of one sign: 2 ÷ 64 alone, 6 ÷ 64 among three.
         assert_eq!(alone(6, 6.0 / 64.0), Decision::DifferentAlone { units_needed: Some(7) });
         assert_eq!(alone(7, 6.0 / 128.0), Decision::Different { material: true });
+        assert!((errors(0.05) - 1.960).abs() < 1e-3 && (errors(0.001) - 3.291).abs() < 1e-3);
         // By 1.96 of the 2.39 standard errors that three need: half as many units again.
         assert_eq!(units_carried(20, 0.05, 0.05, 3), Some(30));
         assert_eq!(units_carried(20, 0.01, 0.05, 3), Some(21), "one more is the least");

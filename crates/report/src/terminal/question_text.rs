@@ -62,7 +62,7 @@ fn compare_lines(compare: &ComparePlan, plan: &Plan) -> Vec<String> {
     let of = if plan.is_on_null_brokers() { "" } else { " of the clusters" };
     let design = match plan.depth {
         Depth::Quick => format!(
-            "quick look: {} on one start{of}, either side first as often, or once more{together}; it says what these starts show and is no verdict",
+            "quick look: {} on one start{of}, either side first as often{together}; it says what these starts show and is no verdict",
             pairs(compare.looks.last().copied().unwrap_or_default())
         ),
         Depth::Verdict => format!(
