@@ -60,6 +60,6 @@ fn is_of_this_user(run: &Path) -> Result<(), Failure> {
     if is_own && found.mode() & WRITTEN_BY_OTHERS == 0 {
         return Ok(());
     }
-    Err(Failure::usage(format!("--trust: the run file belongs to another user, or every user can write to it: {}", run.display()))
+    Err(Failure::usage(format!("--trust: the run file {} belongs to another user, or every user can write to it", run.display()))
         .hint("a run file that you made yourself belongs to you (`chmod o-w` takes others the right to write to it)"))
 }
