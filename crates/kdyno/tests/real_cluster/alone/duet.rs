@@ -29,6 +29,11 @@ fn other_s(of: &TrialEvidence, name: &str) -> f64 {
     told.filter(|reading| reading.subject == Subject::OtherSide(0)).expect("it is told").value
 }
 
+/// Without what wraps lines.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let _turn = alone();
@@ -37,32 +42,24 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let path = path.to_str().expect("plain path");
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
     // What other programs do to latencies must not lose a pair here.
-    let rest = [
-        "--quick",
-        "--budget",
-        "50s",
-        "--share",
-        "--yes",
-        "--seed",
-        "1",
-        "--judge",
-        "brokers.cpu_us_per_record",
-    ];
-    let said =
-        place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
+    let judge = ["--judge", "brokers.cpu_us_per_record"];
+    let rest = ["--quick", "--budget", "50s", "--share", "--yes", "--seed", "1"];
+    let said = place
+        .start(place.command(&[&["compare", path][..], &sides, &judge, &rest].concat()))
+        .wait(RUN_DEADLINE);
     ended(&said, 0);
     place.expect_no_processes();
-    let told = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("both sides at once, under the same arrivals"), "{}", said.stderr);
+    let told = in_one_line(&said.stderr);
+    assert!(told.contains("both sides at once, under the same arrivals"), "{told}");
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
     // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
     let difference = "As asked: num.io.threads of brokers (4 → 5).";
-    let words = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = in_one_line(&said.stdout);
     assert!(words.contains(difference) && !words.contains("Not asked for"), "{}", said.stdout);
     let config = place.kdyno(&["show", "latest", "--config"]);
     ended(&config, 0);
-    let words = config.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = in_one_line(&config.stdout);
     assert!(words.contains(difference) && words.contains("num.io.threads of broker-0 (4 → 5)"), "{words}");
 
     let file = RunFile::open(&place.run_file()).expect("the run file");
