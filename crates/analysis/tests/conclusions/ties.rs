@@ -26,7 +26,7 @@ fn a_pair_whose_judged_figure_must_not_be_used_is_a_tie_and_not_left_out() {
     assert!(matches!(run.verdicts(&plan).remove(0).says, Says::Inconclusive { .. }));
     // Nor is anything said of ties alone: at the last look never, before it not yet.
     run.outcomes[..12].iter_mut().for_each(late);
-    let reason = format!("only 2 of 8 starts are not ties, the first of which: {}", first.replace("16", "1"));
+    let reason = format!("only 2 of 8 starts are not ties; the first tie: {}", first.replace("16", "1"));
     assert_eq!(run.verdicts(&plan).remove(0).says, Says::Invalid { reason });
     let goes_on = run.verdicts(&comparing(&[P99], &[8, 16], &[])).remove(0).says;
     assert_eq!(goes_on, Says::Inconclusive { more_needed: None });
