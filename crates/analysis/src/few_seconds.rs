@@ -25,7 +25,7 @@ const WINDOW_TIMES_MIN: u32 = 5;
 
 /// Longest window that is looked at, s: its histograms take time to read, and of a longer one three seconds are no quantile's
 /// tail but of the highest.
-const WINDOW_S_MAX: u32 = 600;
+pub(crate) const WINDOW_S_MAX: u32 = 600;
 
 /// The quantile of an item and the seconds that it rests on.
 struct Tail {
@@ -72,7 +72,7 @@ pub(crate) fn judge(trial: &Trial<'_>, findings: &mut [Finding]) -> Result<Vec<S
 }
 
 /// The timing that rows of seconds hold.
-fn headline(item: &Item<'_>) -> Timing {
+pub(crate) fn headline(item: &Item<'_>) -> Timing {
     if item.plan.role.as_produce().is_some() { Timing::Response } else { Timing::EndToEnd }
 }
 
@@ -97,7 +97,7 @@ fn tail(
     if limits.is_empty() {
         return Ok(None);
     }
-    let by_second = by_second(trial, item, window, headline)?;
+    let by_second = grouped(trial, item, |second| window.holds(second).then_some(second))?;
     let found = limits.into_iter().find_map(|(quantile, rank, limit_ns)| {
         let beyond = by_second.iter().map(|(second, held)| (*second, held.beyond(limit_ns)));
         let (seconds, at_s) = few(beyond, window)?;
@@ -106,38 +106,41 @@ fn tail(
     Ok(found)
 }
 
-/// What is known of the records of one second of t0.
+/// What is known of the records of one second of t0, or of some.
 #[derive(Default)]
-struct Second {
-    finished: Distribution,
-    unfinished: u64,
+pub(crate) struct Seconds {
+    pub(crate) finished: Distribution,
+    pub(crate) unfinished: u64,
 }
 
-impl Second {
+impl Seconds {
     fn beyond(&self, limit_ns: f64) -> u64 {
         let slow = self.finished.recorded().filter(|(ns, _)| *ns as f64 >= limit_ns);
         slow.fold(self.unfinished, |sum, (_, records)| sum.saturating_add(records))
     }
 }
 
-fn by_second(
+/// The records of an item by what their second of t0 belongs to; those of seconds that belong to nothing are left out.
+///
+/// # Errors
+/// When a stored histogram is damaged.
+pub(crate) fn grouped(
     trial: &Trial<'_>,
     item: &Item<'_>,
-    window: Window,
-    headline: Timing,
-) -> Result<BTreeMap<u32, Second>, AnalysisError> {
-    let streams = streams_of(trial.evidence, item.name);
-    let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
-    for row in trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
-        if streams.contains(&row.id) && window.holds(row.t0_second) {
-            let second = seconds.entry(row.t0_second).or_default();
-            second.unfinished = second.unfinished.saturating_add(unfinished(&row.counts));
-            if let Some(bytes) = row.histograms.get(&headline) {
-                second.finished.add_histogram(bytes)?;
-            }
+    group_of: impl Fn(u32) -> Option<u32>,
+) -> Result<BTreeMap<u32, Seconds>, AnalysisError> {
+    let (streams, headline) = (streams_of(trial.evidence, item.name), headline(item));
+    let mut groups: BTreeMap<u32, Seconds> = BTreeMap::new();
+    let rows = trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second);
+    for row in rows.filter(|row| streams.contains(&row.id)) {
+        let Some(group) = group_of(row.t0_second) else { continue };
+        let seconds = groups.entry(group).or_default();
+        seconds.unfinished = seconds.unfinished.saturating_add(unfinished(&row.counts));
+        if let Some(bytes) = row.histograms.get(&headline) {
+            seconds.finished.add_histogram(bytes)?;
         }
     }
-    Ok(seconds)
+    Ok(groups)
 }
 
 /// How many seconds hold most of what lies beyond, and the first of them, if they are few.

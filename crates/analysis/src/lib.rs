@@ -62,3 +62,4 @@ pub mod warmup;
 mod window_parts;
 
 pub use error::AnalysisError;
+pub use paired::REPEATS_MIN;

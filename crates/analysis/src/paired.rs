@@ -8,7 +8,7 @@ use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable};
 /// column together.
 pub(crate) const ALPHA: f64 = 0.05;
 /// Fewest repeats of which a mean has an interval.
-pub(crate) const REPEATS_MIN: u32 = 3;
+pub const REPEATS_MIN: u32 = 3;
 
 /// Where differences are centred.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,30 +2,18 @@
 
 use crate::error::AnalysisError;
 use crate::evidence::{Window, streams_of};
-use crate::histogram::Distribution;
+use crate::few_seconds::{Seconds, WINDOW_S_MAX, grouped, headline};
 use crate::rows::{Item, Trial};
-use crate::tally::unfinished;
 use kdyno_model::conclusion::{PartsOf, WindowParts};
 use kdyno_model::finding::Value;
 use kdyno_model::metric::{Address, QUANTILES};
-use kdyno_model::sample::{Counts, Grain, Timing};
+use kdyno_model::sample::{Counts, Grain};
 
 /// A window is cut into so many parts of whole seconds, one of fewer seconds into these.
 const PARTS_MAX: u32 = 10;
 
 /// Of so many at least.
 const PARTS_MIN: u32 = 5;
-
-/// Longest window that is cut, s: its histograms take time to read.
-const WINDOW_S_MAX: u32 = 600;
-
-/// What seconds know of one part.
-#[derive(Default)]
-struct Part {
-    counts: Counts,
-    latencies: Distribution,
-    unfinished: u64,
-}
 
 /// The smallest and the largest figure among the parts of the window, of what seconds know: rates of items, and quantiles of
 /// responses or of consumers end to end. Left out where the window is shorter than five seconds, or the figure is 0 in a part.
@@ -45,27 +33,26 @@ pub(crate) fn of(trial: &Trial<'_>) -> Result<Option<WindowParts>, AnalysisError
 }
 
 fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<PartsOf>, AnalysisError> {
-    let produces = item.plan.role.as_produce().is_some();
-    let timing = if produces { Timing::Response } else { Timing::EndToEnd };
-    let parts = parts(trial, item, window, timing)?;
+    let counts = counts(trial, item, window);
     let seconds = |part: u32| f64::from(start(window, part + 1) - start(window, part));
     let rate = |count: fn(&Counts) -> u64| {
-        parts.iter().zip(0..).map(|(part, at)| count(&part.counts) as f64 / seconds(at)).collect::<Vec<_>>()
+        counts.iter().zip(0..).map(|(counts, at)| count(counts) as f64 / seconds(at)).collect::<Vec<_>>()
     };
-    let (rate_name, rates) = if produces {
+    let (rate_name, rates) = if item.plan.role.as_produce().is_some() {
         ("acked_per_s", rate(|counts| counts.acknowledged))
     } else {
         ("fetched_per_s", rate(|counts| counts.fetched))
     };
     let mut found = vec![(rate_name.to_owned(), rates)];
-    // Of a record without an end nobody knows how long it would have taken.
-    if parts.iter().all(|part| part.unfinished == 0) {
+    let parts = grouped(trial, item, |second| part_of(window, second))?;
+    // Of a record without an end nobody knows how long it would have taken, of a part without records nothing.
+    if parts.len() == counts.len() && parts.values().all(|part| part.unfinished == 0) {
         for (name, rank) in QUANTILES {
-            let of_part = |part: &Part| match part.latencies.quantile(*rank) {
+            let of_part = |part: &Seconds| match part.finished.quantile(*rank) {
                 Value::Is(ns) => ns,
                 Value::AtLeast(_) | Value::None => f64::NAN,
             };
-            found.push((format!("{timing}.{name}"), parts.iter().map(of_part).collect()));
+            found.push((format!("{}.{name}", headline(item)), parts.values().map(of_part).collect()));
         }
     }
     let stated = |(metric, values): (String, Vec<f64>)| {
@@ -80,28 +67,18 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Par
     Ok(found.into_iter().filter_map(stated).collect())
 }
 
-fn parts(
-    trial: &Trial<'_>,
-    item: &Item<'_>,
-    window: Window,
-    timing: Timing,
-) -> Result<Vec<Part>, AnalysisError> {
+/// What was written in each part.
+fn counts(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Counts> {
     let streams = streams_of(trial.evidence, item.name);
-    let mut parts: Vec<Part> =
-        std::iter::repeat_with(Part::default).take(parts_of(window) as usize).collect();
+    let mut parts = vec![Counts::default(); parts_of(window) as usize];
     let rows = trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second);
     for row in rows.filter(|row| streams.contains(&row.id)) {
-        if let Some(part) = part_of(window, row.written_second).and_then(|at| parts.get_mut(at)) {
-            part.counts.add(&row.counts);
-        }
-        if let Some(part) = part_of(window, row.t0_second).and_then(|at| parts.get_mut(at)) {
-            part.unfinished = part.unfinished.saturating_add(unfinished(&row.counts));
-            if let Some(bytes) = row.histograms.get(&timing) {
-                part.latencies.add_histogram(bytes)?;
-            }
+        let part = part_of(window, row.written_second).and_then(|at| parts.get_mut(at as usize));
+        if let Some(part) = part {
+            part.add(&row.counts);
         }
     }
-    Ok(parts)
+    parts
 }
 
 fn parts_of(window: Window) -> u32 {
@@ -114,10 +91,8 @@ fn start(window: Window, part: u32) -> u32 {
 }
 
 /// The part that a second lies in.
-fn part_of(window: Window, second: u32) -> Option<usize> {
-    let at = (0..parts_of(window))
-        .find(|part| (start(window, *part)..start(window, part + 1)).contains(&second))?;
-    Some(at as usize)
+fn part_of(window: Window, second: u32) -> Option<u32> {
+    (0..parts_of(window)).find(|part| (start(window, *part)..start(window, part + 1)).contains(&second))
 }
 
 #[cfg(test)]
@@ -128,7 +103,7 @@ mod tests {
     fn each_second_of_a_window_lies_in_one_of_its_parts() {
         for (length, last) in [(5, 4), (9, 8), (10, 9), (19, 9), (60, 9), (600, 9)] {
             let window = Window { first_second: 3, end_second: 3 + length };
-            let parts: Vec<usize> = (3..3 + length).filter_map(|second| part_of(window, second)).collect();
+            let parts: Vec<u32> = (3..3 + length).filter_map(|second| part_of(window, second)).collect();
             assert_eq!(parts.len(), length as usize);
             assert!(
                 parts.is_sorted() && parts.first() == Some(&0) && parts.last() == Some(&last),

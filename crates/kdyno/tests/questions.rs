@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, Said};
+use common::{Place, Said, one_line};
 
 /// A scenario for both questions.
 const SCENARIO: &str = "\
@@ -44,7 +44,7 @@ fn planned(args: &[&str], words: &[&str]) {
     let said = said(args);
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     // Lines are wrapped at the width of the terminal.
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&said.stdout);
     for word in words {
         assert!(text.contains(word), "{args:?}: no {word:?} in: {}", said.stdout);
     }
@@ -265,7 +265,7 @@ fn the_help_tells_exit_codes_and_gates() {
         }
     }
     let help = Place::new().kdyno(&["find", "--help"]).stdout;
-    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = one_line(&help);
     assert!(help.contains("5, with --gate strict (else 0): loads met them and none was confirmed"), "{help}");
     let help = Place::new().kdyno(&["compare", "--help"]).stdout;
     for word in ["--before", "--after", "--course", "--quick", "no verdict"] {

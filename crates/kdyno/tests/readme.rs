@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, one_line};
 use std::path::Path;
 
 /// README and every guide, one text.
@@ -120,7 +120,7 @@ fn the_target_file_shown_is_read() {
     let sla = ["--highest", "writers.rate", "--while", "writers.response.p99 <= 20ms"];
     let said = place.kdyno(&[&["find", &scenario, "--target", &target, "--dry-run"], &sla[..]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&said.stdout);
     assert!(text.contains("the rate of writers from 100/s to 209,715/s"), "{said:?}");
     // What README compares on clusters of its own can be compared within the caps shown.
     let linger = ["--a", "load.events.client.linger.ms=0", "--b", "load.events.client.linger.ms=5"];
@@ -136,7 +136,7 @@ fn the_scenario_shown_asks_what_is_said_of_it() {
     place.file("mine.yaml", &shown("id: mine"));
     let said = place.kdyno(&["compare", "./mine.yaml", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&said.stdout);
     assert!(text.contains("comparison: A is 1 GiB of heap, B is 512 MiB"), "{text}");
     assert!(text.contains("writers.response.p99 (lower is better, 10 % matters)"), "{text}");
 }

@@ -4,6 +4,7 @@ use crate::cases::{Chosen, param_value};
 use crate::conditions::opposite;
 use crate::set_overrides::NOWHERE;
 use crate::{Ask, Choices, PlanError, show};
+use kdyno_analysis::REPEATS_MIN;
 use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
@@ -35,9 +36,6 @@ impl From<PlanError> for Miss {
         Self::Wrong(error)
     }
 }
-
-/// Repeats from which a claim has an interval, and with that an answer.
-pub(crate) const CLAIM_REPEATS_MIN: u32 = 3;
 
 /// Finds the cases that thresholds, expectations and contrasts speak of.
 pub(crate) fn judged(
@@ -130,11 +128,11 @@ pub(crate) fn undecided(plan: &Plan, scenario: &Scenario) -> Vec<String> {
     let repeats_of = |case: u32| trials.iter().filter(|trial| trial.case == case).count();
     let too_few = |claim: &&Claim| {
         let mut cases = claim.left.metrics().chain(claim.right.metrics()).map(|(_, case)| case);
-        !claim.is_threshold && cases.any(|case| repeats_of(case) < CLAIM_REPEATS_MIN as usize)
+        !claim.is_threshold && cases.any(|case| repeats_of(case) < REPEATS_MIN as usize)
     };
     let sentence = |claim: &Claim| {
         format!(
-            "claim {} cannot hold as planned: it is about the cluster and needs {CLAIM_REPEATS_MIN} repeats at least \
+            "claim {} cannot hold as planned: it is about the cluster and needs {REPEATS_MIN} repeats at least \
              (`repeat`); with fewer it can only fail, where it is missed by far. `fail_if` judges this run alone",
             quoted(&claim.text)
         )

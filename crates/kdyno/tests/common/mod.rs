@@ -54,6 +54,11 @@ pub fn ran(said: &Said) {
     assert!(matches!(said.code, Some(0 | 6)), "{}\n{}", said.stdout, said.stderr);
 }
 
+/// Printed text without its line ends: lines are broken where the terminal ends.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A line with `#` for each number, and how many decimals it has: `#.1` and `#.6` are two formats.
 pub fn masked(line: &str) -> String {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

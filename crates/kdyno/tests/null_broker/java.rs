@@ -2,7 +2,7 @@
 //! until then is kept, and nothing goes on. What a release refuses by itself, and what it costs, is tested on its worker
 //! (`java_client.rs`).
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, ran, signal};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, one_line, ran, signal};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Counts, StreamId};
 use kdyno_model::trial::TrialId;
@@ -285,11 +285,6 @@ fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains(words), "the page");
     place.expect_no_processes();
-}
-
-/// Lines are broken where the terminal ends.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -76,7 +76,12 @@ fn head(scenario: &str, choices: &Choices, started_unix_ns: u64) -> (RunHeader, 
         scenario_text: text,
         scenario_path: "test".to_owned(),
     };
-    let session = Session {
+    (header, session(started_unix_ns))
+}
+
+/// The first session of a run.
+fn session(started_unix_ns: u64) -> Session {
+    Session {
         number: 1,
         started_unix_ns,
         kdyno_version: "0.1.0".to_owned(),
@@ -85,8 +90,7 @@ fn head(scenario: &str, choices: &Choices, started_unix_ns: u64) -> (RunHeader, 
         boot_id: String::new(),
         processors: 1,
         host_facts: BTreeMap::new(),
-    };
-    (header, session)
+    }
 }
 
 /// Two readable runs, and newer files that are none.

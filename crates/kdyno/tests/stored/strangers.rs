@@ -1,13 +1,13 @@
 //! A run file may come from anybody: what a stored plan names is not started, opened or written to.
 
 use crate::common::Place;
+use crate::session;
 use kdyno_model::plan::Plan;
-use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
+use kdyno_model::run::{RunHeader, RunStatus, SessionEnd};
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -24,19 +24,9 @@ fn planted(place: &Place, above: &str, key: &str, value: Value) -> PathBuf {
     let plan: Plan = serde_json::from_value(stored).expect("a plan");
     let header =
         RunHeader { run_id: 7, plan, scenario_text: TEXT.to_owned(), scenario_path: "test".to_owned() };
-    let session = Session {
-        number: 1,
-        started_unix_ns: 1,
-        kdyno_version: "0.1.0".to_owned(),
-        git_head: None,
-        command_line: Vec::new(),
-        boot_id: String::new(),
-        processors: 1,
-        host_facts: BTreeMap::new(),
-    };
     let path = place.path().join("planted.kdyno");
     let _ = std::fs::remove_file(&path);
-    let writer = RunWriter::create(&path, &header, &session).expect("a run file");
+    let writer = RunWriter::create(&path, &header, &session(1)).expect("a run file");
     let status = RunStatus::Interrupted;
     writer.finish(SessionEnd { status, detail: String::new(), ended_unix_ns: 2 }).expect("an end");
     path

@@ -1,7 +1,7 @@
 //! A comparison whose sides run at once.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{Place, RUN_DEADLINE, one_line};
 use crate::fixture::ended;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::Conclusion;
@@ -29,11 +29,6 @@ fn other_s(of: &TrialEvidence, name: &str) -> f64 {
     told.filter(|reading| reading.subject == Subject::OtherSide(0)).expect("it is told").value
 }
 
-/// Without what wraps lines.
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let _turn = alone();
@@ -49,17 +44,17 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
         .wait(RUN_DEADLINE);
     ended(&said, 0);
     place.expect_no_processes();
-    let told = in_one_line(&said.stderr);
+    let told = one_line(&said.stderr);
     assert!(told.contains("both sides at once, under the same arrivals"), "{told}");
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
     // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
     let difference = "As asked: num.io.threads of brokers (4 → 5).";
-    let words = in_one_line(&said.stdout);
+    let words = one_line(&said.stdout);
     assert!(words.contains(difference) && !words.contains("Not asked for"), "{}", said.stdout);
     let config = place.kdyno(&["show", "latest", "--config"]);
     ended(&config, 0);
-    let words = in_one_line(&config.stdout);
+    let words = one_line(&config.stdout);
     assert!(words.contains(difference) && words.contains("num.io.threads of broker-0 (4 → 5)"), "{words}");
 
     let file = RunFile::open(&place.run_file()).expect("the run file");
