@@ -15,7 +15,7 @@ fn the_schema_of_worker_messages_is_current() {
 
 #[test]
 fn the_table_of_the_rules_of_health_is_current() {
-    let mut made = "# Rules of health\n\nMade from the code; docs/METHOD.md, Health, says how the figures come about.\n\n\
+    let mut made = "# Rules of health\n\nMade from the code; docs/reference/health-figures.md says how the figures come about.\n\n\
         | rule | figure | threshold | what follows | next step | source |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for rule in HealthRule::all() {

@@ -25,7 +25,7 @@ const JAVA_CLIENT_S: f64 = 1.5;
 /// What a record adds to its key, value and headers on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
-/// Where between its bounds a warm-up that ends by evidence usually ends (docs/METHOD.md, Lengths).
+/// Where between its bounds a warm-up that ends by evidence usually ends (docs/reference/planning.md, Lengths).
 const SETTLED_AFTER: f64 = 0.75;
 
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by

@@ -58,5 +58,5 @@ pub(crate) fn add_options(plan: &mut Plan) -> Result<(), PlanError> {
         return Ok(());
     }
     let message = "flame graphs are of brokers and of clients with `driver: java`, and the run has neither";
-    Err(InputError::whole(message).hint("docs/METHOD.md, Flame graphs, has a recipe for kdyno's own client"))
+    Err(InputError::whole(message).hint("docs/reference/flame-graphs.md has a recipe for kdyno's own client"))
 }

@@ -67,7 +67,7 @@ pub(crate) fn may_be_duet(a: &[CasePlan], comparison: &ComparePlan) -> bool {
 }
 
 /// How many pairs run on one start of the clusters, unless the scenario says it: to start and to condition them takes longer than
-/// a pair of a duet (docs/METHOD.md).
+/// a pair of a duet (docs/benchmarks.md, Designs of pairs).
 pub(crate) fn pairs_per_start(design: PairDesign) -> u32 {
     match design {
         PairDesign::Turns => 1,

@@ -1,4 +1,4 @@
-//! Tables in Markdown, as docs/METHOD.md and docs/ACCURACY.md take them.
+//! Tables in Markdown, as docs/benchmarks.md and docs/ACCURACY.md take them.
 
 /// What stands where there is no figure.
 pub const NOTHING: &str = "–";

@@ -78,12 +78,12 @@ fn document(written: &Written) -> String {
     let runs: String = written.runs.iter().map(run).collect();
     format!(
         "# Accuracy\n\
-         What kdyno prints on real clocks and sockets where the truth is known: from a formula, from what was sent, from a bare loop that\n\
-         ran in the same minute, from other programs over the same window, or, of `verdicts`, because the trials are simulated.\n\
-         Written by `make accuracy`, or test by test\n\
-         (`make accuracy ONLY=\"probes relay\"`), never by hand; machines differ, and a busy one makes every figure doubtful. The\n\
-         exact tests of the same truths run in simulated time (`make test`); [Method](METHOD.md) says what each is and what was measured on\n\
-         real brokers (`make accuracy-cluster`).\n\n\
+         What kdyno prints on real clocks and sockets where the truth is known: from a formula, from what was sent, from a\n\
+         bare loop that ran in the same minute, from other programs over the same window, or, of `verdicts`, because the\n\
+         trials are simulated. Written by `make accuracy`, or test by test (`make accuracy ONLY=\"probes relay\"`), never by\n\
+         hand. Machines differ, and a busy one makes every figure doubtful. The exact tests of the same truths run in\n\
+         simulated time (`make test`). [Benchmarks](benchmarks.md) say what each test is and what was measured on real\n\
+         brokers (`make accuracy-cluster`).\n\n\
          Tests, when and where they ran last:\n\n{runs}\n{}",
         markdown(&HEADING, &written.rows)
     )

@@ -9,6 +9,7 @@ mod published;
 mod rules;
 mod shape;
 mod text;
+mod width;
 
 use std::path::Path;
 use std::process::Command;
@@ -30,6 +31,7 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(shape::check(&files));
     problems.extend(circles::check(&files));
     problems.extend(text::check(&files));
+    problems.extend(width::check(&files));
     problems.extend(published::check(&files));
     problems.extend(glossary::check(&files));
     problems.extend(generated::check(&files));

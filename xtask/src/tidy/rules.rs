@@ -358,7 +358,7 @@ pub fn markdown() -> String {
         text.push_str(&format!("| `{}` | {may_use} | {} |\n", rule.place, rule.never));
     }
     text.push_str(
-        "\nOnly `kdyno` prints, parses arguments, reads the environment, handles signals or exits. \
+        "\nOnly `kdyno` prints, parses arguments, reads the environment, handles signals or exits.\n\
          A published figure stands nowhere but in a scenario file.\n",
     );
     text

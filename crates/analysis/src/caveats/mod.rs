@@ -1,5 +1,5 @@
 //! The caveats about a trial: one rule for each, with its threshold, in [`RULES`] with its weight for each
-//! question that a figure may answer (docs/METHOD.md, Caveats).
+//! question that a figure may answer (docs/METHOD.md, Caveats; all of them: docs/reference/caveats.md).
 
 mod cluster;
 mod duet;

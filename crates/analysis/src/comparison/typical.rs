@@ -1,5 +1,5 @@
-//! What pairs and starts differ by without any cause, where no run of its own tells it (docs/METHOD.md says where it was
-//! measured).
+//! What pairs and starts differ by without any cause, where no run of its own tells it (docs/benchmarks.md says where it
+//! was measured).
 
 use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU};
 use kdyno_model::plan::{ComparePlan, Depth, PairDesign, Plan, SystemPlan};

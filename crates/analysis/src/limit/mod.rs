@@ -1,5 +1,5 @@
 //! What kept a load item from going faster, with the evidence for and against each candidate (docs/METHOD.md, What
-//! was the limit).
+//! was the limit; docs/reference/limits.md).
 
 mod candidates;
 mod network;

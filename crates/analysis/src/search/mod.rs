@@ -3,8 +3,9 @@
 //! [`next_step`] is the search, on plain numbers: a ramp of short trials, trials that narrow the bracket, trials around
 //! the crossing of a fitted line, trials that confirm. [`line`] is the fit, [`interval`] how sure
 //! its crossing is, `wander` what capacity that changes adds to that, [`lengths`] says how long the trials are,
-//! [`trials`] makes the numbers of a run's trials, and [`result`] says what they show. The procedure, its constants and
-//! what it achieves on known curves stand in docs/METHOD.md, "Throughput at an SLA".
+//! [`trials`] makes the numbers of a run's trials, and [`result`] says what they show. The procedure and its
+//! constants stand in docs/METHOD.md, "Throughput at an SLA", and docs/reference/searches.md; what it achieves on known
+//! curves, in docs/benchmarks.md.
 
 mod bracket;
 mod confirm;

@@ -6,7 +6,7 @@
 use crate::statistics::student;
 use kdyno_model::finding::NotResolvable;
 
-/// What the interval holds of simulated bursty runs when it is made at [`NOMINAL`]: METHOD.md has the table.
+/// What the interval holds of simulated bursty runs when it is made at [`NOMINAL`]: docs/benchmarks.md has the table.
 const LEVEL: f64 = 0.90;
 /// Level of Student's t that goes in.
 const NOMINAL: f64 = 0.95;

@@ -1,8 +1,8 @@
 //! Exact and small-sample statistics on plain numbers: what repeats, pairs and clusters of records can carry.
 //!
 //! All differences are natural logarithms of ratios (ln B ÷ A), one for each unit of evidence. Nothing here knows of
-//! trials or metrics. Definitions, levels and what simulations of them showed stand in docs/METHOD.md, "Comparing A
-//! and B" and "Repeats and intervals".
+//! trials or metrics. Definitions and levels stand in docs/METHOD.md, "Comparing A and B" and
+//! "Repeats and intervals"; what simulations of them showed, in docs/benchmarks.md.
 
 mod bounds;
 mod clustered_quantile;

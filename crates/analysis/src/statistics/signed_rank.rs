@@ -6,7 +6,7 @@
 
 use crate::statistics::student;
 
-/// Up to so many differences the law is computed; beyond, Student's t stands for it (METHOD.md).
+/// Up to so many differences the law is computed; beyond, Student's t stands for it (docs/METHOD.md, Comparing A and B).
 const EXACT_MAX: usize = 100;
 
 /// Largest T for which an interval from the (T+1)-th smallest to the (T+1)-th largest Walsh average of `n` differences

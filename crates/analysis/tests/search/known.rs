@@ -1,4 +1,4 @@
-//! Test 18 of docs/METHOD.md: curves whose crossing is known, trials with noise, 5 % of them disturbed.
+//! Test 18 (docs/benchmarks.md, Searches on known curves): curves whose crossing is known, trials with noise, 5 % of them disturbed.
 
 use crate::simulate::{Curve, Noise, TRUTH, bisect, planned, search, settings};
 use kdyno_analysis::search::interval::{LEVEL, interval};
@@ -86,7 +86,7 @@ fn a_steep_curve_is_found_within_its_bounds() {
         for sd in NOISES {
             let tally = tally(Curve::Straight(slope), sd, 400, settings);
             println!("slope {slope:4}, noise {sd}: {}", tally.described());
-            // What a flat curve or a noisier trial allows is printed, not judged: docs/METHOD.md.
+            // What a flat curve or a noisier trial allows is printed, not judged: docs/benchmarks.md.
             if slope == 10.0 && sd <= 0.2 {
                 assert!(tally.trials.iter().all(|trials| *trials <= 15));
                 assert!(tally.bias().abs() <= 0.005, "bias {}", tally.bias());

@@ -1,5 +1,5 @@
-//! The statistics against brute force, and against simulated comparisons whose truth is known (METHOD.md, "Comparing A
-//! and B"): what they find, what they miss, how often they err. Print the tables with
+//! The statistics against brute force, and against simulated comparisons whose truth is known (docs/benchmarks.md,
+//! "Simulated comparisons"): what they find, what they miss, how often they err. Print the tables with
 //! `cargo test -p kdyno-analysis --test statistics -- --nocapture`.
 
 #![allow(

@@ -1,5 +1,5 @@
 //! What a producing client holds and decides: which partition takes a record, when a batch is ready, what
-//! goes into a request, what is tried again. Semantics follow the Java client; docs/METHOD.md lists where
+//! goes into a request, what is tried again. Semantics follow the Java client; docs/reference/client.md lists where
 //! they differ.
 //!
 //! A record is an index, not a struct: a batch holds how many records it has, and data of type `M` that

@@ -85,7 +85,7 @@ pub(crate) enum ExportFormat {
 const EXPORT_FORMATS: &str = "\
 The columns of csv, series-csv and series-parquet, their units and series: docs/reference/csv.md
 The fields of json: docs/reference/run.schema.json, or `kdyno schema run`
-flame, collapsed, jfr: only of runs with --flame (docs/METHOD.md, Flame graphs)
+flame, collapsed, jfr: only of runs with --flame (docs/reference/flame-graphs.md)
 kubernetes: only of trials on clusters that kdyno started (docs/guide/kubernetes.md)";
 
 #[derive(Debug, Args)]

@@ -1,4 +1,5 @@
-//! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which test breaks which rule stands in docs/METHOD.md.
+//! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which test breaks
+//! which rule stands in docs/reference/health-figures.md.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, is_matrix};

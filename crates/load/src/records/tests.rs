@@ -32,7 +32,7 @@ fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed:
 
 /// What is stated is reached within five percent, by every codec and at other levels, in small batches and in large
 /// ones, also where the records of a batch are intended at once. Small values at the negative levels of zstd, which
-/// pass over short repetitions, are up to a tenth off, as METHOD says.
+/// pass over short repetitions, are up to a tenth off, as docs/reference/client.md says.
 #[test]
 fn values_compress_to_the_ratio_that_is_stated() {
     let lognormal = ValuesPlan::Lognormal { median_bytes: 600, sigma: 0.8, bytes_max: 8_000 };

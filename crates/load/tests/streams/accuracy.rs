@@ -1,4 +1,4 @@
-//! Accuracy tests of docs/METHOD.md with simulated clock and link: known truth, exact, repeatable.
+//! Accuracy tests of docs/benchmarks.md with simulated clock and link: known truth, exact, repeatable.
 
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
@@ -91,7 +91,7 @@ fn a_stall_is_met_by_every_record_that_was_due() {
         let (ours, truth) = (histogram.value_at_quantile(q) as f64, quantile(&truth, q));
         assert!((ours / truth - 1.0).abs() < 0.01, "p{q}: {ours} ns, Lindley says {truth} ns");
     }
-    // The closed form of docs/METHOD.md: S − (1−q)·T·(1−λ/μ) = 1.3 s.
+    // The closed form of docs/benchmarks.md (Accuracy on real clocks): S − (1−q)·T·(1−λ/μ) = 1.3 s.
     let p95 = histogram.value_at_quantile(0.95) as f64;
     assert!((p95 / 1.3e9 - 1.0).abs() < 0.01, "p95 {p95} ns");
     assert!(outcome.histogram(Timing::Block).max() > SECOND, "the buffer filled and records waited outside");

@@ -293,7 +293,7 @@ pub enum Payload {
     },
 }
 
-/// Producer settings, with the Java client's names and meaning (docs/METHOD.md states the differences).
+/// Producer settings, with the Java client's names and meaning (docs/reference/client.md states the differences).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProducerSettings {
     /// The Kafka version whose client defaults were filled in, e.g. `4.1`; for the report.

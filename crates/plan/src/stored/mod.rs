@@ -1,4 +1,4 @@
-//! What a stored plan may have: the gate that it passes before it is executed again (docs/METHOD.md, Run files of others).
+//! What a stored plan may have: the gate that it passes before it is executed again (docs/reference/run-files.md).
 //!
 //! A run file may come from anybody. So each type of the plan is taken apart here field by field, without `..`: a field that
 //! is new does not compile until somebody has decided what a stranger may do with it. `_` stands where the type itself leaves

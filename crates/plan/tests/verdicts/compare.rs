@@ -19,7 +19,7 @@ const POWER_WITHIN: f64 = 5.0;
 /// Spread of one run's figure in logarithms, where verdicts are drawn: two runs differ by √2 times as much.
 const RUN_SD: f64 = 0.05;
 /// The same of quick looks: two starts that differ as runs do, and a pair on each, then differ by the 6 % that are known of
-/// p50 (docs/METHOD.md), half of the variance between the starts.
+/// p50 (docs/benchmarks.md), half of the variance between the starts.
 const QUICK_RUN_SD: f64 = 0.03;
 
 /// What a user asks for.

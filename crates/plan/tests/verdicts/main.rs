@@ -1,7 +1,7 @@
 //! What is said where the truth is known, because the trials are simulated: a module for each question.
 //!
 //! `cargo test` runs a part of it, `make accuracy ONLY=verdicts` all of it, and takes its rows into docs/ACCURACY.md
-//! (docs/METHOD.md says what is promised). Print the rows of the part with
+//! (docs/benchmarks.md says what is promised). Print the rows of the part with
 //! `cargo test -p kdyno-plan --test verdicts -- --nocapture`.
 
 #![allow(

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 /// Autocorrelation and standard deviation of the points, and how many even windows of such noise may be marked, percent
-/// (docs/METHOD.md, "What can be seen").
+/// (docs/benchmarks.md, "Steady state: what can be seen").
 const NOISES: [(f64, f64, f64); 4] = [(0.0, 0.05, 1.0), (0.3, 0.02, 6.0), (0.5, 0.1, 6.0), (0.7, 0.05, 15.0)];
 
 /// By how much the median of the stalled seconds, from the twelfth on, exceeds that of the others.

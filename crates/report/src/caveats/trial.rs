@@ -102,7 +102,7 @@ fn looking(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 "{subject}: no stacks were sampled, so there is no flame graph ({})",
                 numbers.first(detail)
             ),
-            "docs/METHOD.md, Flame graphs, says what sampling needs",
+            "docs/reference/flame-graphs.md says what sampling needs",
         ),
         _ => None,
     }

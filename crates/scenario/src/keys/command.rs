@@ -16,7 +16,7 @@ pub(super) const AFTER: Key =
 pub static COMMAND: Section = Section {
     name: "command item",
     purpose: "A program of somebody else, started in the measure phase and waited for: a load test, an import, a tool of Kafka's. \
-              What its environment tells it stands in METHOD (other people's load). `--dry-run` shows what would be run.",
+              Its environment: docs/reference/components.md (Commands). `--dry-run` shows what would be run.",
     keys: &[
         needed(
             "command",

@@ -8,7 +8,7 @@ pub static COMPONENT: Section = section(
     "component",
     "A process that stands beside the cluster: a service of your own system, or a database. It is started after the brokers and \
      topics and before the load, in the order of the scenario, fresh for each trial, probed as brokers are, and ended after the \
-     trial. What its environment tells it stands in METHOD (components). Either `command` or `postgres`.",
+     trial. Its environment: docs/reference/components.md (Components). Either `command` or `postgres`.",
     &[
         key(
             "command",

@@ -54,7 +54,7 @@ impl Design {
     }
 }
 
-/// The designs side by side, ready for docs/METHOD.md.
+/// The designs side by side, ready for docs/benchmarks.md.
 pub fn table(rows: &[Row]) -> String {
     let heading = [
         "metric",

@@ -88,7 +88,7 @@ fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
     ["open", "max", "find", "compare"].map(weight).iter().collect()
 }
 
-/// The matrix of docs/METHOD.md, where a row's weights are not all the same.
+/// The matrix of docs/reference/caveats.md, where a row's weights are not all the same.
 #[test]
 fn the_weight_of_a_caveat_depends_on_the_question() {
     let late = |trial: &mut Trial| trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);

@@ -1,4 +1,5 @@
-//! Rules of health that real brokers are made to break. Which test breaks which rule stands in docs/METHOD.md, Health.
+//! Rules of health that real brokers are made to break. Which test breaks which rule stands in
+//! docs/reference/health-figures.md.
 
 use crate::common::cgroups;
 use crate::common::turns::alone;
