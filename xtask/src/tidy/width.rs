@@ -33,8 +33,8 @@ fn is_page(path: &str) -> bool {
     ours && path.ends_with(".md") && !WRITTEN.contains(&path)
 }
 
-/// The number, from 1, and the length of each line that is too long. A row of a table cannot be broken, and code between
-/// fences is as long as it has to be.
+/// The number, from 1, and the length of each line that is too long. A row of a table cannot be broken, and code
+/// between fences is as long as it has to be.
 fn long_lines(text: &str) -> Vec<(usize, usize)> {
     let mut in_code = false;
     let mut found = Vec::new();

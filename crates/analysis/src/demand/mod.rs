@@ -1,5 +1,5 @@
-//! What a record takes of each resource, by the utilisation law, and which resource is the next limit (docs/reference/limits.md,
-//! What would be the limit next).
+//! What a record takes of each resource, by the utilisation law, and which resource is the next limit
+//! (docs/reference/limits.md, What would be the limit next).
 
 mod group;
 mod line;

@@ -68,7 +68,8 @@ mod tests {
     }
 
     /// Seconds of the longest search: two ramp trials, all others as long as they get; 5 s around each trial
-    /// (docs/reference/searches.md, Time). More of the ramp take less, for two of them are shorter than the whole one that they replace.
+    /// (docs/reference/searches.md, Time). More of the ramp take less, for two of them are shorter than the whole one
+    /// that they replace.
     fn worst_s(depth: Depth, conditions: &[Condition], cluster_s: u64) -> u64 {
         let lengths = settings_for(depth, conditions);
         let whole_s = |window_ns| (window_ns + settle_ns(window_ns)) / S + 5;

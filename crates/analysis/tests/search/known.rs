@@ -1,4 +1,5 @@
-//! Test 18 (docs/benchmarks.md, Searches on known curves): curves whose crossing is known, trials with noise, 5 % of them disturbed.
+//! Test 18 (docs/benchmarks.md, Searches on known curves): curves whose crossing is known, trials with noise, 5 % of
+//! them disturbed.
 
 use crate::simulate::{Curve, Noise, TRUTH, bisect, planned, search, settings};
 use kdyno_analysis::search::interval::{LEVEL, interval};

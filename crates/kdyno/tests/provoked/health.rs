@@ -1,5 +1,5 @@
-//! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which test breaks
-//! which rule stands in docs/reference/health-figures.md.
+//! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which
+//! test breaks which rule stands in docs/reference/health-figures.md.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, is_matrix};

@@ -69,7 +69,8 @@ impl<'a> Both<'a> {
     }
 }
 
-/// Flags that the tool has from 4.4 on, and this command does not (docs/reference/drop-ins.md says so), as its usage has them.
+/// Flags that the tool has from 4.4 on, and this command does not (docs/reference/drop-ins.md says so), as its usage has
+/// them.
 const OF_4_4: &str =
     "[--record-key-rangeKEY-RANGE][--key-distributionKEY-DISTRIBUTION][--random-seedRANDOM-SEED]";
 
