@@ -136,8 +136,8 @@ struct BenchArgs {
     /// The program to measure [default: target/release/kdyno]
     #[arg(long, value_name = "PATH")]
     kdyno: Option<PathBuf>,
-    /// Measure this commit beside the program, and fail where the program has lost
-    #[arg(long, value_name = "COMMIT")]
+    /// Measure this commit, or a program that is built, beside the program, and fail where the program has lost
+    #[arg(long, value_name = "COMMIT|PROGRAM")]
     against: Option<String>,
 }
 

@@ -15,8 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{
-    BenchComparisonArgs, BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs,
-    BenchSizeArgs, BenchTallyArgs, FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
+    BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, BenchTallyArgs,
+    FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
 };
 pub(crate) use import::ImportArgs;
 use kdyno_model::stacks::FlameKind;
@@ -118,18 +118,12 @@ pub(crate) enum Command {
     /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
     #[command(hide = true)]
     BenchLoad(BenchLoadArgs),
-    /// Judge the pairs of a comparison, made up from one trial: for `make bench`
-    #[command(hide = true)]
-    BenchComparison(BenchComparisonArgs),
     /// Write a long run file, its rows made up: for `make bench`
     #[command(hide = true)]
     BenchEvidence(BenchEvidenceArgs),
     /// Send produce requests built beforehand, again and again: for `make bench`
     #[command(hide = true)]
     BenchReplay(BenchReplayArgs),
-    /// Tell what the tables of a run file take: for `make bench`
-    #[command(hide = true)]
-    BenchSize(BenchSizeArgs),
     /// Draw a flame graph of collapsed stacks: for `make bench`
     #[command(hide = true)]
     BenchFlame(BenchFlameArgs),

@@ -25,7 +25,6 @@ mod reader;
 mod reserve;
 mod rows;
 pub mod schema;
-mod sizes;
 mod stacks;
 mod writer;
 mod writing;

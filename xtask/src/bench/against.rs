@@ -1,4 +1,4 @@
-//! `bench --against COMMIT`: has this checkout lost anything beside that commit?
+//! `bench --against COMMIT|PROGRAM`: has this checkout lost anything beside that commit, or beside a program that is built?
 //!
 //! Both programs run in turn, round after round, and a ratio is taken within each round: a machine that grows slower
 //! meanwhile does so for both. A loss is what cost more in every single round, and by more than noise.
@@ -46,15 +46,18 @@ impl Compared {
     }
 }
 
-/// Measures the setup's program beside that of `commit`; whether anything was lost.
-pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::Result<bool> {
+/// Measures the setup's program beside `base`, a commit or the path of a program; whether anything was lost.
+pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Result<bool> {
     let known = COMPARED.map(|(name, _)| name);
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("{unknown} is no benchmark that two commits can be compared by\nhint: {}", known.join(", "));
     }
     interrupted::watch()?;
-    let base = build(root, new, commit)?;
-    println!("{}\nbase: {commit}; new: {}", machine(), new.kdyno.display());
+    println!("{}\nbase: {base}; new: {}", machine(), new.kdyno.display());
+    let base = match Path::new(base) {
+        program if program.is_file() => Setup { kdyno: program.to_owned(), ..new.clone() },
+        _ => build(root, new, base)?,
+    };
     let mut figures = Vec::new();
     for (name, measurements) in COMPARED {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {

@@ -5,28 +5,23 @@
 
 pub mod against;
 pub mod broker;
-mod clients;
 mod codecs;
 pub mod constant;
-mod consumers;
 mod drop_in;
 mod end_to_end;
 mod evidence;
 mod flame;
 mod floor;
-mod inside;
 pub mod interrupted;
 mod java_driver;
 mod librdkafka;
 pub mod load;
 mod log;
 mod measurement;
-mod memory;
 mod peers;
 pub mod pipe;
 pub mod process;
-mod producers;
-mod runs;
+mod questions;
 pub mod seal;
 pub mod sender;
 pub mod setup;
@@ -48,9 +43,9 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
     ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),
-    ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
-    ("consumers", "CPU per record fetched, by how far it is read, null broker", consumers::run),
-    ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", clients::run),
+    ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", questions::producers),
+    ("consumers", "CPU per record fetched, by how far it is read, null broker", questions::consumers),
+    ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", questions::clients),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     (
         "java-driver",
@@ -61,10 +56,10 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
-    ("inside", "what the JMX agent, sampled stacks and probes cost, local brokers", inside::run),
+    ("inside", "what the JMX agent costs a local broker", questions::inside),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
-    ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
-    ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),
+    ("memory", "resident memory of the worker at the maximum rate, ten minutes", questions::memory),
+    ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
     ("startup", "kdyno --help, and how soon brokers are ready", startup::run),
 ];
 

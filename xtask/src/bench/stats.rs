@@ -44,11 +44,6 @@ impl Series {
         (lowest, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// The figures, in the order of the rounds.
-    pub fn values(&self) -> &[f64] {
-        &self.0
-    }
-
     /// Every figure in the order of the rounds.
     pub fn each(&self, decimals: usize) -> String {
         self.0.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")

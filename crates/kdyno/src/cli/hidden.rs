@@ -32,12 +32,6 @@ pub(crate) struct BenchLoadArgs {
     /// `acks`: 0, 1 or -1
     #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) acks: i16,
-    /// Clients
-    #[arg(long, default_value_t = 1)]
-    pub(crate) clients: u32,
-    /// They come so much later than the measured window begins, seconds, all at once; left out: before it
-    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=3_600))]
-    pub(crate) at: Option<u64>,
     /// Length of the measured window
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) seconds: u64,
@@ -62,31 +56,9 @@ pub(crate) struct BenchLoadArgs {
     /// `delivery.timeout.ms`
     #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) delivery_timeout_ms: u64,
-    /// Keys by Zipf's law, exponent 1, of so many; none where it is left out
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) zipf_keys: Option<u32>,
-    /// An idempotent producer
-    #[arg(long)]
-    pub(crate) idempotent: bool,
-    /// Consume instead, from the first record on, and read what is fetched so far
-    #[arg(long, value_name = "READ", value_parser = ["header", "crc", "decode"])]
-    pub(crate) consume: Option<String>,
     /// Speak TLS, and trust the certificates of this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) trust: Option<std::path::PathBuf>,
-}
-
-/// What `make bench` asks of a comparison's statistics.
-#[derive(Debug, Args)]
-pub(crate) struct BenchComparisonArgs {
-    /// A run file, whose first trial stands for all of them
-    pub(crate) run: std::path::PathBuf,
-    /// Pairs of the comparison
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(6..=10_000))]
-    pub(crate) pairs: u32,
-    /// How often they are judged
-    #[arg(long, default_value_t = 5)]
-    pub(crate) rounds: u32,
 }
 
 /// What `make bench` asks of a replay of requests.
@@ -133,13 +105,6 @@ pub(crate) struct BenchEvidenceArgs {
     /// As a run that was cut off: nothing is drawn from its rows yet
     #[arg(long)]
     pub(crate) anew: bool,
-}
-
-/// Of which run `make bench` asks what its file takes.
-#[derive(Debug, Args)]
-pub(crate) struct BenchSizeArgs {
-    /// A run file
-    pub(crate) run: std::path::PathBuf,
 }
 
 /// What `make bench` draws of stacks that it has sampled.

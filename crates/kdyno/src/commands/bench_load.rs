@@ -11,17 +11,12 @@ use hdrhistogram::serialization::Deserializer;
 use kdyno_lab::clock::{monotonic_ns, wall_offset_ns};
 use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
-use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, KeyLaw, KeyPlan, LoadSpan, Partitioner, Payload, PhasesPlan,
-    ProducePlan, ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security, StartOffset,
-    StoreContent, Tls, TlsVersion,
+    Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
+    Protocol, Rate, RatePiece, RecordPlan, Security, StoreContent, Tls, TlsVersion,
 };
-use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
-use kdyno_scenario::client::consumer_defaults;
-use kdyno_testbed::probe::Sampler;
-use kdyno_testbed::process::ProcessRef;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,7 +60,6 @@ fn drive(worker: &mut Worker, inbox: &Inbox, args: &BenchLoadArgs) -> Result<(St
                 worker.send(&ToWorker::Start { t0_monotonic_ns })?;
             }
             WorkerNews::Message(FromWorker::Sample(sample)) => {
-                seen.rss_bytes_max = seen.rss_bytes_max.max(rss_bytes(worker.pid()));
                 seen.take(&sample);
             }
             WorkerNews::Message(FromWorker::Event(event)) => {
@@ -86,7 +80,6 @@ struct Seen {
     measured: Counts,
     seconds: BTreeMap<u32, Second>,
     histograms: BTreeMap<Timing, Histogram<u64>>,
-    rss_bytes_max: u64,
 }
 
 /// What happened in one second from T0, in records of all phases.
@@ -112,8 +105,7 @@ impl Seen {
                 self.measured.add(counts);
             }
         }
-        // Of start-up that is how clients connected.
-        if matches!(sample.phase, Phase::Startup | Phase::Measure) && sample.grain == Grain::Phase {
+        if sample.phase == Phase::Measure && sample.grain == Grain::Phase {
             for (timing, bytes) in &sample.histograms {
                 if let Ok(histogram) = Deserializer::new().deserialize(&mut bytes.as_slice()) {
                     self.histograms.insert(*timing, histogram);
@@ -155,8 +147,6 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
         "unresolved": counts.unresolved,
         "seconds": client_seconds,
         "acked_per_s": counts.acknowledged as f64 / client_seconds.max(1e-9),
-        "fetched": counts.fetched,
-        "fetched_per_s": counts.fetched as f64 / client_seconds.max(1e-9),
         "measured": {"offered": seen.measured.offered, "acknowledged": seen.measured.acknowledged},
         "worker_cpu_s": cpu_s.0 + cpu_s.1,
         "worker_cpu_user_s": cpu_s.0,
@@ -169,10 +159,8 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
         "response_ns": seen.quantiles(Timing::Response),
         "service_ns": seen.quantiles(Timing::Service),
         "schedule_delay_ns": seen.quantiles(Timing::ScheduleDelay),
-        "connect_ns": seen.quantiles(Timing::Connect),
         "t0_monotonic_ns": seen.t0_monotonic_ns,
         "per_second": seen.per_second(),
-        "rss_bytes_max": seen.rss_bytes_max,
         "value_bytes": args.value,
     })
 }
@@ -189,28 +177,24 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             warmup_ns: args.warmup_seconds * NS_PER_S,
             warmup_auto: None,
             measure_ns: args.seconds * NS_PER_S,
-            // A log without end is never fetched to its end.
-            drain_ns: if args.consume.is_some() { 0 } else { DRAIN_NS },
+            drain_ns: DRAIN_NS,
         },
-        has_producers: args.consume.is_none(),
+        has_producers: true,
         tick_ns: args.tick_us * 1000,
         streams: vec![StreamTask {
             stream: 0,
-            name: if args.consume.is_some() { "readers" } else { "writers" }.to_owned(),
+            name: "writers".to_owned(),
             seed: kdyno_model::seed::mix(args.seed, 0),
             topic: args.topic.clone(),
             client_first: 0,
-            client_count: args.clients,
-            clients_total: args.clients,
+            client_count: 1,
+            clients_total: 1,
             bytes_per_s_max: None,
             group_id: None,
             bootstrap: Vec::new(),
             java: None,
-            span: LoadSpan { at_ns: args.at.map(|seconds| seconds * NS_PER_S), until_ns: None },
-            role: match &args.consume {
-                Some(read) => StreamRole::Consume(consume(read)),
-                None => StreamRole::Produce(produce(args, rate)),
-            },
+            span: LoadSpan { at_ns: None, until_ns: None },
+            role: StreamRole::Produce(produce(args, rate)),
         }],
     }
 }
@@ -246,13 +230,11 @@ fn rate(args: &BenchLoadArgs) -> Result<Rate, Failure> {
 fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
     let payload =
         if args.payload == "pooled" { Payload::Pooled { pool_bytes: 8 << 20 } } else { Payload::Unique };
-    let law = KeyLaw::Zipf { exponent: 1.0 };
-    let key = args.zipf_keys.map(|of| KeyPlan::Numbered { law, of, bytes: 10 });
     ProducePlan {
         rate,
         value_bytes: args.value,
         payload,
-        records: RecordPlan { key, ..RecordPlan::default() },
+        records: RecordPlan::default(),
         records_max: args.records,
         synchronous: false,
         transactions: None,
@@ -274,29 +256,11 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             retry_backoff_max_ns: 1_000_000_000,
             transaction_timeout_ns: 60_000_000_000,
             metadata_max_age_ns: 300 * NS_PER_S,
-            enable_idempotence: args.idempotent,
+            enable_idempotence: false,
             partitioner: Partitioner::Sticky,
             ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout_ns: 0,
         },
     }
-}
-
-/// The defaults of Java's consumer.
-fn consume(read: &str) -> ConsumePlan {
-    let read = match read {
-        "header" => Read::Header,
-        "crc" => Read::Crc,
-        _ => Read::Decode,
-    };
-    consumer_defaults(StartOffset::Earliest, read)
-}
-
-/// Resident memory of a process, bytes; 0 when it is gone.
-fn rss_bytes(pid: u32) -> u64 {
-    let mut sampler = Sampler::new(vec![ProcessRef::new(Subject::Worker(0), pid)], false);
-    let readings = sampler.sample(0);
-    let rss = readings.iter().find(|reading| reading.series == series::MEMORY_RSS_BYTES);
-    rss.map_or(0, |reading| reading.value as u64)
 }

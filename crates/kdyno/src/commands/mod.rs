@@ -1,12 +1,10 @@
 //! The commands, one file each. Every one returns how the program ends.
 
-mod bench_comparison;
 mod bench_evidence;
 mod bench_flame;
 mod bench_load;
 mod bench_probes;
 mod bench_replay;
-mod bench_size;
 mod bench_tally;
 mod clean;
 mod cluster;
@@ -82,11 +80,9 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => manual::manual(&args),
         Command::Worker => inner::worker(),
-        Command::BenchComparison(args) => bench_comparison::bench_comparison(&args),
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),
-        Command::BenchSize(args) => bench_size::bench_size(&args),
         Command::BenchFlame(args) => bench_flame::bench_flame(&args),
         Command::BenchTally(args) => bench_tally::bench_tally(&args),
         Command::BenchProbes(args) => bench_probes::bench_probes(&args),

@@ -4,7 +4,7 @@ use crate::common::{STREAMS, TRIAL, header, session};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_model::sample::{Counts, Grain, LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, Timing};
-use kdyno_store::{RunFile, RunWriter};
+use kdyno_store::RunWriter;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeMap;
 
@@ -113,20 +113,4 @@ fn a_stream_hour_takes_less_than_ten_megabytes() {
     let bytes = stream_hour_bytes(SIGMA);
     assert!(bytes < STREAM_HOUR_BYTES_MAX, "{bytes} bytes per stream-hour");
     println!("{:.1} MB per stream-hour", bytes / 1e6);
-}
-
-#[test]
-fn tables_are_as_large_as_what_lies_in_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
-    writer.trial_started(&crate::common::trial_start()).unwrap();
-    let mut rows = Rows { random: rand_pcg::Pcg64::seed_from_u64(7), sequence: 0, sigma: SIGMA };
-    for second in 0..20 {
-        writer.sample(TRIAL, rows.row(Grain::Second, second, &[Timing::Response])).unwrap();
-    }
-    writer.finish(crate::common::end()).unwrap();
-    let bytes = RunFile::open(&path).unwrap().table_bytes().unwrap();
-    assert!(bytes["sample"] > 2 * bytes["probe"], "{bytes:?}");
-    assert!(bytes.values().sum::<u64>() <= std::fs::metadata(&path).unwrap().len(), "{bytes:?}");
 }

@@ -1,0 +1,71 @@
+//! Benchmarks that are questions to kdyno itself: scenarios of `xtask/bench`, whose claims, thresholds and verdicts say whether
+//! a bound is kept. What is measured, how often and with which interval is kdyno's own.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::process::words;
+use super::setup::Setup;
+
+/// A claim or a threshold does not hold; side B is worse by more than its margin (docs/guide/ci.md).
+const NOT_KEPT: [i32; 2] = [3, 4];
+/// A claim has no answer; a figure is invalid, as some are where load and brokers share two processors.
+const OPEN: [i32; 2] = [5, 6];
+
+/// `producers`: what keys and idempotence cost for each record.
+pub fn producers(bench: &Setup) -> anyhow::Result<()> {
+    ask(bench, "compare", &["keys", "idempotence"])
+}
+
+/// `consumers`: what a fetched record costs, by how far it is read.
+pub fn consumers(bench: &Setup) -> anyhow::Result<()> {
+    ask(bench, "run", &["consumers"])
+}
+
+/// `clients`: what thousands of clients take, and how fast they connect.
+pub fn clients(bench: &Setup) -> anyhow::Result<()> {
+    ask(bench, "run", &["clients", "storm", "many-clients"])
+}
+
+/// `memory`: resident memory at the maximum rate.
+pub fn memory(bench: &Setup) -> anyhow::Result<()> {
+    ask(bench, "run", &["memory"])
+}
+
+/// `inside`: what the JMX agent costs a broker.
+pub fn inside(bench: &Setup) -> anyhow::Result<()> {
+    ask(bench, "compare", &["inside"])
+}
+
+/// Runs the scenarios one after the other. All of them are run, also when a bound of one is not kept.
+fn ask(bench: &Setup, command: &str, names: &[&str]) -> anyhow::Result<()> {
+    let mut failed = Vec::new();
+    for name in names {
+        let mut kdyno = question(bench, command, name);
+        println!("  {}", words(&kdyno));
+        let status = kdyno.status().with_context(|| format!("cannot start {}", words(&kdyno)))?;
+        match status.code() {
+            Some(0) => {}
+            Some(code) if OPEN.contains(&code) => println!("  {name}: not every bound has an answer"),
+            Some(code) if NOT_KEPT.contains(&code) => failed.push(format!("{name}: a bound is not kept")),
+            _ => bail!("{name}: {status}"),
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { bail!("{}", failed.join("; ")) }
+}
+
+fn question(bench: &Setup, command: &str, name: &str) -> Command {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench").join(format!("{name}.yaml"));
+    let mut kdyno = Command::new(&bench.kdyno);
+    kdyno.arg(command).arg(file).arg("--out").arg(bench.folder.join("runs"));
+    kdyno.args(["--yes", "--no-progress"]);
+    if bench.options.quick {
+        kdyno.args(["--set", "dur=3s"]);
+        if command == "compare" {
+            kdyno.arg("--quick");
+        }
+    }
+    kdyno
+}
