@@ -25,8 +25,8 @@ help: ## this list
 demo: ## measure a real three-broker Kafka on this machine (minutes, most of them the first build)
 	@scripts/setup.sh kafka
 	@scripts/web.sh
-	cargo build --release --workspace --bin kdyno
-	target/release/kdyno run first-light
+	cargo build --profile demo --workspace --bin kdyno
+	$${CARGO_TARGET_DIR:-target}/demo/kdyno run first-light
 
 test: ## all tests, those against real clusters and in a browser too; the last line is the summary
 	@scripts/setup.sh kafka database browser
@@ -44,7 +44,7 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 	cargo test --quiet --workspace --test reference
 	cargo test --quiet --workspace --test report the_committed
 
-bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit (AGAINST=COMMIT)
+bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit or another build (AGAINST=COMMIT|PROGRAM)
 	@scripts/setup.sh bench
 	cargo build --release --workspace --bin kdyno --bin xtask
 	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
@@ -69,9 +69,9 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	KDYNO_MATRIX=full cargo test --workspace --test defaults
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \
 		each_group each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
-		alone::health zones
+		alone::health a_bundled_report zones
 	cargo test --workspace --test null_broker -- ten_thousand
-	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health
+	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health limits answers_that
 	@$(MAKE) test-library
 
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay" or ONLY=verdicts: these alone)

@@ -76,6 +76,9 @@ impl Times {
     }
 }
 
+/// How many tests of a program run at once (libtest).
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
 const WORTH_TELLING: Duration = Duration::from_secs(10);
 
 /// A line of one of Cargo's streams, without its end.
@@ -129,6 +132,11 @@ fn cargo_test(arguments: &[String]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
     command.args(["test", "--workspace", "--no-fail-fast"]).args(arguments);
+    // Most tests of the program wait for loads that last seconds. What needs a processor of its own waits for its turn.
+    if std::env::var_os(TEST_THREADS).is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(TEST_THREADS, (2 * processors).to_string());
+    }
     command
 }
 

@@ -93,8 +93,8 @@ Put kdyno into a folder of your PATH, or link it from there. For the manual page
     zsh     cp completions/_kdyno /usr/local/share/zsh/site-functions/
     fish    cp completions/kdyno.fish /usr/share/fish/vendor_completions.d/
 
-README.md and docs/ are those of this version; where they say `target/release/kdyno`, it is this `kdyno` here. kdyno is licensed under the Apache License 2.0 (LICENSE); what is linked
-into it is listed with its licences in licenses/.
+README.md and docs/ are those of this version. kdyno is licensed under the Apache License 2.0 (LICENSE); what is linked into
+it is listed with its licences in licenses/.
 ",
         says = release.says,
         arch = std::env::consts::ARCH,

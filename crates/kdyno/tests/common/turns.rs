@@ -1,8 +1,11 @@
 //! Whose turn it is among the tests of one program.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static TURNS: RwLock<()> = RwLock::new(());
+/// Tests that run beside others now.
+static AT_WORK: Mutex<usize> = Mutex::new(0);
+static ONE_ENDED: Condvar = Condvar::new();
 
 /// For what loads the machine to its limits, must not wait for a processor, or ends with a run that must be valid.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
@@ -11,7 +14,29 @@ pub fn alone() -> RwLockWriteGuard<'static, ()> {
 }
 
 /// For what a busy host delays and does not change: counts, and what happens when something is killed. As many of these run
-/// at once as there are processors.
-pub fn beside_others() -> RwLockReadGuard<'static, ()> {
-    TURNS.read().unwrap_or_else(PoisonError::into_inner)
+/// at once as there are processors, however many threads the program has for its tests.
+pub fn beside_others() -> BesideOthers {
+    let places = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut at_work =
+        ONE_ENDED.wait_while(at_work, |count| *count >= places).unwrap_or_else(PoisonError::into_inner);
+    *at_work += 1;
+    drop(at_work);
+    let place = Place;
+    BesideOthers { _turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
+}
+
+/// A turn beside others, until it is dropped.
+pub struct BesideOthers {
+    _turn: RwLockReadGuard<'static, ()>,
+    _place: Place,
+}
+
+struct Place;
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ONE_ENDED.notify_one();
+    }
 }

@@ -1,6 +1,7 @@
-//! Limits on a real worker and real sockets; their sizes in simulated time: `crates/load/tests/limits.rs`.
+//! Limits on a real worker and real sockets, of the full table (`make test-matrix`): their sizes are tested in simulated time
+//! (`crates/load/tests/streams/limits.rs`).
 
-use crate::common::Place;
+use crate::common::{Place, is_matrix};
 use crate::common::turns::alone;
 use crate::fixture::{Seen, brokers, provoke, scenario, used};
 use kdyno_model::conclusion::LimitKind;
@@ -44,6 +45,9 @@ fn assert_doubled(seen: &Seen, [once, twice]: [&str; 2], limit: LimitKind) {
 
 #[test]
 fn requests_in_flight_are_the_limit_and_twice_as_many_carry_twice_as_much() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     let head = "params: {in_flight: 1}\nvary: {in_flight: [1, 2]}\n";
     let client = "max.in.flight.requests.per.connection: $in_flight";
@@ -53,6 +57,9 @@ fn requests_in_flight_are_the_limit_and_twice_as_many_carry_twice_as_much() {
 
 #[test]
 fn the_clients_buffer_is_the_limit_and_twice_as_much_of_it_carries_twice_as_much() {
+    if !is_matrix() {
+        return;
+    }
     let (_turn, place) = (alone(), Place::new());
     // Of 16 batches and of 32, with room for many more requests.
     let head = "params: {buffer: 256KiB}\nvary: {buffer: [256KiB, 512KiB]}\n";

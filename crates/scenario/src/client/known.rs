@@ -1,7 +1,7 @@
 //! What Kafka's clients can be set to and is not acted on, each with what becomes of it: a note where it has no effect
 //! here, an error where leaving it out would be another load than the one that was asked for.
 //!
-//! Names and types are those of the `ConfigDef`s of kafka-clients 4.4.0 (`tests/client-settings.tsv` has them).
+//! Names and types are those of the `ConfigDef`s of kafka-clients 4.4.0 (`tests/language/client-settings.tsv` has them).
 
 /// A client of Kafka.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! What the requests of this client say to the `kafka-protocol` crate, and what its replies say here, by the
 //! names of the fields. That all bytes agree is tested beside the messages themselves.
 
-mod common;
-
+use crate::common::{material, text, topic_name};
 use bytes::{Buf, Bytes};
-use common::{material, text, topic_name};
 use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::Decodable;
 use kdyno_kafka::consumer::OffsetAt;

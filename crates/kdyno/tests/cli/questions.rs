@@ -1,9 +1,7 @@
 //! `compare`, `find`, budgets, gates and `--resume` at the command line: what is planned, and what is refused before
 //! anything starts.
 
-mod common;
-
-use common::{Place, Said, one_line};
+use crate::common::{Place, Said, one_line};
 
 /// A scenario for both questions.
 const SCENARIO: &str = "\

@@ -1,8 +1,6 @@
 //! What README and the guides tell to type works as it is written there.
 
-mod common;
-
-use common::{Place, one_line};
+use crate::common::{Place, one_line};
 use std::path::Path;
 
 /// README and every guide, one text.
@@ -52,7 +50,7 @@ fn shown(line: &str) -> String {
 fn commands_that_start_nothing_run_as_written() {
     let place = Place::new();
     let blocks = blocks("");
-    let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
+    let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let harmless = |line: &&&str| line.ends_with("--dry-run") || line.starts_with("scenarios");
     assert_eq!(commands.iter().filter(harmless).count(), 7, "they show them: {commands:?}");
@@ -74,7 +72,7 @@ fn commands_that_measure_are_planned_as_written() {
     place.file("payments.yaml", &shown("id: payments"));
     place.file("shop.yaml", &shown("id: shop"));
     let blocks = blocks("");
-    let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
+    let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands = commands.map(|line| line.split('#').next().unwrap_or("").trim());
     let measures = |line: &&str| ["run ", "compare ", "find "].iter().any(|name| line.starts_with(name));
     let mut count = 0;

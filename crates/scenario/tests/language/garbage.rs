@@ -1,13 +1,11 @@
 //! No text makes the readers of scenarios and targets panic, hang or grow without bound.
 
-#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
-
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 use kdyno_scenario::yaml;
 use proptest::prelude::*;
 
-const GOOD: &str = include_str!("../../../scenarios/first-light.yaml");
+const GOOD: &str = include_str!("../../../../scenarios/first-light.yaml");
 
 fn read(text: &str) {
     let _ = yaml::parse(text);

@@ -1,8 +1,6 @@
 //! Every bundled scenario can be planned, in every profile that it names.
 
-mod common;
-
-use common::Place;
+use crate::common::Place;
 
 #[test]
 fn every_bundled_scenario_is_listed_printed_and_planned() {

@@ -1,8 +1,6 @@
 //! Mistakes at the command line: what is said, and that the exit code is 2 and nothing was started.
 
-mod common;
-
-use common::{Place, Said};
+use crate::common::{Place, Said};
 
 /// A scenario that is right; tests break one thing of it.
 const SCENARIO: &str = "\
@@ -154,7 +152,7 @@ fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
     for json in [&[][..], &["--json"]] {
         let mut command = place.command(&[&["run", "first-light", "--dry-run"], json].concat());
         command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("XDG_STATE_HOME");
-        let said = place.start(command).wait(common::QUICKLY);
+        let said = place.start(command).wait(crate::common::QUICKLY);
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.stdout.contains("first-light"), "{said:?}");
         let warnings = (said.stdout + &said.stderr).matches("warning: ").count();
@@ -168,7 +166,7 @@ fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
     let up = |args: &[&str]| {
         let mut command = place.command(&[&["cluster", "up"], args].concat());
         command.env("XDG_CACHE_HOME", place.path().join("cache"));
-        place.start(command).wait(common::QUICKLY)
+        place.start(command).wait(crate::common::QUICKLY)
     };
     refused(&up(&["--kafka", "2.8.2", "--brokers", "3"]), &["single combined broker", "hint: use 2.8.1"]);
     refused(&up(&["--kafka", "4.1.1", "--mode", "zookeeper=1"]), &["no ZooKeeper mode"]);
@@ -195,7 +193,7 @@ fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
     let path = place.file("small.yaml", &text);
     let mut command = place.command(&["up", path.to_str().expect("plain path")]);
     command.env("XDG_CACHE_HOME", place.path().join("cache"));
-    let said = place.start(command).wait(common::QUICKLY);
+    let said = place.start(command).wait(crate::common::QUICKLY);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("30000 replicas of partitions take up to 80.0 MiB each"), "{said:?}");
     let first = "the 2 cases have different systems; only that of the first is started: brokers=3";
@@ -362,7 +360,7 @@ fn a_closed_pipe_is_no_failure() {
     let binary = env!("CARGO_BIN_EXE_kdyno");
     let mut shell = std::process::Command::new("bash");
     shell.args(["-c", &format!("set -o pipefail; '{binary}' scenarios ibm-fast | head -n 1")]);
-    let said = place.start(shell).wait(common::QUICKLY);
+    let said = place.start(shell).wait(crate::common::QUICKLY);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(!said.stderr.contains("panicked"), "{said:?}");
 }

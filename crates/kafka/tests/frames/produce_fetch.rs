@@ -1,10 +1,8 @@
 //! Produce, Fetch and the record batches inside them, compared with the `kafka-protocol` crate in every version
 //! we speak.
 
-mod common;
-
+use crate::common::{Material, material};
 use bytes::{Buf, Bytes, BytesMut};
-use common::{Material, material};
 use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::records as their_records;
@@ -72,7 +70,7 @@ proptest! {
 
     #[test]
     fn we_read_their_record_batches(records in key_values(), base in 0..1i64 << 50, headers in 0..4usize) {
-        let named = |n: usize| (common::text(&format!("header {n}")), Some(Bytes::from_static(b"value")));
+        let named = |n: usize| (crate::common::text(&format!("header {n}")), Some(Bytes::from_static(b"value")));
         let theirs: Vec<_> = records.iter().zip(0..).map(|((key, value), index)| their_records::Record {
             transactional: false,
             control: false,

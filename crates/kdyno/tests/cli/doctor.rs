@@ -1,8 +1,6 @@
 //! `kdyno doctor` of this host and of scenarios: forms of output, exit codes, a script that a shell reads.
 
-mod common;
-
-use common::{Place, RUN_DEADLINE};
+use crate::common::{Place, RUN_DEADLINE};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -1,7 +1,5 @@
 //! Properties files of Java clients: what a target's clients do with them, and what is told instead.
 
-#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
-
 use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::client::Side;

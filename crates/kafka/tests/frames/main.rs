@@ -1,0 +1,7 @@
+//! Frames as they go over the wire: primitives, requests and responses, beside an independent implementation.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod messages;
+mod produce_fetch;
+mod wire;

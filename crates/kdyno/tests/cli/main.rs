@@ -1,0 +1,9 @@
+//! What the program says and refuses where no broker is needed: its help, plans, questions, advice, and what README tells to type.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod doctor;
+mod plans;
+mod questions;
+mod readme;
+mod usage;
