@@ -52,14 +52,14 @@ pub(crate) fn admitted(
     Ok((plan, ids.zip(files.iter().cloned()).collect()))
 }
 
-/// A file of another user, or one that every user can write to, cannot be trusted.
+/// A file of another user, or one that others can write to, cannot be trusted.
 fn is_of_this_user(run: &Path) -> Result<(), Failure> {
-    const WRITTEN_BY_OTHERS: u32 = 0o002;
+    const WRITTEN_BY_OTHERS: u32 = 0o022;
     let found = std::fs::metadata(run).map_err(Failure::tool)?;
     let is_own = found.uid() == rustix::process::geteuid().as_raw();
     if is_own && found.mode() & WRITTEN_BY_OTHERS == 0 {
         return Ok(());
     }
-    Err(Failure::usage(format!("--trust: the run file {} belongs to another user, or every user can write to it", run.display()))
-        .hint("a run file that you made yourself belongs to you (`chmod o-w` takes others the right to write to it)"))
+    Err(Failure::usage(format!("--trust: the run file {} belongs to another user, or others can write to it", run.display()))
+        .hint("a run file that you made yourself belongs to you (`chmod go-w` takes others the right to write to it)"))
 }

@@ -9,6 +9,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,10 +29,15 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) async fn accept(listener: &TcpListener, router: &Router, connection_time_max: Duration) {
     let mut open: Vec<Connection> = Vec::new();
     loop {
-        let Ok((socket, _)) = listener.accept().await else {
-            // Mostly there is no descriptor left; asking again at once would take a processor.
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+        let socket = match listener.accept().await {
+            Ok((socket, _)) => socket,
+            // A caller that was gone before it was taken.
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+            Err(_) => {
+                // No descriptor or memory is left; asking again at once would take a processor.
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
         };
         open.retain(|connection| !connection.task.is_finished());
         if open.len() >= CONNECTIONS_MAX {
