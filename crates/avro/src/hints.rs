@@ -98,11 +98,13 @@ impl<'s> Hints<'s> {
     }
 
     fn checked_length(&self, (min, max): (u32, u32)) -> Result<(u32, u32), SchemaError> {
-        match () {
-            () if min > max => Err(self.none("length")),
-            () if max > LENGTH_MAX => Err(self.wrong("length", &format!("is more than {LENGTH_MAX}"))),
-            () => Ok((min, max)),
+        if min > max {
+            return Err(self.none("length"));
         }
+        if max > LENGTH_MAX {
+            return Err(self.wrong("length", &format!("is more than {LENGTH_MAX}")));
+        }
+        Ok((min, max))
     }
 
     fn none(&self, name: &str) -> SchemaError {

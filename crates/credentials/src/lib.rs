@@ -6,11 +6,11 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
-use kdyno_kafka::connection::SessionFactory;
 use kdyno_kafka::security::sasl::{CredentialError, Login, scram::Hash};
 use kdyno_kafka::security::tls::stores::{self, Identity, STORE_BYTES_MAX, StoreError, StoreKind};
 use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsError, TlsVersion};
 use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::session::SessionFactory;
 use kdyno_model::plan::{self, Sasl, ScramHash, Store, StoreContent};
 use kdyno_model::secret::Secret;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};

@@ -132,9 +132,10 @@ mod tests {
     use super::*;
     use kdyno_kafka::backoff::ExponentialBackoff;
     use kdyno_kafka::broker_connections::ConnectionsConfig;
-    use kdyno_kafka::connection::{ConnectionError, SessionError};
+    use kdyno_kafka::connection::ConnectionError;
     use kdyno_kafka::producer::ProducerClient;
     use kdyno_kafka::security::Security;
+    use kdyno_kafka::session::SessionError;
 
     fn client() -> ProducerClient<()> {
         ProducerClient::new(ConnectionsConfig {

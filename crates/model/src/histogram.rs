@@ -3,9 +3,13 @@
 //! Histograms are HdrHistogram V2 bytes. The decoder takes the memory they claim and adds counts without looking
 //! for overflow, so both are looked at before it sees them.
 
-use crate::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
+
+/// Lowest value a latency histogram tells apart, ns.
+pub const LATENCY_NS_MIN: u64 = 1;
+/// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
+pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 
 /// Bytes that are not a histogram of ours; holds what is wrong with them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,6 +10,7 @@
 //! holds it there to be read, t8 in the application's hands.
 
 use crate::histogram;
+pub use crate::histogram::{LATENCY_NS_MAX, LATENCY_NS_MIN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,10 +49,6 @@ pub enum Phase {
     Drain,
 }
 
-/// Lowest value a latency histogram tells apart, ns.
-pub const LATENCY_NS_MIN: u64 = 1;
-/// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
-pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 /// Brokers are read in this time before the window begins, ns, one after the other; logs and groups at its end.
 pub const BEFORE_WINDOW_NS: u64 = 500_000_000;
 

@@ -2,9 +2,9 @@
 //! every warm-up takes its longest time.
 
 use crate::cases::Chosen;
+use crate::choices::{Choices, PlanError};
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
-use crate::{Choices, PlanError};
 use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::units::duration;
 use kdyno_scenario::Scenario;

@@ -1,6 +1,7 @@
 //! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
 
-use crate::{Choices, PlanError, set_overrides};
+use crate::choices::{Choices, PlanError};
+use crate::set_overrides;
 use kdyno_model::plan::ParamValue;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};

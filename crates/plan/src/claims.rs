@@ -1,9 +1,10 @@
 //! Thresholds, expectations and contrasts: which cases they speak of. Names and units were checked when the scenario was read.
 
 use crate::cases::{Chosen, param_value};
+use crate::choices::{Ask, Choices, PlanError};
 use crate::conditions::opposite;
 use crate::set_overrides::NOWHERE;
-use crate::{Ask, Choices, PlanError, show};
+use crate::show;
 use kdyno_analysis::REPEATS_MIN;
 use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;

@@ -1,6 +1,6 @@
 //! Client settings: typed ones over the defaults of a Kafka version, as in the Java client.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::driver;
 use crate::given::{Given, read};
 use crate::group;

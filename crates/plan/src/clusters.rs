@@ -1,8 +1,8 @@
 //! Several existing clusters for each side of a comparison: what sides differ in can then be told from the machines that
 //! either of them happened to run on.
 
-use crate::PlanError;
 use crate::budget::Budget;
+use crate::choices::PlanError;
 use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::sides::Side;

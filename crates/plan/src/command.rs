@@ -1,6 +1,6 @@
 //! Load items that are commands.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;

@@ -2,11 +2,12 @@
 
 use crate::budget::Budget;
 use crate::choices::{Ask, CompareChoices, SideChoices};
+use crate::choices::{Choices, PlanError};
 use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
-use crate::{Choices, PlanError, clusters, pair_design};
+use crate::{clusters, pair_design};
 use kdyno_analysis::comparison::{margin as usual_margin, pair_sd, pair_sds, starts_sd};
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, Spread, look_least, smallest_visible};
 use kdyno_model::command_metrics;

@@ -1,6 +1,6 @@
 //! What stands beside the cluster.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::command::{environment, words};
 use crate::component_address;
 use crate::reader::Reader;

@@ -1,6 +1,6 @@
 //! Where a component is: started here, or one that runs already.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::CasePlan;
 use kdyno_model::plan::http_load::HttpLoad;

@@ -1,6 +1,6 @@
 //! What must hold while the load of a search is raised.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::metric::{self, Address, SubjectKind};
 use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Threshold};

@@ -1,6 +1,6 @@
 //! Load items that consume.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::client;
 use crate::reader::Reader;
 use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};

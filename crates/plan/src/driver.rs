@@ -1,6 +1,6 @@
 //! The client that carries a load item: kdyno's own, or Kafka's Java client with the settings that are passed on to it.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::kafka;
 use crate::reader::Reader;
 use kdyno_model::plan::{Driver, GroupAssignor, JavaClient, JavaDriver, java_size};

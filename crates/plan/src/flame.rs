@@ -1,8 +1,8 @@
 //! Whether stacks are sampled while the run measures, and what for.
 
 use crate::cases::Chosen;
+use crate::choices::{Choices, PlanError};
 use crate::reader::Reader;
-use crate::{Choices, PlanError};
 use kdyno_model::plan::{Driver, Plan, SystemPlan};
 use kdyno_model::stacks::{FlameKind, JVM_OPTIONS};
 use kdyno_scenario::Scenario;

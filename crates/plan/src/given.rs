@@ -1,6 +1,6 @@
 //! Typed settings of clients with their values read.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::driver;
 use crate::reader::Reader;
 use kdyno_model::version::Version;

@@ -1,6 +1,6 @@
 //! Consumer groups: the settings of their members, and what has to be alike among them.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::given::Given;
 use crate::reader::Reader;
 use kdyno_model::plan::{

@@ -1,6 +1,6 @@
 //! What a target allows: a plan above one of its caps is refused before anything is sent.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};

@@ -1,6 +1,6 @@
 //! Load items over HTTP: users of an application, and jobs.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::component_address;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;

@@ -1,7 +1,7 @@
 //! Brokers' settings for the topics that Kafka makes for itself: how often they are replicated must fit the cluster, or a
 //! group finds no coordinator and a transaction never starts.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{LoadPlan, SystemPlan};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(crate) fn check(
 
 #[cfg(test)]
 mod tests {
-    use crate::Choices;
+    use crate::choices::Choices;
     use kdyno_scenario::Scenario;
 
     fn refused(brokers: u32, config: &str, load: &str) -> Option<String> {

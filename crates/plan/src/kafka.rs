@@ -1,6 +1,6 @@
 //! Settings of brokers and topics: Kafka's names, values in Kafka's own unit.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::managed::instead_of;
 use kdyno_scenario::client::kafka_number;

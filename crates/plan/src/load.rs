@@ -1,6 +1,6 @@
 //! Load items and phases.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::client;
 use crate::consume::consume_plan;
 use crate::driver;

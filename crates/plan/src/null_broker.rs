@@ -1,6 +1,6 @@
 //! A null broker as the system of a case: `kafka: null-broker`.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{ClientListener, Listeners, LoadPlan, NullBrokerPlan, Protocol, Role, SystemPlan};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};

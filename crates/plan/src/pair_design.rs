@@ -1,6 +1,6 @@
 //! How the two trials of each pair run: one after the other, or both at once.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use crate::sides::{Sides, is_attached};
 use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate, SystemPlan};

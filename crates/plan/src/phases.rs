@@ -1,6 +1,6 @@
 //! How long the phases of a trial are, and the load for clusters that were just started.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 pub(crate) use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, WarmupAuto};

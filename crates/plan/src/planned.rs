@@ -1,11 +1,9 @@
 //! The cases of a scenario, planned one by one.
 
 use crate::cases::{Case, Chosen};
+use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::Reader;
-use crate::{
-    CaseTarget, Choices, PlanError, command, component, internal_topics, load, phases, proxy, spans,
-    sustained, system,
-};
+use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};

@@ -1,6 +1,6 @@
 //! What written data costs: a column of every table over targets that declare a price.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use kdyno_model::metric::{Address, COST_PER_GB, COST_PER_MILLION};
 use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, Price, Role, Show, Strategy};
 use kdyno_scenario::input::InputError;

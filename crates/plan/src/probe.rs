@@ -1,6 +1,6 @@
 //! Load items that probe.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::client;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;

@@ -1,6 +1,6 @@
 //! The proxy between clients and brokers, planned as the first component of its case.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::component::{STOP_NS, component};
 use crate::reader::Reader;
 use kdyno_model::plan::{

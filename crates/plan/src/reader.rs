@@ -1,7 +1,7 @@
 //! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
 
 use crate::cases::Case;
-use crate::{Files, Paths, PlanError, Schemas};
+use crate::choices::{Files, Paths, PlanError, Schemas};
 use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};

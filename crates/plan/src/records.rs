@@ -1,7 +1,7 @@
 //! What records are made of: keys, values, headers, tombstones.
 
+use crate::choices::{PlanError, UnusableSchema};
 use crate::reader::Reader;
-use crate::{PlanError, UnusableSchema};
 use kdyno_model::plan::{
     AvroPlan, Compression, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX,
     HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, LoadPlan, Plan, RecordPlan, SamplePlan, TRAILER_HEADER,

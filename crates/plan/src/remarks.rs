@@ -2,11 +2,11 @@
 //! effect, sizes that are easily meant otherwise.
 
 use crate::cases::Chosen;
+use crate::choices::{Choices, PlanError};
 use crate::comparison::{self, not_judged, smallest_differences};
 use crate::sides::different_loads;
 use crate::{
-    Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, records, sustained,
-    topic_settings,
+    cases, claims, client, clusters, consume, driver, group, probe, records, sustained, topic_settings,
 };
 use kdyno_model::plan::{
     CasePlan, Depth, JavaClient, KafkaSource, ListedTrial, LoadPlan, Plan, Strategy, SystemPlan,

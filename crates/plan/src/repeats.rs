@@ -1,7 +1,7 @@
 //! How often the cases of a list are repeated: as the scenario says, or as often as the budget allows.
 
-use crate::PlanError;
 use crate::budget::Budget;
+use crate::choices::PlanError;
 use crate::estimate::of_trials;
 use crate::planned::Planned;
 use crate::strategy::{self, Ground};

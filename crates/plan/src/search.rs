@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::choices::{Ask, FindChoices};
+use crate::choices::{Choices, PlanError};
 use crate::comparison::share;
 use crate::conditions::conditions;
 use crate::estimate::of_trials;
@@ -11,7 +12,7 @@ use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
 use crate::spans;
 use crate::strategy::{Extent, Ground, searched as trials, searched_at};
-use crate::{Choices, PlanError, sustained};
+use crate::sustained;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
 use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, Rate, Role, Strategy, SystemPlan, Vary};

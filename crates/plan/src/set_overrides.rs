@@ -1,6 +1,6 @@
 //! Whose doing a refusal is: a value set by hand is named by its option, not by the place that uses it.
 
-use crate::{Choices, PlanError};
+use crate::choices::{Choices, PlanError};
 use kdyno_model::plan::Plan;
 use kdyno_scenario::input::{Place, quoted};
 

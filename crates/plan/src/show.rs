@@ -1,7 +1,7 @@
 //! The table to print, and the published figures beside it.
 
-use crate::PlanError;
 use crate::cases::{Chosen, param_value};
+use crate::choices::PlanError;
 use kdyno_model::command_metrics;
 use kdyno_model::metric::{self, Address, CLIENT_CPU, DRAINED};
 use kdyno_model::plan::http_load::HttpLoad;

@@ -2,9 +2,10 @@
 
 use crate::cases::{self, Chosen};
 use crate::choices::{Change, SideChoices};
+use crate::choices::{Choices, PlanError};
+use crate::component_address;
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError, component_address};
 use kdyno_model::plan::{CasePlan, JavaClient, KafkaSource, LoadPlan, OnClusters, SystemPlan};
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;

@@ -1,6 +1,6 @@
 //! When load items come and go.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use kdyno_model::plan::{LoadPlan, LoadSpan, PhasesPlan};

@@ -3,7 +3,7 @@
 //! Rented machines and disks do more for as long as their burst credits last, and brokers write to memory first. How long
 //! that is nobody can read from a cluster, so who measures it says it.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::phases::PHASE_NS_MAX;
 use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan, SystemPlan};
 use kdyno_model::units::duration;

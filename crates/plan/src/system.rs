@@ -1,6 +1,6 @@
 //! The system under test and its topics.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::null_broker;

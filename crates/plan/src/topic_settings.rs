@@ -73,7 +73,7 @@ pub(crate) fn unknown(plan: &Plan) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Choices;
+    use crate::choices::Choices;
     use kdyno_scenario::Scenario;
 
     fn told(kafka: &str, config: &str) -> Vec<String> {

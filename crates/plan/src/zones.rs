@@ -1,6 +1,6 @@
 //! Zones of a system, and the zone of a load item.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{DELAY_NS_MAX, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
 use kdyno_scenario::file::ZonesFile;

@@ -19,6 +19,10 @@ const NOT_YET: &[&str] = &[];
 /// Re-exports of re-exports end somewhere; a name that leads in a ring is no name of ours.
 const DEPTH_MAX: usize = 16;
 
+/// Settings of serde whose text is the path of a module or function.
+const CALLED_BY_SERDE: [&str; 5] =
+    ["with", "serialize_with", "deserialize_with", "default", "skip_serializing_if"];
+
 type Path = Vec<String>;
 
 /// File, file that it uses, one of the names that it takes.
@@ -299,6 +303,23 @@ impl<'ast> Visit<'ast> for Reader<'_, '_> {
         visit::visit_path(self, path);
     }
 
+    /// What serde is told to call stands in a string: `#[serde(with = "histogram::base64_bytes")]`.
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if !attribute.path().is_ident("serde") {
+            return;
+        }
+        let settings = attribute.parse_args_with(Punctuated::<syn::Meta, Token![,]>::parse_terminated);
+        for setting in settings.into_iter().flatten() {
+            let syn::Meta::NameValue(setting) = setting else { continue };
+            let is_code = CALLED_BY_SERDE.iter().any(|key| setting.path.is_ident(key));
+            let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = setting.value else { continue };
+            if is_code && let Ok(path) = text.parse::<syn::Path>() {
+                let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+                self.sources.named.push((self.at.clone(), names));
+            }
+        }
+    }
+
     /// The arguments of `format!`, `vec!`, `assert!` and their like are expressions.
     fn visit_macro(&mut self, called: &'ast Macro) {
         let arguments = called.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
@@ -390,6 +411,22 @@ mod tests {
             ),
         ];
         assert_eq!(complaints(&files), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_serde_is_told_to_call_makes_an_arrow() {
+        let found = complaints(&[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "pub const A: u8 = 1; pub mod text { pub fn serialize() {} }"),
+            ("b.rs", "pub struct B { #[serde(default, with = \"crate::a::text\")] b: u8 } pub fn g() {}"),
+        ]);
+        assert_eq!(found, Vec::<String>::new(), "one way is no circle");
+        let found = complaints(&[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "use crate::b::B; pub fn text() {}"),
+            ("b.rs", "pub struct B { #[serde(deserialize_with = \"crate::a::text\")] b: u8 }"),
+        ]);
+        assert!(found.len() == 1 && found[0].contains("b.rs takes text from"), "{found:?}");
     }
 
     #[test]

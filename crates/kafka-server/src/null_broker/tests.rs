@@ -17,9 +17,9 @@ use kafka_protocol::messages::{
     MetadataRequest, MetadataResponse, ProduceResponse,
 };
 use kafka_protocol::records::RecordBatchDecoder;
-use kdyno_kafka::connection::SessionFactory as _;
 use kdyno_kafka::security::tls::stores::{StoreKind, trusted};
 use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion};
+use kdyno_kafka::session::SessionFactory as _;
 use proptest::prelude::*;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -9,7 +9,7 @@ use kdyno_kafka::admin::{Admin, ConfigOf, OffsetAt};
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{Refusal, Session};
+use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::consumer::{self, Consumer, ConsumerConfig, Isolation, Partitions, Reading};
 use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
@@ -17,6 +17,7 @@ use kdyno_kafka::producer::{
 };
 use kdyno_kafka::records::{BodySum, Compression, encode_record};
 use kdyno_kafka::security::Security;
+use kdyno_kafka::session::Session;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored, tcp};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, Read, Write};

@@ -1,7 +1,7 @@
 //! A session that is no protection but has all the habits of one: it speaks before the first frame, asks in
 //! between, cuts what it carries into records of its own and changes every byte.
 
-use kdyno_kafka::connection::{Session, SessionError, SessionFactory};
+use kdyno_kafka::session::{Session, SessionError, SessionFactory};
 use std::io::{self, IoSlice};
 
 /// Plaintext of one record at most; shorter than most requests.

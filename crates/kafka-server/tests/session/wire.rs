@@ -3,7 +3,8 @@
 use crate::toy::Toy;
 use kdyno_kafka::broker_connections::ConnectionState;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{ConnectionError, Session, Written};
+use kdyno_kafka::connection::{ConnectionError, Written};
+use kdyno_kafka::session::Session;
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use std::collections::BTreeMap;
 use std::io::IoSlice;

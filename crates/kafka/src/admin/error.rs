@@ -1,9 +1,9 @@
 //! What can go wrong between the admin client and brokers.
 
-use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::VersionError;
 use crate::security::sasl::LoginError;
+use crate::session::SessionError;
 use crate::wire::WireError;
 use std::io;
 use std::time::Duration;

@@ -5,13 +5,13 @@ mod rebootstrap;
 
 use super::*;
 use crate::backoff::ExponentialBackoff;
-use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::{
     Api, Message, m00_produce, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
 };
 use crate::security::sasl::{Login, LoginError};
 use crate::security::{Hidden, Security};
+use crate::session::SessionError;
 use crate::wire::Writer;
 
 const NEEDS: &[Api] = &[m03_metadata::API, m00_produce::API];

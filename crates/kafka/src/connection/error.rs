@@ -1,9 +1,9 @@
 //! Why a connection ends, and which ends are for good.
 
-use super::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::VersionError;
 use crate::security::sasl::LoginError;
+use crate::session::SessionError;
 use crate::wire::WireError;
 use std::io;
 use thiserror::Error;

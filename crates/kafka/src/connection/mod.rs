@@ -1,6 +1,6 @@
 //! One pipelined connection to a broker, without its socket: bytes and time in, bytes and responses out.
 //!
-//! Inside out: a [`session`] makes bytes of frames, or is left out and the frames are the bytes; the
+//! Inside out: a [`session`](crate::session) makes bytes of frames, or is left out and the frames are the bytes; the
 //! [`Handshake`] says what the broker speaks; then requests are written in order and answered in order
 //! (Kafka's rule), so a queue pairs responses with requests. A response whose correlation id is not the
 //! expected one poisons the connection. The load's clients and the admin client use the same connections;
@@ -9,20 +9,17 @@
 mod error;
 mod handshake;
 mod input;
-mod output;
-pub mod session;
 
 pub use error::{ConnectionError, Refusal};
 pub use handshake::Handshake;
-pub use session::{Session, SessionError, SessionFactory};
 
 use crate::messages::{Api, Request, VersionError, request_header, response_header, write_frame};
 use crate::security::sasl::Login;
+use crate::session::gather::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
+use crate::session::{self, Session, SessionBytes, SessionError};
 use crate::wire::{self, Reader, WireError};
 use bytes::Bytes;
 use input::Input;
-use output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
-use session::SessionBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;

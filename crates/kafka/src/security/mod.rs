@@ -9,7 +9,7 @@ pub mod tls;
 
 pub use hidden::Hidden;
 
-use crate::connection::SessionFactory;
+use crate::session::SessionFactory;
 use sasl::Login;
 use std::sync::Arc;
 

@@ -7,10 +7,10 @@ mod version_one;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use certificates::{Authority, Leaf};
-use kdyno_kafka::connection::{Session, SessionError, SessionFactory};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::tls::stores::{self, Identity, StoreKind};
 use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion, provider};
+use kdyno_kafka::session::{Session, SessionError, SessionFactory};
 use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;

@@ -12,12 +12,13 @@ mod settings;
 mod system;
 
 use crate::cases::CASES_MAX;
+use crate::choices::PlanError;
 use crate::comparison::{LOOKS_MAX, UNITS_MAX};
 use crate::load::RATE_PER_S_MAX;
 use crate::phases::PHASE_NS_MAX;
 use crate::planned::{REPEAT_MAX, TRIALS_MAX};
 use crate::search::{TRIAL_NS_MAX, TRIALS_MAX as SEARCHED_MAX};
-use crate::{PlanError, strategy};
+use crate::strategy;
 use kdyno_model::plan::{
     Claim, ClaimExpr, ComparePlan, Conditioning, Contrast, FindPlan, ListedTrial, OnClusters, Plan, Strategy,
     Vary,

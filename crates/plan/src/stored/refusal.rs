@@ -1,6 +1,6 @@
 //! Where in a stored plan something stands, and how it is refused.
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use kdyno_scenario::input::{InputError, quoted};
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -4,7 +4,7 @@
 //! clients, the lengths of the phases, the workers' shares.
 
 use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
-use crate::PlanError;
+use crate::choices::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;

@@ -14,7 +14,7 @@ pub(crate) use list::{list, listed, seed_of};
 pub(crate) use trials::{Ground, Pace, conditioned_by};
 pub use trials::{Next, Upcoming};
 
-use crate::PlanError;
+use crate::choices::PlanError;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Plan, Strategy};
 use std::borrow::Cow;

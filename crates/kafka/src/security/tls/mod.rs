@@ -10,7 +10,7 @@ mod words;
 
 pub use words::CERTIFICATE_NAMES;
 
-use crate::connection::{Session, SessionError, SessionFactory};
+use crate::session::{Session, SessionError, SessionFactory};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, ClientConnection, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};

@@ -1,7 +1,7 @@
 //! One TLS session, as the connection wants it.
 
 use super::words;
-use crate::connection::{Session, SessionError};
+use crate::session::{Session, SessionError};
 use rustls::ClientConnection;
 use std::fmt;
 use std::io::{self, BufRead, IoSlice, Write};

@@ -1,6 +1,6 @@
 //! Why there is no session, in a sentence that names the cause and the setting.
 
-use crate::connection::SessionError;
+use crate::session::SessionError;
 use rustls::{AlertDescription as Alert, CertificateError, CipherSuite, Error, ProtocolVersion};
 
 const DAY_S: u64 = 86_400;

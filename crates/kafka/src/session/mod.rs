@@ -2,7 +2,7 @@
 //!
 //! A plain connection has no session: its frames are the bytes. A session (TLS) has bytes of its own. It
 //! speaks before the first frame, may have something to send when no frame waits, and makes other bytes of
-//! a frame than went in. What a session and its [`Connection`](super::Connection) owe each other:
+//! a frame than went in. What a session and its [`Connection`](crate::connection::Connection) owe each other:
 //!
 //! - The connection gives every byte that was read to [`Session::receive`], in order, however they were cut.
 //!   What they carried comes out as plaintext, and frames are looked for only there.
@@ -19,12 +19,14 @@
 //!
 //! The methods are those of rustls' buffered API: `read_tls`, `process_new_packets` and `reader` are
 //! `receive`, `writer` is `send`, `write_tls` is `write_to`. SASL is no session but part of the
-//! [`Handshake`](super::Handshake): its messages are requests, and frames follow them as before.
+//! [`Handshake`](crate::connection::Handshake): its messages are requests, and frames follow them as before.
 //!
 //! [`security::tls`](crate::security::tls) is the one session there is, besides those of tests.
 
-use super::output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
+pub(crate) mod gather;
+
 use bytes::Bytes;
+use gather::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -87,19 +89,19 @@ pub enum SessionError {
 }
 
 /// Whether what answers our frames is a TLS alert: a record of type 21 and version 3.x.
-pub(super) fn is_tls_alert(received: &[u8]) -> bool {
+pub(crate) fn is_tls_alert(received: &[u8]) -> bool {
     matches!(received, [21, 3, 0..=4, ..])
 }
 
 /// What such an alert means.
-pub(super) fn tls_expected() -> SessionError {
+pub(crate) fn tls_expected() -> SessionError {
     let what = "the broker's listener speaks TLS (SSL or SASL_SSL), and we do not (security.protocol)";
     SessionError::Refused(what.to_owned())
 }
 
 /// A session and its bytes on the way in and out.
 #[derive(Debug)]
-pub(super) struct SessionBytes {
+pub(crate) struct SessionBytes {
     session: Box<dyn Session>,
     /// Where the socket is read into.
     received: Vec<u8>,
@@ -115,7 +117,7 @@ pub(super) struct SessionBytes {
 }
 
 impl SessionBytes {
-    pub(super) fn new(session: Box<dyn Session>) -> Self {
+    pub(crate) fn new(session: Box<dyn Session>) -> Self {
         Self {
             session,
             received: Vec::new(),
@@ -153,7 +155,7 @@ impl SessionBytes {
 
     /// Offers what the session wants to say and ciphertext of `frames` as one write; how much was taken, `None` where
     /// nothing waits. `request_end` is the total of plaintext at which the request ends that a byte belongs to.
-    pub(super) fn write_to(
+    pub(crate) fn write_to(
         &mut self,
         frames: &mut VecDeque<Bytes>,
         request_end: impl Fn(u64) -> u64,
@@ -176,29 +178,29 @@ impl SessionBytes {
     }
 
     /// Total of plaintext whose ciphertext is written.
-    pub(super) fn plaintext_written(&self) -> u64 {
+    pub(crate) fn plaintext_written(&self) -> u64 {
         self.plaintext_written
     }
 
     /// Gives back the memory of a large response, which has been taken.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         if self.plaintext.capacity() > KEPT_BYTES {
             self.plaintext = Vec::new();
         }
     }
 
     /// Whether the two ends have not agreed yet; then, whether the peer said anything at all.
-    pub(super) fn handshaking(&self) -> Option<bool> {
+    pub(crate) fn handshaking(&self) -> Option<bool> {
         self.session.is_handshaking().then_some(self.has_received)
     }
 
     /// What the two ends agreed upon.
-    pub(super) fn agreed(&self) -> Option<String> {
+    pub(crate) fn agreed(&self) -> Option<String> {
         self.session.agreed()
     }
 
     /// Where to read the socket into; never empty.
-    pub(super) fn input_space(&mut self) -> &mut [u8] {
+    pub(crate) fn input_space(&mut self) -> &mut [u8] {
         if self.received.is_empty() {
             self.received.resize(RECEIVE_BYTES_FIRST, 0);
         }
@@ -206,7 +208,7 @@ impl SessionBytes {
     }
 
     /// Takes `bytes` that were read, and returns the plaintext of them.
-    pub(super) fn receive(&mut self, bytes: usize) -> Result<&[u8], SessionError> {
+    pub(crate) fn receive(&mut self, bytes: usize) -> Result<&[u8], SessionError> {
         self.plaintext.clear();
         self.has_received |= bytes > 0;
         self.session.receive(&self.received[..bytes], &mut self.plaintext)?;

@@ -8,14 +8,14 @@ use std::io::IoSlice;
 /// 0.074–0.082 s of processor time per GB and slices of 32 KiB 0.100–0.108; the bare writer of `make bench`
 /// finds its floor at 112 KiB as well, and a session of TLS costs more with 32 or 48 KiB of ciphertext at once. Other
 /// machines may differ: its table shows the sizes side by side.
-pub(super) const WRITE_BYTES_MAX: usize = 112 << 10;
+pub(crate) const WRITE_BYTES_MAX: usize = 112 << 10;
 
 /// Most pieces handed to one write.
-pub(super) const WRITE_SLICES_MAX: usize = 16;
+pub(crate) const WRITE_SLICES_MAX: usize = 16;
 
 /// Fills `slices` with the front of `segments`, at most `bytes_max` bytes; returns how many slices are set and
 /// how many bytes they have.
-pub(super) fn gather<'a>(
+pub(crate) fn gather<'a>(
     segments: &'a VecDeque<Bytes>,
     bytes_max: usize,
     slices: &mut [IoSlice<'a>; WRITE_SLICES_MAX],
@@ -35,7 +35,7 @@ pub(super) fn gather<'a>(
 }
 
 /// Takes `bytes` from the front of `segments`.
-pub(super) fn advance(segments: &mut VecDeque<Bytes>, mut bytes: usize) {
+pub(crate) fn advance(segments: &mut VecDeque<Bytes>, mut bytes: usize) {
     while bytes > 0 {
         let Some(front) = segments.front_mut() else { break };
         if bytes < front.len() {
