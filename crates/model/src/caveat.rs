@@ -11,7 +11,7 @@ pub use crate::concern::{Concern, ScopedCaveat};
 use crate::event::Subject;
 pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
-pub use moments::{FewSeconds, Stalled};
+pub use moments::{FewSeconds, FullGc, Stalled};
 pub use pairs::PairsTied;
 use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
@@ -375,18 +375,8 @@ pub enum Caveat {
         /// What the first event says.
         first: String,
     },
-    /// Java processes of a load item's clients made full garbage collections, for which they stand still.
-    FullGc {
-        /// Load item.
-        item: String,
-        /// How many.
-        collections: u64,
-        /// Time that all garbage collections of these processes took in the window, ns; `None`: it was not read.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        all_ns: Option<u64>,
-        /// What the first event says.
-        first: String,
-    },
+    /// See [`FullGc`].
+    FullGc(FullGc),
     /// Stacks were sampled in the measured window, which costs the processes that are sampled.
     StacksSampled {
         /// What for, e.g. `cpu`.

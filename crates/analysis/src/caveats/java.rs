@@ -4,7 +4,7 @@ use super::found::{Found, events};
 use crate::cpu;
 use crate::java;
 use crate::rows::{Item, Trial};
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, FullGc};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::metric::CLIENT_GC;
 use kdyno_model::sample::series;
@@ -33,7 +33,8 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let all_ns = java::value(trial, item, CLIENT_GC).map(|ns| ns.round() as u64);
     let collections = found().count() as u64;
-    Some(Found::of(item, Caveat::FullGc { item: item.name.to_owned(), collections, all_ns, first }))
+    let full_gc = FullGc { item: item.name.to_owned(), collections, all_ns, first };
+    Some(Found::of(item, Caveat::FullGc(full_gc)))
 }
 
 /// Sampling is not free.

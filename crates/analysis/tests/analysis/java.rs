@@ -2,7 +2,7 @@
 
 use crate::fixture::{S, STAGES_NS, Trial, closed_loop, event, histogram};
 use crate::limit;
-use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::caveat::{Caveat, FullGc, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
@@ -260,7 +260,7 @@ fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
         trial.events.push(full);
     };
     let told = |trial: &Trial| {
-        let found = trial.told(|found| matches!(found, Caveat::FullGc { .. }));
+        let found = trial.told(|found| matches!(found, Caveat::FullGc(_)));
         found.into_iter().map(|found| (found.severity, found.caveat)).collect::<Vec<_>>()
     };
     let mut trial = by_java();
@@ -270,7 +270,7 @@ fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
     at(&mut trial, 9, WRITER, "the second");
     at(&mut trial, 4, Subject::Item("writers".into()), "the first took 30 ms");
     let (item, first) = ("writers".to_owned(), "the first took 30 ms".to_owned());
-    let caveat = Caveat::FullGc { item, collections: 2, all_ns: Some(50_000_000), first };
+    let caveat = Caveat::FullGc(FullGc { item, collections: 2, all_ns: Some(50_000_000), first });
     assert_eq!(told(&trial), [(Severity::Warning, caveat)]);
 }
 

@@ -27,3 +27,17 @@ pub struct FewSeconds {
     /// The first of them, from T0.
     pub at_s: u32,
 }
+
+/// Java processes of a load item's clients made full garbage collections, for which they stand still.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullGc {
+    /// Load item.
+    pub item: String,
+    /// How many.
+    pub collections: u64,
+    /// Time that all garbage collections of these processes took in the window, ns; `None`: it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_ns: Option<u64>,
+    /// What the first event says.
+    pub first: String,
+}

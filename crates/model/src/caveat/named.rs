@@ -1,6 +1,6 @@
 //! Whom a caveat is of, by name: caveats that say the same of several load items, or of several topics, become one.
 
-use super::{Caveat, FewSeconds, MembersPutOut, Stalled, StoodStill};
+use super::{Caveat, FewSeconds, FullGc, MembersPutOut, Stalled, StoodStill};
 
 impl Caveat {
     /// The name of the one load item, or topic, that it is of, and the caveat with another name in its place; `None`: it is of no
@@ -43,7 +43,7 @@ impl Caveat {
             | Self::ProducerEnded { item: name, .. }
             | Self::MembersPutOut(MembersPutOut { item: name, .. })
             | Self::MemberFailed { item: name, .. }
-            | Self::FullGc { item: name, .. }
+            | Self::FullGc(FullGc { item: name, .. })
             | Self::RecordsSkipped { item: name, .. }
             | Self::ClosedLoop { item: name }
             | Self::RequestsFailed { item: name, .. }

@@ -1,7 +1,7 @@
 //! Whether the load generator is what was measured.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::caveat::{Caveat, StoodStill};
+use kdyno_model::caveat::{Caveat, FullGc, StoodStill};
 use kdyno_model::concern::rank;
 
 const LESS_WORK: &str =
@@ -134,7 +134,7 @@ fn of_java(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "offer less by way of it, or declare a `bandwidth` that it carries",
         ),
-        Caveat::FullGc { item, collections, all_ns, first } => told(
+        Caveat::FullGc(FullGc { item, collections, all_ns, first }) => told(
             item,
             &[*collections as f64, all_ns.unwrap_or_default() as f64],
             format!(

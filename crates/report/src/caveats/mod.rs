@@ -215,7 +215,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::GeneratorLate { .. }
         | Caveat::LateEndToEnd { .. }
         | Caveat::StoodStill(_)
-        | Caveat::FullGc { .. }
+        | Caveat::FullGc(_)
         | Caveat::RelayLate { .. }
         | Caveat::RelayBusy { .. }
         | Caveat::CalibrationShort { .. } => About::Generator,

@@ -2,7 +2,7 @@
 
 use super::*;
 use kdyno_model::caveat::{
-    Concern, FewSeconds, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+    Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
 };
 use kdyno_model::event::Subject;
 
@@ -306,7 +306,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::StacksSampled { of: text(), share: Some(0.93) },
         Caveat::AgentBusy { share: 0.047 },
         Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: text() },
-        Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
+        Caveat::FullGc(FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() }),
         Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
         Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },
         Caveat::GeneratorLate {
