@@ -5,6 +5,8 @@ mod group;
 mod moments;
 mod named;
 mod pairs;
+mod row;
+mod rows;
 mod stood_still;
 
 pub use crate::concern::{Concern, ScopedCaveat};
@@ -13,12 +15,19 @@ pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
 pub use moments::{FewSeconds, FullGc, Stalled};
 pub use pairs::PairsTied;
+pub use row::{Degree, Grade, Group, Question, Row, Words};
 use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
+use strum::{Display, EnumCount, EnumDiscriminants, EnumIter};
 
 /// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[strum_discriminants(name(CaveatKind), derive(Display, EnumCount, EnumIter, PartialOrd, Ord))]
+#[strum_discriminants(
+    strum(serialize_all = "kebab-case"),
+    doc = "A kind of caveat, by its name in run files."
+)]
 pub enum Caveat {
     /// More records of an open loop were open than its requests in flight explain: its latencies hold the time in that queue.
     QueueGrowth {

@@ -1,6 +1,6 @@
 //! A caveat at its place: which metrics it speaks of.
 
-use crate::caveat::Caveat;
+use crate::caveat::{Caveat, Degree, Question};
 use crate::command_metrics::{EXIT_CODE, SUCCEEDED};
 use crate::finding::Scope;
 use crate::metric::{self, Address, QUANTILES, SubjectKind};
@@ -98,6 +98,17 @@ impl Concern {
 }
 
 impl ScopedCaveat {
+    /// A caveat of all figures of its scope, as heavy as its row says; `None`: it is not told where that is the question.
+    pub fn new(scope: Scope, question: Question, degree: Degree, caveat: Caveat) -> Option<Self> {
+        let severity = caveat.row().weight(degree, question)?;
+        Some(Self { scope, severity, concerns: Concern::Everything, caveat })
+    }
+
+    /// The same of a comparison.
+    pub fn compared(scope: Scope, degree: Degree, caveat: Caveat) -> Option<Self> {
+        Self::new(scope, Question::Compare, degree, caveat)
+    }
+
     /// Whether it speaks of a metric of its scope: where too few records lie beyond a quantile, of that and those above it
     /// of any timing.
     pub fn speaks_of(&self, of: &Address) -> bool {

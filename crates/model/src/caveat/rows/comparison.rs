@@ -1,0 +1,130 @@
+//! Comparisons that compare more than was asked, or rest on less.
+
+use crate::caveat::row::{Group, Row, compared, told};
+use crate::caveat::{Caveat, CaveatKind, Severity};
+
+const COMPARISON: Row = Row { group: Group::Trial, ..Row::PLAIN };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: CaveatKind::TheseStartsOnly,
+        usual: compared(Severity::Warning, "several pairs rest on one start of their clusters"),
+        words: &[told(
+            "",
+            "all pairs ran on the same clusters (number of starts: {starts:count}): another start may show another ratio",
+            "without `--quick` a comparison starts local clusters anew for each unit of evidence",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::PairsUnconditioned,
+        usual: compared(
+            Severity::Warning,
+            "pairs met brokers that had just been started and had carried no load, as the plan wants it",
+        ),
+        words: &[told(
+            "",
+            "{pairs:pair|pairs} met brokers that had just been started and had carried no load: the ratio speaks of such brokers",
+            "leave `phases.condition` at its default to compare brokers that have carried load; without records of kdyno's own give the \
+             load a warm-up",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::PairsLost,
+        usual: compared(Severity::Warning, "pairs were left out, both trials of each; with the first reason"),
+        words: &[
+            told(
+                "",
+                "{pairs:pair was|pairs were} left out of the comparison, both trials of each; the first: {first}",
+                LOST_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::PairsLost { likewise: 0, .. })),
+            told(
+                "",
+                "{pairs:pair was|pairs were} left out of the comparison, both trials of each; the first: {first}, and so {likewise} more",
+                LOST_REMEDY,
+            ),
+        ],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::PairsTied,
+        usual: compared(
+            Severity::Warning,
+            "pairs have a judged figure that must not be used: they count as ties; with the first reason",
+        ),
+        words: &[told(
+            "{metric}",
+            "{pairs:pair counts|pairs count} as ties in {metric}, since a figure of theirs must not be used; the first: {first}",
+            "look at what speaks against these figures: a tie is for neither side, and hides a difference",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::UndeclaredDifference,
+        usual: compared(
+            Severity::Warning,
+            "a setting differs between the sides that was not asked to, in topics, in the brokers' Java, or in the brokers of targets \
+             whose versions differ or are not known",
+        ),
+        grave: Some(compared(
+            Severity::Invalid,
+            "any other setting of the brokers differs that was not asked to: the comparison has no verdict",
+        )),
+        words: &[told(
+            "{whose} {setting}",
+            "{setting} of {whose} differs between the sides and was not asked to (A {a}, B {b}): the difference may be its doing",
+            "set it alike on both sides, or name it in `may_differ`; targets of different versions say so with `facts: {kafka: VERSION}`",
+        )],
+        more: "[Comparing A and B](../METHOD.md#comparing-a-and-b) says which settings count as asked for.",
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::ClustersDiffer,
+        usual: compared(Severity::Warning, "clusters of one side have different settings; with the first of them"),
+        words: &[told(
+            "{side}",
+            "the clusters of side {side} differ among themselves in {settings:count} settings of their brokers; the first: {first}",
+            "set them alike, or take what is said for a mean over clusters that differ",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::BrokersDiffer,
+        usual: compared(Severity::Warning, "brokers of one cluster have different settings; with the first of them"),
+        words: &[told(
+            "{side}",
+            "the brokers of side {side} differ from each other in {settings:count} settings; the first: {first}",
+            "set them alike: what is said is of brokers of both kinds, and the sides are compared by the first of each",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::RunsUnpaired,
+        usual: compared(Severity::Warning, "stored runs are compared, which ran at different times"),
+        words: &[told(
+            "",
+            "the runs took place at different times, in no drawn order: whatever else changed meanwhile is part of the difference",
+            "`kdyno compare SCENARIO` runs both sides in adjacent pairs",
+        )],
+        ..COMPARISON
+    },
+    Row {
+        kind: CaveatKind::EvidenceOfRuns,
+        usual: compared(
+            Severity::Warning,
+            "runs or pairs differ beside the change (host, boot, version, profile, files), are too few for an interval, or their \
+             brokers' settings could not be read",
+        ),
+        grave: Some(compared(
+            Severity::Invalid,
+            "runs are of different scenarios, or one of them lost acknowledged records",
+        )),
+        words: &[told("{detail}", "{detail}", "")],
+        ..COMPARISON
+    },
+];
+
+const LOST_REMEDY: &str =
+    "look at the trials that were left out: a side that fails more often is an answer too";

@@ -1,0 +1,195 @@
+//! Whether the load generator, or a relay, is what was measured.
+
+use crate::caveat::row::{Group, Row, capacity, latency, told, warning};
+use crate::caveat::{Caveat, CaveatKind, FullGc, Severity, StoodStill};
+
+const GENERATOR: Row = Row { group: Group::Generator, ..Row::PLAIN };
+
+const OF_ITEM: Row = Row { name: "item", ..GENERATOR };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: CaveatKind::ThreadBusy,
+        name: "thread",
+        usual: warning(
+            "a thread of a worker used more than 75 % of a core; each load item has one of its own name. The same of the process that \
+             sends users of an item, whose thread is one, from its start to its end",
+        ),
+        brief: "the load generator was busy",
+        words: &[told(
+            "{thread}",
+            "the load generator's thread {thread} used {cpu_percent:cores}: it may be the limit, not the cluster",
+            LESS_WORK,
+        )],
+        ..GENERATOR
+    },
+    Row {
+        kind: CaveatKind::WorkerBusy,
+        usual: warning(
+            "no thread is busy alone, but the workers used more than 75 % of min(event loop threads, processors)",
+        ),
+        words: &[told(
+            "",
+            "the load generator used {cpu_percent:cores}, and it could use {cores} cores at most: it may be the limit, not the cluster",
+            LESS_WORK,
+        )],
+        ..GENERATOR
+    },
+    Row {
+        kind: CaveatKind::GeneratorLate,
+        usual: latency(
+            Severity::Warning,
+            "at a quantile the generator makes up more than 10 % of the response, and more than a sleep explains; or half and more, \
+             whatever a sleep explains; the same of the mean",
+        ),
+        grave: Some(latency(
+            Severity::Invalid,
+            "it makes up half of the response or more, and more than a sleep explains: from that quantile on; the same of the mean and \
+             *response ÷ service*",
+        )),
+        brief: LATE,
+        words: &[
+            told(
+                "{item} mean",
+                "{item}: the load generator's own lateness makes up {late_ns:ns} of the mean response time of {response_ns:ns}: the mean \
+                 is an upper bound of what the cluster took",
+                LESS_LATE,
+            )
+            .only(|of| matches!(of, Caveat::GeneratorLate { quantile, .. } if quantile == "mean")),
+            // From which quantile on it is differs from trial to trial.
+            told(
+                "{item}",
+                "{item}: at {quantile:quantile} the load generator's own lateness makes up {late_ns:ns} of the response time of \
+                 {response_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
+                LESS_LATE,
+            ),
+        ],
+        more: "[Lateness of the generator](../METHOD.md#lateness-of-the-generator) says how it is computed, and what a sleep \
+                explains.",
+        ..OF_ITEM
+    },
+    Row {
+        kind: CaveatKind::LateEndToEnd,
+        usual: latency(
+            Severity::Warning,
+            "of an item that is handed what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \
+             quantile the schedule delay of those that send to its topic, the least of them, is a tenth of its end-to-end latency or \
+             more. No record is handed over sooner after its intended instant than it was sent late. A probe's end-to-end latencies are \
+             marked with its response",
+        ),
+        grave: Some(latency(Severity::Invalid, "the same, half of it or more")),
+        brief: LATE,
+        words: &[told(
+            "{item} end to end",
+            "{item}: at {quantile:quantile} the load generator's own lateness in sending reaches {late_ns:ns} of an end-to-end latency of \
+             {end_to_end_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
+            LESS_LATE,
+        )],
+        more: "[Lateness of the generator](../METHOD.md#lateness-of-the-generator) says how it is computed.",
+        ..OF_ITEM
+    },
+    Row {
+        kind: CaveatKind::StoodStill,
+        usual: latency(
+            Severity::Warning,
+            "a worker released records more than 50 ms late, and a quantile of service, request or *without generator* is more than 10 % \
+             lower without the stretches in which what it then sent was in flight: from that quantile on, which \
+             carry a mark",
+        ),
+        brief: "the load generator stood still",
+        words: &[
+            told(
+                "{item}",
+                "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
+                 {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and \
+                 {without_ns:ns} without the seconds in which that was in flight)",
+                LESS_LATE,
+            )
+            .only(|of| matches!(of, Caveat::StoodStill(StoodStill { without_ns: Some(_), .. }))),
+            told(
+                "{item}",
+                "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
+                 {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and that \
+                 was in flight in the whole window)",
+                LESS_LATE,
+            ),
+        ],
+        more: "*Released backlogs* in [Lateness of the generator](../METHOD.md#lateness-of-the-generator) says which seconds \
+                are left out.",
+        ..OF_ITEM
+    },
+    Row {
+        kind: CaveatKind::CalibrationShort,
+        usual: capacity(
+            Severity::Invalid,
+            Severity::Warning,
+            "the item's highest rate against the null broker on this host is less than 2 × its rate; not told where it was not measured: \
+             the item's rates, and the cost per GB, which rests on them",
+        ),
+        brief: "the load generator may have been the limit",
+        words: &[told(
+            "{item}",
+            "{item}: against the null broker, which keeps nothing, the load generator reaches only {ratio:ratio} × this rate: it may be \
+             the limit, not the cluster",
+            LESS_WORK,
+        )],
+        more: "[What the generator can do](load-items.md#what-the-generator-can-do) says how the highest rate is measured.",
+        ..OF_ITEM
+    },
+    Row {
+        kind: CaveatKind::FullGc,
+        usual: warning(
+            "a Java client's process made a full garbage collection in the window: how many, and the time of all collections",
+        ),
+        words: &[
+            told(
+                "{item}",
+                "{item}: full garbage collections of its Java client in the window: {collections:count}; all collections took \
+                 {all_ns:ns}; it stands still for each, and latencies hold that ({first:first})",
+                MORE_HEAP,
+            )
+            .only(|of| matches!(of, Caveat::FullGc(FullGc { all_ns: Some(_), .. }))),
+            told(
+                "{item}",
+                "{item}: full garbage collections of its Java client in the window: {collections:count}; it stands still for each, and \
+                 latencies hold that ({first:first})",
+                MORE_HEAP,
+            ),
+        ],
+        ..OF_ITEM
+    },
+    Row {
+        kind: CaveatKind::RelayLate,
+        usual: latency(
+            Severity::Warning,
+            "a relay passed bytes on later at p99 than its link has it, by more than a tenth of the declared delay and more than 3 × the \
+             p99 of what a bare sleep showed on this host just before, in its quiet rounds",
+        ),
+        words: &[told(
+            "{subject}",
+            "{subject:subject} passed bytes on {late_s:seconds} later at p99 than its link is declared to, which has a delay of \
+             {delay_s:seconds}: latencies of clients in another zone include that",
+            "use fewer brokers, a lower rate or more processors, so that the relay gets one when it needs it",
+        )],
+        ..GENERATOR
+    },
+    Row {
+        kind: CaveatKind::RelayBusy,
+        usual: warning("a relay used more than 75 % of a core: its one thread may be what limits the link"),
+        words: &[told(
+            "{subject}",
+            "{subject:subject} used {cpu_percent:cores} in its one thread: it may be what limits the rate between its zones",
+            "offer less by way of it, or declare a `bandwidth` that it carries",
+        )],
+        ..GENERATOR
+    },
+];
+
+const LESS_WORK: &str =
+    "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";
+
+const LESS_LATE: &str = "lower the rate, use fewer clients, or give the load a machine of its own";
+
+const MORE_HEAP: &str = "give it more heap: `jvm: [-Xmx…]` of its `client`";
+
+const LATE: &str = "the load generator was late";

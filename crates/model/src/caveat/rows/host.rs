@@ -1,0 +1,101 @@
+//! Who else had the processors.
+
+use crate::caveat::row::{Group, Row, alike, saturation, told, warning};
+use crate::caveat::{Caveat, CaveatKind};
+
+const HOST: Row = Row { group: Group::Host, ..Row::PLAIN };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: CaveatKind::HostShared,
+        usual: warning("another measured run used the host at the same time"),
+        words: &[told(
+            "{detail}",
+            "another measured run used this host at the same time ({detail}): each took processors and disk from the other",
+            "run one at a time, and repeat",
+        )],
+        ..HOST
+    },
+    Row {
+        kind: CaveatKind::Steal,
+        usual: warning("the hypervisor took more than 1 % of processor time"),
+        words: &[told(
+            "",
+            "the hypervisor took {share:percent} of the processor time: rates may be too low and latencies too high",
+            "repeat on a quieter host, and compare only trials that ran close together",
+        )],
+        ..HOST
+    },
+    Row {
+        kind: CaveatKind::OtherLoad,
+        usual: warning(
+            "other programs (not part of the run) used more than 15 % of the host's processors, what the hypervisor took not counted; \
+             not told of a target on this host, whose brokers are among them",
+        ),
+        words: &[told(
+            "",
+            "other programs used {cpu_percent:cores}: this changes CPU per record first, then latencies and rates, and each may be too \
+             high or too low",
+            "end them, or run where nothing else does, and repeat",
+        )],
+        more: "What other programs change is the CPU time per record first, then latencies and rates, and each in either \
+                direction: they take processors and caches from brokers and load, yet a processor that is kept busy does not \
+                sleep, so a load may also become cheaper and quicker (measured beside a program with 0.7 of a core: CPU time per \
+                record − 28 %, p50 − 20 %). Processes that `--probe` names are among them.",
+        ..HOST
+    },
+    Row {
+        kind: CaveatKind::WaitedForProcessor,
+        name: "who",
+        usual: saturation(
+            "a load item's thread was ready without a processor for more than 5 % of the window; or the brokers' threads, together, for \
+             more than 20 % of the time in which they ran or were ready, and more than 5 % of the window; the share that is told is of \
+             a thread that of the window, of brokers that of the time in which they ran or were ready",
+        ),
+        words: &[
+            told(
+                "brokers",
+                "threads of {who} were ready and waited for a processor, for {share_of_ready:percent} of the time in which they ran or \
+                 were ready: rates may be too low and latencies too high",
+                WAITED_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::WaitedForProcessor { share_of_ready: Some(_), .. })),
+            told(
+                "{who}",
+                "threads of {who} were ready and waited for a processor, added up for {share:percent} of the window: rates may be too \
+                 low and latencies too high",
+                WAITED_REMEDY,
+            ),
+        ],
+        more: "A thread's processor time does not tell what it waited for, so its run delay is read \
+                ([probes](probes.md#hosts-processes-and-brokers)).",
+        ..HOST
+    },
+    Row {
+        kind: CaveatKind::ProcessorLimited,
+        usual: warning("a limit on processor time (cgroup) held a process of the run for more than 1 % of the window"),
+        words: &[told(
+            "",
+            "a limit on processor time (cgroup) stopped processes of the run, added up over processors for {share:percent} of the \
+             window: rates may be too low and latencies too high",
+            "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",
+        )],
+        more: "The time for which limits held a process's groups is read once a second \
+                ([probes](probes.md#hosts-processes-and-brokers)).",
+        ..HOST
+    },
+    Row {
+        kind: CaveatKind::SharedProcessors,
+        usual: alike(
+            "brokers run on the same host as the load: a cluster of our own, or a target all of whose addresses are loopback",
+        ),
+        words: &[told(
+            "",
+            "brokers and load generator share the same {processors:processors}, so each takes time from the other",
+            "compare cases of this run with each other; for absolute figures attach to a cluster on other machines",
+        )],
+        ..HOST
+    },
+];
+
+const WAITED_REMEDY: &str = "use fewer brokers, a lower rate or more processors, and where both sides of a comparison run at once `--design turns`";

@@ -1,0 +1,73 @@
+//! Records that are gone, and counts that do not add up.
+
+use crate::caveat::CaveatKind;
+use crate::caveat::row::{Group, Row, invalid, note, told, warning};
+
+const ACCOUNTING: Row = Row { group: Group::Accounting, ..Row::PLAIN };
+
+const REPORT_IT: &str = "do not use these figures; please report it with the run file";
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: CaveatKind::Lost,
+        name: "topic",
+        usual: invalid("a topic's log holds fewer records than were acknowledged"),
+        words: &[told(
+            "{topic}",
+            "{acknowledged - growth:count} of {acknowledged:count} acknowledged records are not in the log of topic {topic}",
+            "keep the run file and the brokers' logs; look for unclean leader elections, brokers that ended, and too small a retention",
+        )],
+        more: "[Truth from the log](../METHOD.md#truth-from-the-log) says how logs are compared.",
+        ..Row::PLAIN
+    },
+    Row {
+        kind: CaveatKind::AccountingBroken,
+        name: "item",
+        usual: invalid("offered ≠ acknowledged + failed + unresolved"),
+        words: &[told(
+            "{item}",
+            "{item}: offered records differ from acknowledged + failed + unresolved by {difference:count}: a defect of kdyno",
+            REPORT_IT,
+        )],
+        ..ACCOUNTING
+    },
+    Row {
+        kind: CaveatKind::SamplesMissing,
+        name: "item",
+        usual: invalid(
+            "stored rows and the stream's totals differ in any count but the lag, which is a state",
+        ),
+        words: &[told(
+            "{item}",
+            "{item}: the stored rows and the stream's own totals differ by {difference:count} ({count:first}): samples were lost",
+            REPORT_IT,
+        )],
+        ..ACCOUNTING
+    },
+    Row {
+        kind: CaveatKind::LogUnexplained,
+        name: "topic",
+        usual: warning("a topic's log holds more records than can have been written"),
+        words: &[told(
+            "{topic}",
+            "the log of topic {topic} grew by {growth - expected_max:count} records more than were acknowledged, sent again, failed \
+             or left open: somebody else wrote to it, or records are in it twice",
+            "make sure that nobody else writes to the topic; otherwise report it with the run file",
+        )],
+        more: "[Truth from the log](../METHOD.md#truth-from-the-log) says how logs are compared.",
+        ..ACCOUNTING
+    },
+    Row {
+        kind: CaveatKind::LogNotChecked,
+        name: "topic",
+        usual: note("acknowledged records could not be compared with the log"),
+        grave: Some(warning("the same, where a broker died or left the cluster since T0")),
+        words: &[told(
+            "{topic}",
+            "acknowledged records of topic {topic} were not compared with its log ({detail:first}): a loss would not have been seen",
+            "repeat the trial when the loss of records is part of the question",
+        )],
+        more: "[Truth from the log](../METHOD.md#truth-from-the-log) says what the comparison needs.",
+        ..ACCOUNTING
+    },
+];

@@ -1,0 +1,209 @@
+//! Trials that did not go as planned, and clusters that changed.
+
+use crate::caveat::row::{Group, Row, alike, compared, invalid, note, told, warning};
+use crate::caveat::{Caveat, CaveatKind, Severity};
+use crate::event::Subject;
+
+const TRIAL: Row = Row { group: Group::Trial, ..Row::PLAIN };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: CaveatKind::ProcessDied,
+        usual: warning("a process of the system under test, or a relay between its zones, ended in the middle"),
+        words: &[
+            told(
+                "{subject}",
+                "{subject:subject} ended during the trial: figures are those of a system that lost it on the way",
+                DIED_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::ProcessDied { subject: Subject::Component(_) })),
+            told(
+                "{subject}",
+                "{subject:subject} ended during the trial: figures are those of a cluster that lost it on the way",
+                DIED_REMEDY,
+            ),
+        ],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::CommandFailed,
+        usual: invalid(
+            "a command could not be started, did not end by itself with 0, or its results could not be read; of its own figures \
+             alone",
+        ),
+        brief: "a command failed",
+        words: &[told(
+            "{item}",
+            "a command failed, so what it took says nothing: {first}",
+            "`kdyno show RUN --logs` prints the end of its output; correct it, and repeat the trial",
+        )],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::CutShort,
+        usual: warning(
+            "the trial ended before its plan did, a part of the load ended without its totals, or the end of a command that was \
+             started was not seen",
+        ),
+        words: &[
+            told(
+                "{reason}",
+                "the trial ended before its plan did: {reason}; its figures cover {measured_s:count} s",
+                CUT_SHORT_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::CutShort { planned_s: 0, .. })),
+            told(
+                "{reason}",
+                "the trial ended before its plan did: {reason}; its figures cover {measured_s:count} of {planned_s} s",
+                CUT_SHORT_REMEDY,
+            ),
+        ],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::UnknownSetting,
+        usual: warning(
+            "the brokers were given a setting (`system.config`) that they do not know; see [Local clusters](../CLUSTERS.md)",
+        ),
+        words: &[told(
+            "{setting}",
+            "{detail}",
+            "correct its name in `system.config`; a setting of a plugin may stay as it is",
+        )],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::ClusterChanged,
+        usual: warning(
+            "since T0 leaders moved, brokers could not be reached, left or came back, replicas fell out of sync, answers were held \
+             back, transactions were aborted because something of them failed; one for each kind, with the first event",
+        ),
+        words: &[told(
+            "{event}",
+            "the cluster changed under load ({event}, {events:count} events; the first: {first}): rates and latencies include what \
+             that cost",
+            "repeat the trial; look into the brokers' logs when it comes again",
+        )],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::Unsteady,
+        name: "item",
+        usual: warning(
+            "rate, latency or processor time of the window drifted, or stood at several levels",
+        ),
+        words: &[told(
+            "{item}",
+            "{item}: the window was not steady ({detail:first}): one figure for all of it describes no state that lasted",
+            "lengthen `phases.warmup` and `phases.measure`; `kdyno report` draws the course over time",
+        )],
+        more: "[Steady state](../METHOD.md#steady-state) says how a window is tested.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::WarmupNotSettled,
+        usual: warning("the warm-up reached its longest time before rate, latency and processor time had settled; not told where the window itself is steady"),
+        words: &[told(
+            "",
+            "the warm-up reached its longest time before everything had settled ({detail:first}): figures may be those of a system \
+             that was still changing",
+            "lengthen `phases.warmup`",
+        )],
+        more: "[Steady state](../METHOD.md#steady-state) says when a warm-up ends.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::Unconditioned,
+        usual: warning("the cluster had just been started and had carried no load"),
+        words: &[told(
+            "",
+            "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low and \
+             latencies too high",
+            "leave `phases.condition` at its default, or give the load a warm-up where no records of kdyno's own are it, and repeat \
+             the trial",
+        )],
+        more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::BrokersFresh,
+        usual: warning(
+            "brokers of a target say that since they started they had taken fewer records at T0 than this load brings in 20 s",
+        ),
+        words: &[told(
+            "",
+            "the brokers had taken only {records:count} records since they started, as many as this load brings in {load_s:seconds}: \
+             fresh brokers are slower, so rates may be too low and latencies too high",
+            "put this load on them for a minute beforehand, e.g. by the same run, and repeat it",
+        )],
+        more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned; a target is not.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::StacksSampled,
+        usual: alike("stacks were sampled in the window (`flame`), which costs processor time"),
+        words: &[
+            told(
+                "{of}",
+                "stacks were sampled in the measured window (flame: {of}), which hold {share:percent} of the processor time of their \
+                 processes: processor time, rates and latencies include what that cost",
+                SAMPLED_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::StacksSampled { share: Some(_), .. })),
+            told(
+                "{of}",
+                "stacks were sampled in the measured window (flame: {of}): processor time, rates and latencies include what that cost",
+                SAMPLED_REMEDY,
+            ),
+        ],
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::AgentBusy,
+        usual: alike(
+            "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the processor time that \
+             the brokers used; an answer takes a processor for as long as it lasts at most; of a broker that took longer than 1 s for \
+             an answer nothing is told, since that one waited",
+        ),
+        words: &[told(
+            "",
+            "the JMX agents in the brokers took up to {share:percent} of the processor time that the brokers used: their processor \
+             time and latencies include that",
+            "before these figures are set against others, repeat with `metrics: none` under `system`, or, of a cluster that stands, \
+             without agents in its brokers",
+        )],
+        more: "[Probes](probes.md#hosts-processes-and-brokers) says when agents are asked and what an answer costs.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::StacksNotSampled,
+        usual: note("those of a process were to be and were not, with the reason; one for each process"),
+        words: &[told(
+            "{subject}",
+            "{subject:subject}: no stacks were sampled, so there is no flame graph ({detail:first})",
+            "docs/reference/flame-graphs.md says what sampling needs",
+        )],
+        more: "[Flame graphs](flame-graphs.md) says what sampling needs.",
+        ..TRIAL
+    },
+    Row {
+        kind: CaveatKind::NotAtOnce,
+        usual: compared(
+            Severity::Warning,
+            "of a duet: less than 95 % of the trial's measure phase was the other side's too; the pair is lost",
+        ),
+        words: &[told(
+            "",
+            "the two of the pair were to be measured at once, and only {share:percent} of the window was the other one's too: what \
+             disturbed one need not have disturbed the other",
+            "repeat the pair; `--design turns` runs the sides one after the other",
+        )],
+        ..TRIAL
+    },
+];
+
+const DIED_REMEDY: &str = "`kdyno show RUN --logs` prints the end of its log; repeat the trial";
+
+const CUT_SHORT_REMEDY: &str = "repeat the trial before its figures are set against others";
+
+const SAMPLED_REMEDY: &str = "repeat without `flame` before these figures are set against others";
