@@ -1,12 +1,13 @@
 //! Quantiles that rest on few seconds: a tail that is one event says how often such events come, not how the rest went.
 
+use crate::caveats::found::Found;
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, streams_of};
 use crate::histogram::Distribution;
 use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
-use kdyno_model::caveat::{Caveat, Concern, FewSeconds, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Concern, Degree, FewSeconds, ScopedCaveat};
 use kdyno_model::concern::timing;
 use kdyno_model::finding::{Finding, Mark, Value};
 use kdyno_model::metric::QUANTILES;
@@ -55,18 +56,10 @@ pub(crate) fn judge(trial: &Trial<'_>, findings: &mut [Finding]) -> Result<Vec<S
         }
         let Tail { quantile, seconds, at_s, .. } = tail;
         let (item, quantile) = (item.name.to_owned(), quantile.to_owned());
-        caveats.push(ScopedCaveat {
-            scope: trial.scope(),
-            severity: Severity::Note,
-            concerns: Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() },
-            caveat: Caveat::FewSeconds(FewSeconds {
-                item,
-                quantile,
-                seconds,
-                of_s: window.end_second - window.first_second,
-                at_s,
-            }),
-        });
+        let concerns = Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() };
+        let of_s = window.end_second - window.first_second;
+        let caveat = Caveat::FewSeconds(FewSeconds { item, quantile, seconds, of_s, at_s });
+        caveats.extend(Found::from(caveat).concerning(concerns).scoped(trial, Degree::Usual));
     }
     Ok(caveats)
 }

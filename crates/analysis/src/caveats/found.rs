@@ -3,25 +3,13 @@
 use crate::commands;
 use crate::evidence::is_open_loop;
 use crate::rows::{Item, Trial};
-use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::caveat::{Caveat, Concern, Degree, Question, ScopedCaveat};
 use kdyno_model::event::{Event, EventKind};
 use kdyno_model::evidence::TrialEvidence;
-
-/// What a figure is to show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
-    /// How the system does at a given rate.
-    Open,
-    /// How much it carries: `rate: max`.
-    Max,
-    /// How much it carries while conditions hold.
-    Find,
-    /// Whether one side differs from the other.
-    Compare,
-}
+use kdyno_model::trial::TrialReason;
 
 /// What a rule found.
-pub(super) struct Found {
+pub(crate) struct Found {
     pub(super) caveat: Caveat,
     pub(super) concerns: Concern,
     /// Of one load item: its question; otherwise that of all items, the heaviest weight of them.
@@ -36,7 +24,7 @@ impl From<Caveat> for Found {
 
 impl Found {
     /// Of one load item.
-    pub(super) fn of(item: &Item<'_>, caveat: Caveat) -> Self {
+    pub(crate) fn of(item: &Item<'_>, caveat: Caveat) -> Self {
         Self { question: Some(asked_by_rate(item)), ..Self::from(caveat) }
     }
 
@@ -47,8 +35,31 @@ impl Found {
     }
 
     /// It speaks of some figures alone.
-    pub(super) fn concerning(self, concerns: Concern) -> Self {
+    pub(crate) fn concerning(self, concerns: Concern) -> Self {
         Self { concerns, ..self }
+    }
+
+    /// As heavy as it is in a trial; `None`: it is not told there.
+    pub(crate) fn scoped(self, trial: &Trial<'_>, degree: Degree) -> Option<ScopedCaveat> {
+        let row = self.caveat.row();
+        let asked = self.asked(trial).into_iter();
+        let question = asked.max_by_key(|question| row.weight(degree, *question))?;
+        let found = ScopedCaveat::new(trial.scope(), question, degree, self.caveat)?;
+        Some(ScopedCaveat { concerns: self.concerns, ..found })
+    }
+
+    /// What its figures are to show: what the trial was chosen for decides, and where it was only listed, the rate of the load.
+    fn asked(&self, trial: &Trial<'_>) -> Vec<Question> {
+        match (&trial.evidence.start.trial.reason, self.question) {
+            (TrialReason::Search { .. }, _) => vec![Question::Find],
+            (TrialReason::Pair | TrialReason::Duet, _) => vec![Question::Compare],
+            (TrialReason::Listed { .. } | TrialReason::Conditioning, Some(question)) => vec![question],
+            (TrialReason::Listed { .. } | TrialReason::Conditioning, None) => {
+                let producing = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
+                let asked: Vec<Question> = producing.map(asked_by_rate).collect();
+                if asked.is_empty() { vec![Question::Max] } else { asked }
+            }
+        }
     }
 }
 

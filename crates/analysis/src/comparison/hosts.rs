@@ -2,7 +2,7 @@
 
 use crate::analysed::AnalysedTrial;
 use crate::comparison::pairs::Pairs;
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{ComparePlan, Plan};
@@ -56,12 +56,8 @@ pub fn hosts(
         } else {
             continue;
         };
-        found.caveats.push(ScopedCaveat {
-            scope: Scope::Comparison { case },
-            severity: Severity::Warning,
-            concerns: Concern::Everything,
-            caveat: Caveat::EvidenceOfRuns { detail },
-        });
+        let (scope, caveat) = (Scope::Comparison { case }, Caveat::EvidenceOfRuns { detail });
+        found.caveats.extend(ScopedCaveat::compared(scope, Degree::Usual, caveat));
     }
     found
 }

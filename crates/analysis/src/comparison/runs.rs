@@ -9,7 +9,7 @@ use crate::comparison::metrics::{FALSE_SHARE, better, compared_runs, margin};
 use crate::comparison::verdicts::{of_ratio, says};
 use crate::median::Median;
 use crate::statistics::{Margin, WelchMean, benjamini_hochberg, compare_unpaired};
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
     Finding, Interval, IntervalMethod, NotResolvable, Quantity, Scope, Value, marks_of_both,
@@ -54,7 +54,7 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
     if unlike.is_empty() {
         differences(before, after, &mut found.caveats);
     }
-    found.caveats.extend(unlike.into_iter().map(|detail| caveat(Severity::Invalid, detail)));
+    found.caveats.extend(unlike.into_iter().filter_map(|detail| evidence(Degree::Grave, detail)));
     let reason = found.caveats.iter().find_map(|of| match &of.caveat {
         Caveat::EvidenceOfRuns { detail } if of.severity == Severity::Invalid => Some(detail.clone()),
         _ => None,
@@ -67,7 +67,7 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
             };
             let (Some(a), Some(b)) = (of_runs(before), of_runs(after)) else {
                 let detail = without(&all, &plan.label, side);
-                found.caveats.push(caveat(Severity::Warning, detail));
+                found.caveats.extend(evidence(Degree::Usual, detail));
                 break;
             };
             let scope = match (sides, side) {
@@ -104,14 +104,13 @@ fn losses(run: &StoredRun<'_>) -> Vec<ScopedCaveat> {
         lost.map(|of| ScopedCaveat { scope: Scope::Run, ..of.clone() }).collect();
     if !found.is_empty() {
         let detail = format!("{} lost acknowledged records: its figures count what is gone", run.name);
-        found.push(caveat(Severity::Invalid, detail));
+        found.extend(evidence(Degree::Grave, detail));
     }
     found
 }
 
-fn caveat(severity: Severity, detail: String) -> ScopedCaveat {
-    let caveat = Caveat::EvidenceOfRuns { detail };
-    ScopedCaveat { scope: Scope::Run, severity, concerns: Concern::Everything, caveat }
+fn evidence(degree: Degree, detail: String) -> Option<ScopedCaveat> {
+    ScopedCaveat::compared(Scope::Run, degree, Caveat::EvidenceOfRuns { detail })
 }
 
 /// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
@@ -123,10 +122,10 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Ve
             runs(before.len()),
             runs(after.len())
         );
-        found.push(caveat(Severity::Warning, detail));
+        found.extend(evidence(Degree::Usual, detail));
     }
-    found.push(ScopedCaveat { caveat: Caveat::RunsUnpaired, ..caveat(Severity::Warning, String::new()) });
-    let mut tell = |detail| found.push(caveat(Severity::Warning, detail));
+    found.extend(ScopedCaveat::compared(Scope::Run, Degree::Usual, Caveat::RunsUnpaired));
+    let mut tell = |detail| found.extend(evidence(Degree::Usual, detail));
     which_sides(before, after, &mut tell);
     let mut differs = |what: &str, of: &dyn Fn(&StoredRun<'_>) -> BTreeSet<String>| {
         let values: BTreeSet<String> = before.iter().chain(after).flat_map(of).collect();

@@ -10,7 +10,7 @@ use crate::statistics::{
     self, Bounds, Decision, Family, MEAN_UNITS_MIN, Margin, UNITS_MIN, WelchMean, benjamini_hochberg,
     family_wise, holm, units_least,
 };
-use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, PairsTied, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
     Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value, marks_of_both,
@@ -124,44 +124,34 @@ impl Judging<'_> {
     }
 
     fn tell_caveats(&self, found: &mut Judgement) {
-        let mut tell = |severity, caveat| {
-            found.caveats.push(ScopedCaveat {
-                scope: self.scope(),
-                severity,
-                concerns: Concern::Everything,
-                caveat,
-            });
+        let mut tell = |caveat| {
+            found.caveats.extend(ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
         };
         if let Some(first) = self.pairs.lost.first() {
             let alike = self.pairs.lost.iter().skip(1).filter(|one| one.why == first.why).count();
             let [pairs, likewise] =
                 [self.pairs.lost.len(), alike].map(|many| u32::try_from(many).unwrap_or(u32::MAX));
             let ended_after = self.pairs.ended_after(self.settings);
-            let caveat = Caveat::PairsLost { pairs, first: first.to_string(), likewise, ended_after };
-            tell(Severity::Warning, caveat);
+            tell(Caveat::PairsLost { pairs, first: first.to_string(), likewise, ended_after });
         }
         let pairs = self.pairs.unconditioned();
         if pairs > 0 {
-            tell(Severity::Warning, Caveat::PairsUnconditioned { pairs });
+            tell(Caveat::PairsUnconditioned { pairs });
         }
         let starts = self.pairs.starts();
         if self.settings.unit == EvidenceUnit::Pair && starts > 0 && starts < self.pairs.units {
-            tell(Severity::Warning, Caveat::TheseStartsOnly { starts });
+            tell(Caveat::TheseStartsOnly { starts });
         }
     }
 
     fn tell_ties(&self, measured: &Measured<'_>, found: &mut Judgement) {
         let Some(first) = measured.ties.first() else { return };
-        found.caveats.push(ScopedCaveat {
-            scope: self.scope(),
-            severity: Severity::Warning,
-            concerns: Concern::Everything,
-            caveat: Caveat::PairsTied(PairsTied {
-                metric: measured.metric.of.to_string(),
-                pairs: u32::try_from(measured.ties.len()).unwrap_or(u32::MAX),
-                first: first.clone(),
-            }),
+        let caveat = Caveat::PairsTied(PairsTied {
+            metric: measured.metric.of.to_string(),
+            pairs: u32::try_from(measured.ties.len()).unwrap_or(u32::MAX),
+            first: first.clone(),
         });
+        found.caveats.extend(ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
     }
 
     /// `None`: there is nothing to compare, and nobody asked for it beforehand.

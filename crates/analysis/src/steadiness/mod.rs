@@ -3,12 +3,13 @@
 pub(crate) mod courses;
 mod short_term;
 
+use crate::caveats::found::Found;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, is_open_loop};
 use crate::rows::{Item, Trial};
 use crate::steady::{Course, Figure, Penalties, Shape, course};
 use courses::SecondOf;
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Mark, Value};
@@ -215,12 +216,8 @@ impl Judged {
         }));
         let details: Vec<String> = tested.iter().filter_map(Tested::detail).collect();
         if !details.is_empty() {
-            self.caveats.push(ScopedCaveat {
-                scope,
-                severity: Severity::Warning,
-                concerns: Concern::Everything,
-                caveat: Caveat::Unsteady { item: subject.to_owned(), detail: details.join("; ") },
-            });
+            let caveat = Caveat::Unsteady { item: subject.to_owned(), detail: details.join("; ") };
+            self.caveats.extend(Found::from(caveat).scoped(trial, Degree::Usual));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clusters::Clusters;
 use super::differences::{because, in_force, may_differ, undeclared};
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
@@ -19,7 +19,7 @@ struct Differs {
     on: Vec<String>,
     /// The worst of all turns.
     why: WhyDiffers,
-    severity: Option<Severity>,
+    degree: Option<Degree>,
 }
 
 /// Differences of the brokers' settings, turn by turn; those that are the same on all clusters are told once.
@@ -31,11 +31,11 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
         let [Some(of_a), Some(of_b)] = [on.of_side(0), on.of_side(1)] else { continue };
         told += 1;
         for (setting, sides) in in_force(scope, BROKERS, of_a, of_b) {
-            let (why, severity) = judged(&setting.setting, compared, on, sides);
+            let (why, degree) = judged(&setting.setting, compared, on, sides);
             let entry = differ.entry((setting.setting, setting.a, setting.b));
-            let entry = entry.or_insert_with(|| Differs { on: Vec::new(), why, severity: None });
+            let entry = entry.or_insert_with(|| Differs { on: Vec::new(), why, degree: None });
             entry.on.push(format!("{} and {}", on.name(0), on.name(1)));
-            entry.severity = entry.severity.max(severity);
+            entry.degree = entry.degree.max(degree);
             entry.why = entry.why.max(why);
         }
     }
@@ -46,14 +46,14 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
         [0, 1].iter().any(|&side| on.has_run[side] && has_settings(on, side) && on.of_side(side).is_none())
     };
     if clusters.iter().any(is_unread) {
-        found.caveats.push(not_compared(scope));
+        found.caveats.extend(not_compared(scope));
     }
-    for ((setting, a, b), Differs { on, why, severity }) in differ {
+    for ((setting, a, b), Differs { on, why, degree }) in differ {
         let whose =
             if on.len() == told { BROKERS.to_owned() } else { format!("{BROKERS} of {}", on.join(", ")) };
         let setting = SettingDiffers { scope, whose, setting, a, b, declared: true, why: None };
         let setting = because(setting, why);
-        found.caveats.extend(severity.map(|severity| undeclared(&setting, severity)));
+        found.caveats.extend(degree.and_then(|degree| undeclared(&setting, degree)));
         found.conclusions.push(Conclusion::SettingDiffers(setting));
     }
 }
@@ -101,7 +101,7 @@ fn on_one_side(
 ) -> Option<ScopedCaveat> {
     let settings = u32::try_from(differ.len()).unwrap_or(u32::MAX);
     let caveat = caveat(ComparePlan::SIDES[side].to_owned(), settings, differ.into_values().next()?);
-    Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
+    ScopedCaveat::compared(scope, Degree::Usual, caveat)
 }
 
 /// Why a broker setting differs, and how bad that is; `None`: it is part of what was asked for.
@@ -110,11 +110,11 @@ fn judged(
     compared: &ComparePlan,
     on: &Clusters<'_>,
     sides: [Option<&SettingInForce>; 2],
-) -> (WhyDiffers, Option<Severity>) {
+) -> (WhyDiffers, Option<Degree>) {
     if may_differ(&compared.may_differ, setting, &format!("system.config.{setting}")) {
         return (WhyDiffers::Asked, None);
     }
-    let unasked = |severity| (WhyDiffers::NotAsked, Some(severity));
+    let unasked = |degree| (WhyDiffers::NotAsked, Some(degree));
     match on.systems {
         [SystemPlan::Local(a), SystemPlan::Local(b)] => {
             let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
@@ -125,22 +125,22 @@ fn judged(
             if of_a.is_none() && on.are_other() {
                 (with_another(sides), None)
             } else {
-                unasked(Severity::Invalid)
+                unasked(Degree::Grave)
             }
         }
         [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
             let is_set = sides.iter().flatten().any(|setting| setting.is_set());
             match on.runs_another_version() {
                 // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
-                Some(true) if is_set => unasked(Severity::Warning),
+                Some(true) if is_set => unasked(Degree::Usual),
                 // Another version has other defaults.
                 Some(true) => (with_another(sides), None),
-                Some(false) => unasked(Severity::Invalid),
+                Some(false) => unasked(Degree::Grave),
                 // Nobody said whether the same runs on both, so it is told and voids nothing.
-                None => unasked(Severity::Warning),
+                None => unasked(Degree::Usual),
             }
         }
-        _ => unasked(Severity::Invalid),
+        _ => unasked(Degree::Grave),
     }
 }
 
@@ -150,9 +150,8 @@ fn with_another(sides: [Option<&SettingInForce>; 2]) -> WhyDiffers {
     if sides.iter().flatten().all(is_default) { WhyDiffers::OtherDefault } else { WhyDiffers::ComesWith }
 }
 
-fn not_compared(scope: Scope) -> ScopedCaveat {
+fn not_compared(scope: Scope) -> Option<ScopedCaveat> {
     let detail =
         "the brokers' settings could not be read on both sides, so they were not compared".to_owned();
-    let caveat = Caveat::EvidenceOfRuns { detail };
-    ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat }
+    ScopedCaveat::compared(scope, Degree::Usual, Caveat::EvidenceOfRuns { detail })
 }

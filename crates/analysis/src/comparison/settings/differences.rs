@@ -1,6 +1,6 @@
 //! Two lists of settings, and what differs between them.
 
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::identity::says_who;
@@ -53,10 +53,9 @@ pub(super) fn because(setting: SettingDiffers, why: WhyDiffers) -> SettingDiffer
 }
 
 /// A caveat of a difference that nobody asked for.
-pub(super) fn undeclared(setting: &SettingDiffers, severity: Severity) -> ScopedCaveat {
+pub(super) fn undeclared(setting: &SettingDiffers, degree: Degree) -> Option<ScopedCaveat> {
     let SettingDiffers { scope, whose, setting, a, b, .. } = setting.clone();
-    let caveat = Caveat::UndeclaredDifference { whose, setting, a, b };
-    ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat }
+    ScopedCaveat::compared(scope, degree, Caveat::UndeclaredDifference { whose, setting, a, b })
 }
 
 /// Whether an entry of `may_differ` names a setting, by its own name or by a path that it lies at or under.

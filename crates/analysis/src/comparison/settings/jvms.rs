@@ -3,7 +3,7 @@
 use super::brokers::BROKERS;
 use super::clusters::Clusters;
 use super::differences::{Settings, because, differences as between};
-use kdyno_model::caveat::Severity;
+use kdyno_model::caveat::Degree;
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::SystemPlan;
@@ -22,11 +22,8 @@ const CPU_LIMIT: &str = "CPU limit";
 const AGENT: &str = "JMX agent";
 
 /// What differs between the brokers' Java of both sides, and how bad that is where nobody asked for it.
-pub(super) fn differences(
-    scope: Scope,
-    clusters: &[Clusters<'_>],
-) -> Vec<(SettingDiffers, Option<Severity>)> {
-    let mut found: Vec<(SettingDiffers, Option<Severity>)> = Vec::new();
+pub(super) fn differences(scope: Scope, clusters: &[Clusters<'_>]) -> Vec<(SettingDiffers, Option<Degree>)> {
+    let mut found: Vec<(SettingDiffers, Option<Degree>)> = Vec::new();
     for on in clusters {
         let Some(trials) = on.trials() else { continue };
         let [a, b] = trials.map(told);
@@ -34,10 +31,10 @@ pub(super) fn differences(
             // Of brokers that somebody else started, or of an older file, nothing is known of one side.
             let is_known = a.contains_key(&setting.setting) && b.contains_key(&setting.setting);
             let why = why(&setting.setting, on);
-            let severity = (why == WhyDiffers::NotAsked).then_some(Severity::Warning);
+            let degree = (why == WhyDiffers::NotAsked).then_some(Degree::Usual);
             let setting = because(setting, why);
             if is_known && !found.iter().any(|(told, _)| *told == setting) {
-                found.push((setting, severity));
+                found.push((setting, degree));
             }
         }
     }

@@ -40,8 +40,8 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
         }
         brokers::judge(scope, compared, &clusters, &mut found);
         let others = topics::differences(scope, compared, [a, b], &clusters);
-        for (setting, severity) in others.into_iter().chain(jvms::differences(scope, &clusters)) {
-            found.caveats.extend(severity.map(|severity| undeclared(&setting, severity)));
+        for (setting, degree) in others.into_iter().chain(jvms::differences(scope, &clusters)) {
+            found.caveats.extend(degree.and_then(|degree| undeclared(&setting, degree)));
             found.conclusions.push(Conclusion::SettingDiffers(setting));
         }
         let sides = [0, 1].into_iter();

@@ -2,7 +2,7 @@
 
 use super::clusters::Clusters;
 use super::differences::{because, in_force, may_differ};
-use kdyno_model::caveat::Severity;
+use kdyno_model::caveat::Degree;
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::{CasePlan, ComparePlan, TopicPlan};
@@ -15,8 +15,8 @@ pub(super) fn differences(
     compared: &ComparePlan,
     cases: [&CasePlan; 2],
     clusters: &[Clusters<'_>],
-) -> Vec<(SettingDiffers, Option<Severity>)> {
-    let mut found: Vec<(SettingDiffers, Option<Severity>)> = Vec::new();
+) -> Vec<(SettingDiffers, Option<Degree>)> {
+    let mut found: Vec<(SettingDiffers, Option<Degree>)> = Vec::new();
     for on in clusters {
         let [of_a, of_b] = on.of_topics();
         for (name, settings) in of_a {
@@ -37,9 +37,9 @@ pub(super) fn differences(
                     WhyDiffers::NotAsked
                 };
                 let setting = because(setting, why);
-                let severity = (why == WhyDiffers::NotAsked).then_some(Severity::Warning);
+                let degree = (why == WhyDiffers::NotAsked).then_some(Degree::Usual);
                 if !found.iter().any(|(told, _)| *told == setting) {
-                    found.push((setting, severity));
+                    found.push((setting, degree));
                 }
             }
         }
