@@ -3,7 +3,6 @@
 mod compression;
 mod group;
 mod moments;
-mod named;
 mod pairs;
 mod row;
 mod rows;

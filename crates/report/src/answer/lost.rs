@@ -1,7 +1,6 @@
 //! Of a comparison which pairs were left out or count as ties, and why; and that it ended before its last look since too many were lost.
 
 use super::form::Sentence;
-use crate::caveats;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
@@ -21,12 +20,12 @@ fn text(caveat: &Caveat) -> Option<String> {
              {first}{}.",
             units::plural(*after, "pair"),
             units::count(f64::from(*pairs)),
-            caveats::likewise(*likewise)
+            so_more(*likewise)
         ),
         Caveat::PairsLost { pairs, first, likewise, ended_after: None } => format!(
             "left out of the verdict: {}, the first: {first}{}.",
             units::plural(*pairs, "pair"),
-            caveats::likewise(*likewise)
+            so_more(*likewise)
         ),
         Caveat::PairsTied(PairsTied { metric, pairs, first }) => {
             let pairs = units::plural(*pairs, "pair");
@@ -35,4 +34,9 @@ fn text(caveat: &Caveat) -> Option<String> {
         _ => return None,
     };
     Some(text)
+}
+
+/// What follows the first reason where it is that of others too.
+fn so_more(likewise: u32) -> String {
+    if likewise == 0 { String::new() } else { format!(", and so {likewise} more") }
 }

@@ -119,18 +119,10 @@ fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
     }
 }
 
-/// What speaks against them, in a few words: those kinds of caveats that speak of some figures alone.
+/// What speaks against them, in a few words.
 fn what(caveat: &Caveat) -> &'static str {
-    match caveat {
-        Caveat::FewRecords { .. } => "too few records",
-        Caveat::FewSeconds(_) => "a tail of few seconds",
-        Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. } => "the load generator was late",
-        Caveat::StoodStill(_) => "the load generator stood still",
-        Caveat::QueueGrowth { .. } => "the load queued",
-        Caveat::CommandFailed { .. } => "a command failed",
-        Caveat::RequestsFailed { .. } => "requests failed",
-        Caveat::ThreadBusy { .. } => "the load generator was busy",
-        Caveat::CalibrationShort { .. } => "the load generator may have been the limit",
-        _ => "other caveats",
+    match caveat.row().brief {
+        "" => "other caveats",
+        brief => brief,
     }
 }

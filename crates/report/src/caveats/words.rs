@@ -1,92 +1,152 @@
-//! What a caveat's words are made of.
+//! The words of a caveat's row, with its values in the places of their names.
 
 use crate::{digits, units};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::concern::rank;
+use kdyno_model::event::Subject;
 use kdyno_model::metric::Unit;
+use serde_json::{Map, Value};
 
-/// All that reports say of one caveat, or of several that say the same of different trials.
-pub(super) struct Described {
-    /// Load item, process or setting it is of: caveats of one kind and of the same are told together.
-    pub(super) of: String,
-    /// Its numbers, which may differ from trial to trial.
-    pub(super) numbers: Vec<f64>,
-    pub(super) sentence: String,
-    pub(super) remedy: &'static str,
+/// Most names that a caveat lists; of more it says how many they are.
+const NAMES_MAX: usize = 6;
+
+/// What is said of one caveat, or of several of one kind: a sentence and what to do. Each number is told as its range, and the
+/// names of load items, or topics, as a list.
+pub(super) fn said(caveats: &[&Caveat]) -> (String, &'static str) {
+    let Some(row) = caveats.first().map(|first| first.row()) else { return (String::new(), "") };
+    let mut values: Vec<Values> = caveats.iter().map(|one| Values::of(one)).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in values.iter().filter_map(|one| one.text(row.name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let names = list(&names);
+    values.iter_mut().for_each(|one| one.rename(row.name, &names));
+    let words = row.words_of(caveats);
+    // A test fills the words of every row; what they lack would still be told by name.
+    (filled(words.sentence, &values).unwrap_or_else(|| row.kind.to_string()), words.remedy)
 }
 
-/// One entry of a group's table.
-pub(super) fn told(of: &str, numbers: &[f64], sentence: String, remedy: &'static str) -> Option<Described> {
-    Some(Described { of: of.to_owned(), numbers: numbers.to_vec(), sentence, remedy })
+/// Whom a caveat is of, with a name in the place of its load item's or topic's, and what to do about it.
+pub(super) fn whom(caveat: &Caveat, name: Option<&str>) -> (String, &'static str) {
+    let (row, mut values) = (caveat.row(), Values::of(caveat));
+    if let Some(name) = name {
+        values.rename(row.name, name);
+    }
+    let words = row.words_of(&[caveat]);
+    (filled(words.of, &[values]).unwrap_or_default(), words.remedy)
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] if names.len() <= NAMES_MAX => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", names[..NAMES_MAX].join(", "), names.len() - NAMES_MAX),
+    }
+}
+
+/// What a caveat holds, by the names that run files have for it.
+pub(super) struct Values(Map<String, Value>);
+
+impl Values {
+    pub(super) fn of(caveat: &Caveat) -> Self {
+        match serde_json::to_value(caveat) {
+            Ok(Value::Object(values)) => Self(values),
+            _ => Self(Map::new()),
+        }
+    }
+
+    fn rename(&mut self, name: &str, to: &str) {
+        if let Some(value) = self.0.get_mut(name) {
+            *value = Value::from(to);
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        match self.0.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A number, the rank of a quantile, or a difference.
+    fn number(&self, name: &str) -> Option<f64> {
+        if let Some((of, less)) = name.split_once(" - ") {
+            return Some((self.number(of)? - self.number(less)?).max(0.0));
+        }
+        match self.0.get(name)? {
+            Value::String(quantile) => rank(quantile),
+            number => number.as_f64(),
+        }
+    }
+}
+
+/// A text with the values of these caveats in the places of their names; `None`: one is not there, or in a form that is not known.
+pub(super) fn filled(text: &str, of: &[Values]) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, place)) = rest.split_once('{') {
+        let (place, after) = place.split_once('}')?;
+        filled.push_str(before);
+        filled.push_str(&value(place, of)?);
+        rest = after;
+    }
+    Some(filled + rest)
+}
+
+/// What stands in the place of a value: `name`, or `name:form`.
+fn value(place: &str, of: &[Values]) -> Option<String> {
+    let (name, form) = place.split_once(':').unwrap_or((place, "text"));
+    let first = || of.first()?.text(name);
+    match form {
+        "text" => first(),
+        "words" => Some(first()?.replace('_', " ")),
+        "subject" => Some(first()?.parse::<Subject>().ok()?.to_string()),
+        // What one caveat says in words of its own; of several told together the first one's.
+        "first" if of.len() > 1 => Some(format!("the first: {}", first()?)),
+        "first" => first(),
+        _ => {
+            let range = range(name, of)?;
+            match form.split_once('|') {
+                Some((one, more)) => {
+                    let count = printed(range, units::count);
+                    let noun = if count == "1" { one } else { more };
+                    Some(format!("{count} {noun}"))
+                }
+                None => Some(printed(range, print(form)?)),
+            }
+        }
+    }
+}
+
+/// How a number is printed.
+fn print(form: &str) -> Option<fn(f64) -> String> {
+    Some(match form {
+        "count" => units::count,
+        "percent" => |share| format!("{} %", units::significant(share * 100.0)),
+        "cores" => |percent| units::number(percent, Unit::PercentOfCore),
+        "processors" => units::processors,
+        "ns" => units::nanoseconds,
+        "seconds" => |seconds| units::nanoseconds(seconds * 1e9),
+        // A time that is not negative.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        "duration" => |ns| units::duration(ns as u64),
+        "quantile" => |rank| format!("p{}", digits::named(100.0 * rank)),
+        "ratio" => units::significant,
+        _ => return None,
+    })
 }
 
 /// Smallest and largest of a number over several caveats.
-pub(super) type Range = (f64, f64);
-
-/// The numbers of one caveat, or of several, as printed: `90 %`, `90 % to 95 %`.
-pub(super) struct Numbers<'a> {
-    pub(super) ranges: &'a [Range],
-    /// How many caveats are told together.
-    pub(super) together: usize,
+fn range(name: &str, of: &[Values]) -> Option<(f64, f64)> {
+    let each = of.iter().filter_map(|one| one.number(name));
+    each.map(|one| (one, one)).reduce(|(low, high), (one, _)| (low.min(one), high.max(one)))
 }
 
-impl Numbers<'_> {
-    /// Of a caveat whose sentence is not wanted.
-    pub(super) const NONE: Self = Self { ranges: &[], together: 1 };
-
-    /// What one caveat says in words of its own; of several told together the first one's.
-    pub(super) fn first(&self, detail: &str) -> String {
-        if self.together > 1 { format!("the first: {detail}") } else { detail.to_owned() }
-    }
-
-    fn text(&self, index: usize, print: fn(f64) -> String) -> String {
-        self.ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
-    }
-
-    /// Whether one is above 0 in none of the caveats.
-    pub(super) fn are_nothing(&self, index: usize) -> bool {
-        self.ranges.get(index).is_some_and(|(_, high)| *high <= 0.0)
-    }
-
-    pub(super) fn count(&self, index: usize) -> String {
-        self.text(index, units::count)
-    }
-
-    /// A share of 1 in percent.
-    pub(super) fn percent(&self, index: usize) -> String {
-        self.text(index, |share| format!("{} %", units::significant(share * 100.0)))
-    }
-
-    /// Percent of one core.
-    pub(super) fn cores(&self, index: usize) -> String {
-        self.text(index, |percent| units::number(percent, Unit::PercentOfCore))
-    }
-
-    /// A time in ns.
-    pub(super) fn ns(&self, index: usize) -> String {
-        self.text(index, units::nanoseconds)
-    }
-
-    /// A time in seconds.
-    pub(super) fn seconds(&self, index: usize) -> String {
-        self.text(index, |seconds| units::nanoseconds(seconds * 1e9))
-    }
-
-    /// A quantile by its rank, e.g. 0.99 as `p99`.
-    pub(super) fn quantile(&self, index: usize) -> String {
-        self.text(index, |rank| format!("p{}", digits::named(100.0 * rank)))
-    }
-
-    /// A ratio.
-    pub(super) fn ratio(&self, index: usize) -> String {
-        self.text(index, units::significant)
-    }
-}
-
-fn range_text((low, high): Range, print: fn(f64) -> String) -> String {
+fn printed((low, high): (f64, f64), print: fn(f64) -> String) -> String {
     let (low, high) = (print(low), print(high));
     if low == high { low } else { format!("{low} to {high}") }
-}
-
-/// What follows the first reason where it is that of others too: `, and so 24 more`.
-pub(crate) fn likewise(more: u32) -> String {
-    if more == 0 { String::new() } else { format!(", and so {more} more") }
 }
