@@ -1,6 +1,7 @@
-//! The committed schema of the worker's messages and the table of the rules of health are those that the types give.
+//! The committed schema of the worker's messages and the pages of caveats and of the rules of health are those that the types give.
 //! `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes it.
 
+use kdyno_model::caveat::{Grade, Question, Row, Severity};
 use kdyno_model::health::{HealthRule, Threshold};
 use kdyno_model::live_metrics::ALL;
 use kdyno_model::metric::Unit;
@@ -35,6 +36,89 @@ fn the_table_of_the_rules_of_health_is_current() {
         ));
     }
     expect_current("health.md", &made);
+}
+
+#[test]
+fn the_page_of_caveats_is_current() {
+    let mut made = CAVEATS.to_owned();
+    let mut group = None;
+    for row in Row::all().filter(|row| group.replace(row.group) != Some(row.group)) {
+        let of_group: Vec<&Row> = Row::all().filter(|other| other.group == row.group).collect();
+        made.push_str(&format!(
+            "\n## {}\n\n| caveat | when | open | max | find | compare |\n|---|---|---|---|---|---|\n",
+            row.group.title()
+        ));
+        for row in &of_group {
+            for grade in [&row.usual].into_iter().chain(&row.grave) {
+                made.push_str(&format!("| `{}` | {} | {} |\n", row.kind, grade.when, letters(grade)));
+            }
+        }
+        of_group.iter().for_each(|row| made.push_str(&in_words(row)));
+    }
+    expect_current("caveats.md", &made);
+}
+
+/// What a caveat is, and how to read its page.
+const CAVEATS: &str = "# Caveats
+
+A caveat is a reason not to trust figures as they stand. Reports print caveats before figures. This page is made from
+the code (`crates/model/src/caveat/rows`).
+
+The weight of a caveat depends on the question: how the system does at a given rate (**open**), how much it carries at
+`rate: max` (**max**), how much it carries while conditions hold (**find**, a trial of a search), whether two sides
+differ (**compare**, a trial of a pair). The rate of a load item decides for a caveat about that item, the heaviest
+weight of all items for a caveat about the whole trial.
+
+- n: note, good to know.
+- w: warning, the figures may be off by what it says.
+- **i**: invalid, the figures that it names must not be used. They carry a mark wherever they are printed. Others stand.
+- –: not told.
+
+Under each name stands what reports print, with the values of the run file in braces. Reports print a caveat once that
+several trials, load items or topics share: with the first six names and the range of each number. The run file and JSON
+have one for each. Where a run has verdicts, one line sums up the caveats about figures that no verdict is about.
+";
+
+fn letters(grade: &Grade) -> String {
+    let letter = |question| match grade.weight(question) {
+        Some(Severity::Note) => "n",
+        Some(Severity::Warning) => "w",
+        Some(Severity::Invalid) => "**i**",
+        None => "–",
+    };
+    Question::all().map(letter).collect::<Vec<_>>().join(" | ")
+}
+
+/// What reports print of a kind, what to do, and what else there is to know.
+fn in_words(row: &Row) -> String {
+    let mut made = format!("\n### `{}`\n", row.kind);
+    let mut last = ("", "");
+    for words in row.words {
+        if words.sentence != last.0 {
+            made.push_str(&format!("\n> {}\n", as_printed(words.sentence)));
+        }
+        if !words.remedy.is_empty() && words.remedy != last.1 {
+            made.push_str(&format!("\nWhat to do: {}.\n", words.remedy));
+        }
+        last = (words.sentence, words.remedy);
+    }
+    if !row.more.is_empty() {
+        made.push_str(&format!("\n{}\n", row.more));
+    }
+    made
+}
+
+/// The sentence with the names of its values alone: `{records:count}` is `{records}`.
+fn as_printed(sentence: &str) -> String {
+    let mut parts = sentence.split('{');
+    let mut made = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (place, after) = part.split_once('}').expect("each brace has its other one");
+        let (name, form) = place.split_once(':').unwrap_or((place, ""));
+        let noun = form.split_once('|').map_or(String::new(), |(_, more)| format!(" {more}"));
+        made.push_str(&format!("{{{name}}}{noun}{after}"));
+    }
+    made
 }
 
 #[test]
