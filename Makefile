@@ -94,7 +94,7 @@ mutants: ## change what judges and counts, one thing at a time: does a test noti
 	$(MUTANTS) --output target/mutants/judging --package kdyno-analysis --package kdyno-plan \
 		--test-package kdyno-analysis --test-package kdyno-plan
 	$(MUTANTS) --output target/mutants/counting --package kdyno-kafka --package kdyno-load \
-		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,broker_connections,admin}/**' \
+		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,session,broker_connections,admin}/**' \
 		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-load
 
 clean: ## remove everything that was built

@@ -34,7 +34,7 @@ fn cpu_s_per_gb(outcome: &Outcome) -> anyhow::Result<f64> {
 }
 
 /// A null broker that speaks TLS 1.3 with one suite, and the file with its certificate.
-pub(super) fn secured(bench: &Setup, suite: &str) -> anyhow::Result<(Background, NamedTempFile)> {
+fn secured(bench: &Setup, suite: &str) -> anyhow::Result<(Background, NamedTempFile)> {
     let mut command = Command::new(&bench.kdyno);
     command.args(["null-broker", "--port", "0", "--partitions", "6", "--tls", "1.3", "--cipher", suite]);
     let broker = Background::start_until(&mut command, |line| line.starts_with("-----END CERTIFICATE"))?;

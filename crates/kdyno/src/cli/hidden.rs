@@ -99,9 +99,6 @@ pub(crate) struct BenchEvidenceArgs {
     /// Length of its one trial
     #[arg(long, default_value_t = 3_600, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) seconds: u32,
-    /// Streams, rounded up to a multiple of ten
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    pub(crate) streams: u16,
     /// As a run that was cut off: nothing is drawn from its rows yet
     #[arg(long)]
     pub(crate) anew: bool,

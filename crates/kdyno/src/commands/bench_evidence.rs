@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 
 /// Workers that share each load item.
 const WORKERS: u16 = 10;
+/// Load items, each a stream in every worker.
+const ITEMS: u16 = 6;
 const RECORDS_PER_S: u64 = 20_000;
 /// Different histograms; they come again and again.
 const HISTOGRAMS: u64 = 16;
@@ -33,7 +35,7 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
     let header =
         RunHeader { run_id: 1, scenario_text, scenario_path: "first-light".into(), plan: plan.clone() };
     let writer = RunWriter::create(&args.out, &header, &session())?;
-    writer.trial_started(&start(&trial, args))?;
+    writer.trial_started(&start(&trial))?;
     writer.phases(trial.id, &phase_spans(&trial.effective.phases, Some(0)))?;
     write_rows(&writer, trial.id, args)?;
     if !args.anew {
@@ -58,8 +60,7 @@ fn plan(args: &BenchEvidenceArgs) -> Result<(Plan, String), Failure> {
     plan.cases.truncate(1);
     for case in &mut plan.cases {
         let Some(item) = case.load.values().next().cloned() else { continue };
-        case.load =
-            (0..args.streams.div_ceil(WORKERS)).map(|item_no| (name(item_no), item.clone())).collect();
+        case.load = (0..ITEMS).map(|item_no| (name(item_no), item.clone())).collect();
         case.phases.warmup_ns = 0;
         case.phases.warmup_auto = None;
         case.phases.measure_ns = u64::from(args.seconds) * NS_PER_S;
@@ -90,12 +91,11 @@ fn session() -> Session {
     }
 }
 
-fn streams(args: &BenchEvidenceArgs) -> impl Iterator<Item = StreamId> {
-    let items = args.streams.div_ceil(WORKERS);
-    (0..WORKERS).flat_map(move |worker| (0..items).map(move |stream| StreamId { worker, stream }))
+fn streams() -> impl Iterator<Item = StreamId> {
+    (0..WORKERS).flat_map(|worker| (0..ITEMS).map(move |stream| StreamId { worker, stream }))
 }
 
-fn start(trial: &Trial, args: &BenchEvidenceArgs) -> TrialStart {
+fn start(trial: &Trial) -> TrialStart {
     let stream = |id: StreamId| StreamInfo {
         id,
         name: name(id.stream),
@@ -109,7 +109,7 @@ fn start(trial: &Trial, args: &BenchEvidenceArgs) -> TrialStart {
         session: 1,
         t0_unix_ns: 1,
         t0_monotonic_ns: 1,
-        streams: streams(args).map(stream).collect(),
+        streams: streams().map(stream).collect(),
         cluster: BTreeMap::new(),
         command_lines: BTreeMap::new(),
         settings: BTreeMap::new(),
@@ -119,7 +119,7 @@ fn start(trial: &Trial, args: &BenchEvidenceArgs) -> TrialStart {
 fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> Result<(), Failure> {
     let second = histograms(2)?;
     let fine = histograms(3)?;
-    for id in streams(args) {
+    for id in streams() {
         let mut rows = Rows { writer, trial, id, sequence: 0 };
         for at in 0..args.seconds {
             rows.write(

@@ -1,8 +1,8 @@
 //! Limits on a real worker and real sockets, of the full table (`make test-matrix`): their sizes are tested in simulated time
 //! (`crates/load/tests/streams/limits.rs`).
 
-use crate::common::{Place, is_matrix};
 use crate::common::turns::alone;
+use crate::common::{Place, is_matrix};
 use crate::fixture::{Seen, brokers, provoke, scenario, used};
 use kdyno_model::conclusion::LimitKind;
 

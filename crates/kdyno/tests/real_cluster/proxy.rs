@@ -1,7 +1,7 @@
 //! A proxy between clients and brokers: what goes through it, what becomes of a run that loses it, and one that clients would
 //! go past.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::{alone, beside_others};
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{caveats, evidences, figure, figure_of, ran, start_scenario};
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -59,7 +59,8 @@ show: {columns: [writers.acked_per_s, proxy.memory_rss_bytes_max]}
 
 #[test]
 fn records_go_through_a_proxy_and_one_that_is_killed_is_told() {
-    let _turn = beside_others();
+    // Four JVMs that all have to get to work within seconds.
+    let _turn = alone();
     let place = Place::new();
     let said = start_scenario(&place, THROUGH).wait(RUN_DEADLINE);
     ran(&said);

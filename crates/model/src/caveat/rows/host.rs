@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Row] = &[
             ),
         ],
         more: "A thread's processor time does not tell what it waited for, so its run delay is read \
-                ([probes](probes.md#hosts-processes-and-brokers)).",
+                ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },
     Row {
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
             "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",
         )],
         more: "The time for which limits held a process's groups is read once a second \
-                ([probes](probes.md#hosts-processes-and-brokers)).",
+                ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },
     Row {

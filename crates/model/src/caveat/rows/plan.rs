@@ -88,14 +88,14 @@ pub(super) const ROWS: &[Row] = &[
         ),
         words: &[
             told(
-                "{item}",
+                "{item} by schema, {compression}",
                 "{item}: values are random within their schema: the sizes and the processor time that {compression} makes of them are \
                  not those of real values",
                 RANDOM_REMEDY,
             )
             .only(|of| matches!(of, Caveat::RandomValues { by_schema: true, .. })),
             told(
-                "{item}",
+                "{item}, {compression}",
                 "{item}: values are random capital letters: the sizes and the processor time that {compression} makes of them are not \
                  those of real values",
                 RANDOM_REMEDY,

@@ -172,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
             "before these figures are set against others, repeat with `metrics: none` under `system`, or, of a cluster that stands, \
              without agents in its brokers",
         )],
-        more: "[Probes](probes.md#hosts-processes-and-brokers) says when agents are asked and what an answer costs.",
+        more: "[Probes](probes.md#brokers-from-inside) says when agents are asked and what an answer costs.",
         ..TRIAL
     },
     Row {
