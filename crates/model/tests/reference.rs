@@ -71,10 +71,10 @@ weight of all items for a caveat about the whole trial.
 
 - n: note, good to know.
 - w: warning, the figures may be off by what it says.
-- **i**: invalid, the figures that it names must not be used. They carry a mark wherever they are printed. Others stand.
-- –: not told.
+- **i**: invalid, the figures that it names are void. They carry a mark wherever they are printed. Others stand.
+- –: not reported.
 
-Under each name stands what reports print, with the values of the run file in braces. Reports print a caveat once that
+Each name is followed by what reports print, with the values of the run file in braces. Reports print a caveat once that
 several trials, load items or topics share: with the first six names and the range of each number. The run file and JSON
 have one for each. Where a run has verdicts, one line sums up the caveats about figures that no verdict is about.
 ";

@@ -150,42 +150,26 @@ fn a_comparison_that_cannot_be_is_refused() {
 
 #[test]
 fn a_search_tells_its_range_and_conditions_before_it_starts() {
+    let search = [
+        "find",
+        "FILE",
+        "--highest",
+        "writers.rate",
+        "--while",
+        "writers.response.p99 <= 20ms",
+        "--from",
+        "1k/s",
+        "--to",
+        "50k/s",
+    ];
     planned(
-        &[
-            "find",
-            "FILE",
-            "--highest",
-            "writers.rate",
-            "--while",
-            "writers.response.p99 <= 20ms",
-            "--from",
-            "1k/s",
-            "--to",
-            "50k/s",
-            "--dry-run",
-        ],
+        &[&search[..], &["--dry-run"]].concat(),
         &[
             "search: the rate of writers from 1,000/s to 50,000/s while writers.response.p99 <= 20ms",
             "confirmed by ",
         ],
     );
-    planned(
-        &[
-            "find",
-            "FILE",
-            "--highest",
-            "writers.rate",
-            "--while",
-            "writers.response.p99 <= 20ms",
-            "--from",
-            "1k/s",
-            "--to",
-            "50k/s",
-            "--quick",
-            "--dry-run",
-        ],
-        &["quick look: the rate of writers"],
-    );
+    planned(&[&search[..], &["--quick", "--dry-run"]].concat(), &["quick look: the rate of writers"]);
 }
 
 #[test]

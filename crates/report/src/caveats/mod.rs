@@ -71,7 +71,7 @@ pub fn sentence(caveat: &Caveat) -> String {
 
 /// What to do about a caveat; empty when there is nothing to do.
 pub fn remedy(caveat: &Caveat) -> &'static str {
-    said(&[caveat]).1
+    caveat.row().words_of(&[caveat]).remedy
 }
 
 /// Most trials that a caveat names; of more it says how many they are.

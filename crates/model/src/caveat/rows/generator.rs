@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
         usual: capacity(
             Severity::Invalid,
             Severity::Warning,
-            "the item's highest rate against the null broker on this host is less than 2 × its rate; not told where it was not measured: \
+            "the item's highest rate against the null broker on this host is less than 2 × its rate; not reported where it was not measured: \
              the item's rates, and the cost per GB, which rests on them",
         ),
         brief: "the load generator may have been the limit",

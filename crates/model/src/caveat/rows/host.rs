@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: CaveatKind::OtherLoad,
         usual: warning(
             "other programs (not part of the run) used more than 15 % of the host's processors, what the hypervisor took not counted; \
-             not told of a target on this host, whose brokers are among them",
+             not reported for a target on this host, whose brokers are among them",
         ),
         words: &[told(
             "",

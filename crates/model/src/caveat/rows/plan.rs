@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: CaveatKind::RandomValues,
         usual: warning(
             "unique payloads with compression and neither `compressible` nor given (by a file, by a topic): random capitals, in which \
-             lz4 and snappy find nothing, or values that are random within an Avro schema; told with the plan too",
+             lz4 and snappy find nothing, or values that are random within an Avro schema; reported with the plan too",
         ),
         words: &[
             told(

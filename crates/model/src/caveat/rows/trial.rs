@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WarmupNotSettled,
-        usual: warning("the warm-up reached its longest time before rate, latency and processor time had settled; not told where the window itself is steady"),
+        usual: warning("the warm-up reached its longest time before rate, latency and processor time had settled; not reported where the window itself is steady"),
         words: &[told(
             "",
             "the warm-up reached its longest time before everything had settled ({detail:first}): figures may be those of a system \
