@@ -5,8 +5,9 @@ use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the writer waits at the end for somebody who is reading the file at that moment.
-const READER_WAIT: Duration = Duration::from_secs(2);
+/// How long a writer waits for another process that reads the file at that moment: before it adds a session, and at
+/// the end.
+pub(crate) const READER_WAIT: Duration = Duration::from_secs(2);
 
 /// Folds at the end of a run. A reader that does not let go within [`READER_WAIT`] is no failure: all rows
 /// are safe in the WAL, and the next opening folds it.

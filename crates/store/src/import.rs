@@ -40,12 +40,8 @@ pub fn import(
     trials: &[ImportedTrial],
     drawn: &Judgement,
 ) -> Result<bool, StoreError> {
-    let file = RunFile::open(path)?;
-    if file.is_live() {
-        return Err(StoreError::InUse { path: path.to_path_buf() });
-    }
-    let all: Vec<TrialId> = file.trials()?.iter().map(|start| start.trial.id).collect();
-    drop(file);
+    let all: Vec<TrialId> =
+        RunFile::open_unused(path)?.trials()?.iter().map(|start| start.trial.id).collect();
     let connection = opening::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let replaced = write(&connection, subject, &all, trials, drawn);
     replaced.map_err(|error| match error {

@@ -8,7 +8,7 @@
 use crate::columns::{self, Fault, json, named, text, unsigned};
 use crate::error::StoreError;
 use crate::opening::{self, Opened};
-use crate::schema;
+use crate::{fold, schema};
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
@@ -22,6 +22,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often a file in use is looked at again.
+const UNUSED_POLL: Duration = Duration::from_millis(20);
 
 /// Most plain bytes that one call hands out at once: a week of one stream. Beyond it, a hostile file could
 /// claim memory at a thousand times its size.
@@ -64,6 +68,26 @@ impl RunFile {
         };
         file.check_schema()?;
         Ok(file)
+    }
+
+    /// The same once no other process has the file open. A reader (a page of runs, a report) lets go of it within
+    /// milliseconds; only a writer keeps it.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] after [`fold::READER_WAIT`], and those of [`Self::open`].
+    pub(crate) fn open_unused(path: &Path) -> Result<Self, StoreError> {
+        let until = Instant::now() + fold::READER_WAIT;
+        loop {
+            let file = Self::open(path)?;
+            if !file.live {
+                return Ok(file);
+            }
+            if until <= Instant::now() {
+                return Err(StoreError::InUse { path: path.to_path_buf() });
+            }
+            drop(file);
+            std::thread::sleep(UNUSED_POLL);
+        }
     }
 
     /// The writer's own view of the file that it writes: every row is its own, so none is distrusted.

@@ -63,9 +63,7 @@ impl RunWriter {
     /// When the file cannot be read or written, is in use, or the session's number does not follow the last one:
     /// then another process was faster. The file is left as it was.
     pub fn resume(path: &Path, session: &Session) -> Result<Self, StoreError> {
-        if RunFile::open(path)?.is_live() {
-            return Err(StoreError::InUse { path: path.to_path_buf() });
-        }
+        RunFile::open_unused(path)?;
         let connection = opening::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if let Err(error) = writing::append_session(path, &connection, session) {
             // Gives the reserve back as well, unless it belongs to another process that was faster.

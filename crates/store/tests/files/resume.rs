@@ -42,6 +42,7 @@ fn sessions(path: &Path) -> Vec<(Session, Option<SessionEnd>)> {
 fn every_session_is_kept_when_each_is_killed_in_the_middle() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
+    let mut reader = None;
     for number in 1..=2 {
         let mut killed = Killed(child("resume::child_writes_a_session", folder.path()).spawn().unwrap());
         wait_for("the child's commits", || {
@@ -50,10 +51,17 @@ fn every_session_is_kept_when_each_is_killed_in_the_middle() {
         });
         let error = RunWriter::resume(&path, &session(number + 1)).unwrap_err();
         assert_eq!(error, StoreError::InUse { path: path.clone() }, "it is being written");
+        reader = (number == 2).then(|| RunFile::open(&path).unwrap());
         killed.0.kill().unwrap();
         killed.0.wait().unwrap();
     }
+    // The file is in use for as long as something reads it; that is no reason to give up at once.
+    let lets_go = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(reader);
+    });
     let writer = RunWriter::resume(&path, &session(3)).unwrap();
+    lets_go.join().unwrap();
     writer.trial_started(&trial_of(3)).unwrap();
     writer.finish(crate::common::end()).unwrap();
 
