@@ -18,9 +18,7 @@ mod plot;
 mod resources;
 mod scale;
 pub mod served;
-mod shift;
 mod stages;
-mod strips;
 pub(crate) mod tables;
 mod ticks;
 mod top;
@@ -133,11 +131,6 @@ fn parts(
     let mut parts = vec![Part::new("read-first", "Read first", tables::caveats(&worded))];
     parts.extend(answered(input, figures, headline));
     parts.push(Part::new("result", "Result", tables::cases(input, table)));
-    parts.push(Part::new(
-        "dots",
-        "Every trial, in the order they ran",
-        strips::strips(input, figures, table),
-    ));
     parts.push(Part::new("overlay", "All cases over one another", overlay::overlays(input)));
     parts.push(Part::new("sides", "Resources, A beside B", sides(input)));
     parts.extend(explained(input, figures, &headline.sentences));
@@ -172,7 +165,7 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> 
         let Some(case) = compared.next() else {
             return Part::answer(&name, answer, &told.sentences, &html! {});
         };
-        let pictures = html! { (forest::forest(input, case)) (shift::by_quantile(input, case)) (forest::pairs(input, figures, case)) };
+        let pictures = html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) };
         // There the sentence has the name of its case before it.
         let is_told = |one: &&Sentence| {
             told.sentences.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
@@ -296,7 +289,7 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
             (tables::facts(&facts))
         }
         (tables::noise(input))
-        (topology::figures(input))
+        (topology::tables(input))
         @let (started, left_out) = systems::all(input);
         @for (concerns, start) in &started {
             h3 { "System under test: " (concerns) }

@@ -18,6 +18,15 @@ pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f
     move |tick| text(tick, decimals)
 }
 
+/// A number of the axis as printed, with so many decimals.
+pub fn tick_text(tick: f64, unit: Unit, decimals: usize) -> String {
+    match unit {
+        Unit::Ns => time_to(tick, decimals),
+        Unit::Bytes => bytes_to(tick, decimals),
+        _ => number_to(tick, decimals),
+    }
+}
+
 /// A round time without the zeros that three digits would give it.
 pub fn tick_time(ns: f64) -> String {
     time_to(ns, 0)
