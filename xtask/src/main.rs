@@ -4,6 +4,7 @@
 mod accuracy;
 mod bench;
 mod cargo;
+mod classes;
 mod messages;
 mod release;
 mod summary;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::classes;
 use anyhow::Context;
 
 /// What the `test result:` lines of one or many test binaries add up to.
@@ -101,11 +102,13 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
         println!("{}", tally.line(code));
         return Ok(code);
     }
-    let mut child = cargo_test(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo test")?;
+    let mut command = cargo_test(arguments);
+    let programs = std::env::current_exe()?;
+    if let Some(archives) = programs.parent().and_then(classes::archives) {
+        command.env(classes::VARIABLE, archives);
+    }
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo test")?;
     let (said, hears) = mpsc::channel();
     pass_on(child.stdout.take(), said.clone(), Said::Out);
     pass_on(child.stderr.take(), said, Said::Err);

@@ -75,6 +75,22 @@ pub fn masked(line: &str) -> String {
     out + rest
 }
 
+/// Options with which the brokers of a scenario start in a third of the time, for tests that do not judge their speed: the
+/// JVM's quick compiler alone, and the classes from the archive that `cargo xtask test` has made of their release. The
+/// archive of another release is not used by the JVM, which says so nowhere.
+fn quick_jvm(scenario: &str) -> String {
+    let release = if scenario.contains("kafka: 4.1.1") { "4.1.1" } else { "newest" };
+    let archive = std::env::var_os("KDYNO_TEST_CLASSES")
+        .map(|folder| Path::new(&folder).join(format!("{release}.jsa")));
+    match archive.filter(|archive| archive.exists()) {
+        Some(archive) => format!(
+            "[-XX:TieredStopAtLevel=1, \"-XX:SharedArchiveFile={}\", \"-Xlog:cds=off\", \"-Xlog:cds+dynamic=off\"]",
+            archive.display()
+        ),
+        None => "[-XX:TieredStopAtLevel=1]".to_owned(),
+    }
+}
+
 impl Place {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder");
@@ -86,10 +102,11 @@ impl Place {
         self.dir.path()
     }
 
-    /// Writes a file that only its owner may read, as target files must be, and returns its path.
+    /// Writes a file that only its owner may read, as target files must be, and returns its path. `QUICK_JVM` in a
+    /// scenario becomes [`quick_jvm`].
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
-        std::fs::write(&path, text).expect("write a test's file");
+        std::fs::write(&path, text.replace("QUICK_JVM", &quick_jvm(text))).expect("write a test's file");
         let owner_only = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(&path, owner_only).expect("make a test's file private");
         path

@@ -88,7 +88,7 @@ kdyno: 1
 id: settled
 question: Does it work?
 repeat: 2
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1]}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
 topics: {perf: {partitions: 2, replicas: 1}}
 load: {writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {acks: all}}}
 phases: {warmup: 2s..12s, condition: 1s..4s, measure: 2s, drain: 5s}

@@ -1,7 +1,7 @@
 //! What the runs are started from and read by.
 //!
-//! Brokers whose speed no test judges are compiled by the JVM's quick compiler alone (`-XX:TieredStopAtLevel=1` in their
-//! scenarios): they are there in half the time, and starting them is most of what these tests wait for.
+//! Brokers whose speed no test judges have `jvm: QUICK_JVM` in their scenarios: starting them is most of what these tests
+//! wait for.
 
 pub use crate::common::ran;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
@@ -35,7 +35,7 @@ kdyno: 1
 id: small
 question: Does it work?
 params: {{brokers: {brokers}, dur: {seconds}s}}
-system: {{kafka: 4.1.1, mode: kraft, brokers: $brokers, limits: {{heap: 256MiB}}, jvm: [-XX:TieredStopAtLevel=1], config: {{num.io.thread: 4}}}}
+system: {{kafka: 4.1.1, mode: kraft, brokers: $brokers, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, config: {{num.io.thread: 4}}}}
 topics:
   perf: {{partitions: = 2*brokers, replicas: 1}}
 load:

@@ -18,7 +18,7 @@ kdyno: 1
 id: groups
 question: Does it work?
 params: {{kafka: 4.1.1, mode: kraft, protocol: classic}}
-{cases}system: {{kafka: $kafka, mode: $mode, limits: {{heap: 256MiB}}, jvm: [-XX:TieredStopAtLevel=1], {system}}}
+{cases}system: {{kafka: $kafka, mode: $mode, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, {system}}}
 topics: {{perf: {{partitions: 6, replicas: = min(3, brokers)}}}}
 load:
   writers: {{produce: perf, clients: 2, rate: 500/s, value: 100B}}

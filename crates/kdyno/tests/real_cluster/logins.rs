@@ -52,7 +52,7 @@ fn java_clients_and_our_own_are_let_in_by_each_kind_of_listener() {
     ] {
         let place = Place::new();
         let system = format!(
-            "system: {{kafka: newest, limits: {{heap: 256MiB}}, jvm: [-XX:TieredStopAtLevel=1], listeners: {{clients: {clients}}}}}\n"
+            "system: {{kafka: newest, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, listeners: {{clients: {clients}}}}}\n"
         );
         let said = start_scenario(&place, &format!("{HEAD}{system}{}", load(JAVA))).wait(RUN_DEADLINE);
         assert!(matches!(said.code, Some(0 | 6)), "{clients}: {said:?}");

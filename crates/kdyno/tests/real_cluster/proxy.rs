@@ -19,6 +19,7 @@ system:
   kafka: 4.1.1
   brokers: 2
   limits: {heap: 256MiB}
+  jvm: QUICK_JVM
   listeners: {clients: {protocol: SASL_SSL, sasl: SCRAM-SHA-512, tls: 1.2}}
   proxy: $proxy
 topics: {perf: {partitions: 4}}
@@ -39,6 +40,7 @@ question: Does it work?
 system:
   kafka: 4.1.1
   limits: {heap: 256MiB}
+  jvm: QUICK_JVM
   proxy:
     command: |
       folder=$$(ls -d "$${XDG_CACHE_HOME:-$$HOME/.cache}"/kdyno/kroxylicious/*/ | tail -n 1)
@@ -125,7 +127,7 @@ fn one_that_clients_would_go_past_ends_the_run() {
     );
     let place = Place::new();
     let scenario = format!(
-        "kdyno: 1\nid: past\nquestion: Does it work?\nsystem:\n  kafka: 4.1.1\n  limits: {{heap: 256MiB}}\n  proxy:\n    {relay}\n\
+        "kdyno: 1\nid: past\nquestion: Does it work?\nsystem:\n  kafka: 4.1.1\n  limits: {{heap: 256MiB}}\n  jvm: QUICK_JVM\n  proxy:\n    {relay}\n\
          topics: {{perf: {{partitions: 1}}}}\nload: {{writers: {{produce: perf, rate: 100/s, value: 100B}}}}\n\
          phases: {{warmup: 0s, condition: none, measure: 2s}}\n"
     );

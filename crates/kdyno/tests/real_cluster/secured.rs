@@ -36,7 +36,7 @@ const SYSTEM: &str = "\
 system:
   kafka: newest
   limits: {heap: 256MiB}
-  jvm: [-XX:TieredStopAtLevel=1]
+  jvm: QUICK_JVM
   listeners:
     clients: {protocol: SASL_SSL, sasl: PLAIN, certificates: required}
     internal: {protocol: SSL}

@@ -17,7 +17,7 @@ system:
   kafka: $kafka
   mode: $mode
   limits: {heap: 256MiB}
-  jvm: [-XX:TieredStopAtLevel=1]
+  jvm: QUICK_JVM
   config: {group.initial.rebalance.delay.ms: 0}
   listeners:
     clients: {protocol: SASL_SSL, sasl: SCRAM-SHA-256}

@@ -16,7 +16,7 @@ cases:
   - {kafka: 4.1.1}
   - {kafka: 3.7.2}
 MORE
-system: {kafka: $kafka, mode: $mode, brokers: 1, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1]}
+system: {kafka: $kafka, mode: $mode, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
 topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}}

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 fn apart() -> String {
     String::from(
         "kdyno: 1\nid: apart\nquestion: Does it work?\n\
-         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1], zones: {brokers: [a], clients: [b], delay: 2ms}}\n\
+         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, zones: {brokers: [a], clients: [b], delay: 2ms}}\n\
          topics: {perf: {partitions: 4}}\n\
          load: {writers: {produce: perf, rate: 200/s, value: 100B, zone: b, client: {request.timeout.ms: 1000ms, \
          delivery.timeout.ms: 2000ms, linger.ms: 0}}}\n\
@@ -74,7 +74,7 @@ fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     let _turn = beside_others();
     let place = Place::new();
     let text = "kdyno: 1\nid: near\nquestion: Does it work?\nparams: {rack: a}\ncases: [{rack: a}, {rack: b}]\n\
-        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1], \
+        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, \
         config: {replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector}, \
         zones: {brokers: [a, b], delay: 1ms}}\n\
         topics: {perf: {partitions: 2, replicas: 2}}\n\
@@ -102,7 +102,7 @@ fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
     let _turn = beside_others();
     let place = Place::new();
     let text = "kdyno: 1\nid: far\nquestion: Does it work?\n\
-        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1], listeners: {clients: {protocol: SASL_SSL}}, \
+        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, listeners: {clients: {protocol: SASL_SSL}}, \
         config: {min.insync.replicas: 2}, \
         zones: {brokers: [a, b], delay: 10ms, jitter: 1ms, bandwidth: 100MiB/s, between_brokers: yes}}\n\
         topics: {perf: {partitions: 2, replicas: 2}}\n\
@@ -145,7 +145,7 @@ fn a_link_of_declared_bandwidth_is_the_limit() {
     let _turn = alone();
     let place = Place::new();
     let text = "kdyno: 1\nid: narrow\nquestion: What is the limit?\nparams: {link: 2MB/s}\nvary: {link: [2MB/s, 4MB/s]}\n\
-        system: {kafka: 4.1.1, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1], \
+        system: {kafka: 4.1.1, limits: {heap: 256MiB}, jvm: QUICK_JVM, \
         zones: {brokers: [a], clients: [c], bandwidth: $link}}\n\
         topics: {perf: {partitions: 2}}\n\
         load: {writers: {produce: perf, rate: max, value: 16000B, zone: c, \

@@ -53,6 +53,18 @@ pub fn one_broker() -> ClusterPlan {
     plan(NEWEST, Mode::KraftCombined, 1)
 }
 
+/// Options with which brokers start in a third of the time: the JVM's quick compiler alone, and the classes from the archive
+/// that `cargo xtask test` has made of the newest release. A JVM of another release does not use it.
+fn quick_jvm() -> Vec<String> {
+    let mut options = vec!["-XX:TieredStopAtLevel=1".to_string()];
+    let archive = std::env::var_os("KDYNO_TEST_CLASSES").map(|folder| Path::new(&folder).join("newest.jsa"));
+    if let Some(archive) = archive.filter(|archive| archive.exists()) {
+        options.push(format!("-XX:SharedArchiveFile={}", archive.display()));
+        options.extend(["-Xlog:cds=off", "-Xlog:cds+dynamic=off"].map(str::to_string));
+    }
+    options
+}
+
 pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
     ClusterPlan {
         cpu_limit: None,
@@ -60,8 +72,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         mode,
         brokers,
         heap_bytes: 256 << 20,
-        // They start in half the time.
-        jvm_options: vec!["-XX:TieredStopAtLevel=1".to_string()],
+        jvm_options: quick_jvm(),
         config: Default::default(),
         pinned_to: vec![],
         racks: vec![],

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 fn scenario(trials: u32, system: &str, replicas: u32, load: &str, phases: &str) -> String {
     format!(
         "kdyno: 1\nid: twice\nquestion: Does it work?\nrepeat: {trials}\n\
-         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, jvm: [-XX:TieredStopAtLevel=1], {system}}}\n\
+         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, {system}}}\n\
          topics: {{perf: {{partitions: 4, replicas: {replicas}}}}}\nload: {{writers: {{produce: perf, {load}}}}}\n\
          phases: {{condition: none, {phases}}}\nshow: {{columns: [writers.acked_per_s]}}\n"
     )

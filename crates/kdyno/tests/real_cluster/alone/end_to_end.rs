@@ -13,7 +13,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: end-to-end
 question: How long from end to end?
-system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1]}
+system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM}
 topics:
   perf: {partitions: 4, replicas: 2}
   probes: {partitions: 2, replicas: 2}

@@ -12,7 +12,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: inside
 question: What do brokers tell?
-system: {brokers: 2, limits: {heap: 256MiB}, jvm: [-XX:TieredStopAtLevel=1]}
+system: {brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM}
 topics: {perf: {partitions: 4, replicas: 2}}
 load:
   writers: {produce: perf, clients: 2, rate: 5k/s, value: 200B, client: {acks: all}}
