@@ -1,5 +1,4 @@
-//! What stood where in a trial, told from its plan and from what is known of its processes: who carried the load, what lay
-//! between, the cluster, what stood beside it.
+//! Where the processes of a trial were, by its plan and by what is known of them: load, proxy and links, cluster, components.
 
 mod parts;
 mod tiers;
@@ -48,14 +47,10 @@ pub fn all(input: &ReportInput<'_>) -> (Vec<(String, Topology)>, usize) {
     (all.take(DRAWN_MAX).collect(), more)
 }
 
-/// That so many further ones are not told.
+/// That so many further ones are not shown.
 pub fn left_out(more: usize) -> String {
-    let stand = if more == 1 {
-        "one more topology is"
-    } else {
-        &format!("{} more topologies are", units::count(more as f64))
-    };
-    format!("Beside these {stand} not told: the plan of each trial has its own.")
+    let are = if more == 1 { "topology is" } else { "topologies are" };
+    format!("{} more {are} not shown: the plan of each trial has its own.", units::count(more as f64))
 }
 
 impl Topology {
@@ -79,7 +74,7 @@ impl Topology {
         Self { tiers }
     }
 
-    /// As a list, for who sees no picture.
+    /// As indented lines.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for tier in &self.tiers {
