@@ -55,27 +55,19 @@ impl<'a> AnalysedTrial<'a> {
         self.invalid_by(of).any(is_void)
     }
 
-    /// A figure as far as it may be used. Where the load queued, and nothing else speaks against it, it is at least so
-    /// much: it grows for as long as the load lasts.
+    /// A figure as far as it may be used: of a load that queued the bound.
     pub(crate) fn usable(&self, finding: &Finding) -> Option<Value> {
-        let is_queued_only = || self.is_invalid_only_by(&finding.of, is_queue);
         match finding.estimate {
             Value::None => None,
             estimate if !self.is_invalid(finding) => Some(estimate),
-            Value::Is(number) | Value::AtLeast(number) => is_queued_only().then_some(Value::AtLeast(number)),
+            estimate => bound_by_queue(estimate, self.invalid_by(&finding.of)),
         }
     }
 
     /// Whether a figure must not be used for what the load generator did alone: that says nothing of the system, so to leave
     /// such a trial out is no choice among what the system did.
     pub(crate) fn is_generators_alone(&self, of: &Address) -> bool {
-        self.is_invalid_only_by(of, is_of_generator)
-    }
-
-    /// Whether invalid caveats speak of a metric, and all of them are of a kind.
-    fn is_invalid_only_by(&self, of: &Address, kind: fn(&Caveat) -> bool) -> bool {
-        let mut causes = self.invalid_by(of).peekable();
-        causes.peek().is_some() && causes.all(kind)
+        are_all(self.invalid_by(of), is_of_generator)
     }
 
     /// The invalid caveats that speak of a metric.
@@ -91,6 +83,19 @@ impl<'a> AnalysedTrial<'a> {
             _ => None,
         })
     }
+}
+
+/// What a figure that must not be used is at least, by the invalid caveats that speak of it: where the load queued, and
+/// nothing else speaks against it, it grows for as long as the load lasts. `None`: it says nothing.
+pub(crate) fn bound_by_queue<'a>(estimate: Value, causes: impl Iterator<Item = &'a Caveat>) -> Option<Value> {
+    let (Value::Is(number) | Value::AtLeast(number)) = estimate else { return None };
+    are_all(causes, is_queue).then_some(Value::AtLeast(number))
+}
+
+/// Whether there are causes, and all of them are of a kind.
+fn are_all<'a>(causes: impl Iterator<Item = &'a Caveat>, kind: fn(&Caveat) -> bool) -> bool {
+    let mut causes = causes.peekable();
+    causes.peek().is_some() && causes.all(kind)
 }
 
 /// More was offered than was carried.

@@ -1,13 +1,15 @@
 //! What has to be said beside a number: marks on findings, from caveats and from how many records there are.
 
+use crate::analysed::bound_by_queue;
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::commands;
 use crate::rows::Trial;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::timing;
-use kdyno_model::finding::{Finding, Mark, Value};
+use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::metric::QUANTILES;
 use kdyno_model::sample::Timing;
+use std::collections::BTreeMap;
 
 /// Marks the findings that must not be used by the caveats that say so. Only those of the caveat's own scope are
 /// touched.
@@ -18,6 +20,25 @@ pub fn invalid(findings: &mut [Finding], caveats: &[ScopedCaveat]) {
                 finding.marks.insert(Mark::Invalid);
             }
         }
+    }
+}
+
+/// States the figures of trials as reports show them, as a case states those of its trials: "at least" where the load queued
+/// and nothing else speaks against a figure. `caveats` are those of the same trials.
+///
+/// A run file keeps what was measured, for a comparison and a search judge that; so this follows whenever findings leave
+/// analysis for a report, and files from before it was stated here read the same.
+pub fn at_least(findings: &mut [Finding], caveats: &[ScopedCaveat]) {
+    let mut invalid: BTreeMap<Scope, Vec<&ScopedCaveat>> = BTreeMap::new();
+    for caveat in caveats.iter().filter(|caveat| caveat.severity == Severity::Invalid) {
+        invalid.entry(caveat.scope).or_default().push(caveat);
+    }
+    let is_of_trial = |one: &&mut Finding| matches!(one.scope, Scope::Trial(_)) && one.is_invalid();
+    for finding in findings.iter_mut().filter(is_of_trial) {
+        let of_scope = invalid.get(&finding.scope).into_iter().flatten();
+        let causes =
+            of_scope.filter(|caveat| caveat.concerns.covers(&finding.of)).map(|caveat| &caveat.caveat);
+        finding.estimate = bound_by_queue(finding.estimate, causes).unwrap_or(finding.estimate);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::environment::{ENDING, runs_dir};
 use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
+use kdyno_analysis::marks;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
@@ -66,8 +67,7 @@ impl Evidence {
             run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
             run.goes_on();
         }
-        run.state_side_b();
-        Ok(run)
+        Ok(run.stated())
     }
 
     /// The same with the stacks that were sampled, for the page.
@@ -84,13 +84,12 @@ impl Evidence {
     /// need none of them. Without courses over time and readings of noise.
     pub(crate) fn read_judged(path: &Path) -> Result<Self, Failure> {
         let file = RunFile::open(path)?;
-        let mut run = Self::stored(&file)?;
+        let run = Self::stored(&file)?;
         drop(file);
         if !run.is_analysed() {
             return Self::read(path);
         }
-        run.state_side_b();
-        Ok(run)
+        Ok(run.stated())
     }
 
     /// What is to be stored of a series that is imported: what it comes to in each trial, and what all trials say together of
@@ -151,6 +150,13 @@ impl Evidence {
                 |one: &ScopedCaveat| one.scope == of_last && matches!(one.caveat, Caveat::Unresolved { .. });
             self.judgement.caveats.retain(|one| !is_cut(one) && !is_open(one));
         }
+    }
+
+    /// As reports state it.
+    fn stated(mut self) -> Self {
+        self.state_side_b();
+        marks::at_least(&mut self.judgement.findings, &self.judgement.caveats);
+        self
     }
 
     /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials

@@ -3,6 +3,7 @@
 
 use crate::looks::Looks;
 use crate::out;
+use kdyno_analysis::marks;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::event::Subject;
@@ -66,7 +67,9 @@ impl Printer {
             Progress::ClientMetrics(_) => {}
             Progress::TrialEnded(outcome) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
-                let summary = trial_summary(trial, findings, caveats, &self.options);
+                let mut stated = findings.clone();
+                marks::at_least(&mut stated, caveats);
+                let summary = trial_summary(trial, &stated, caveats, &self.options);
                 if !summary.trim().is_empty() {
                     self.painted(summary.trim_end());
                 }

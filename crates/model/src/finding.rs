@@ -12,8 +12,8 @@ use strum::{Display, EnumString, IntoStaticStr};
 pub enum Value {
     /// The number.
     Is(f64),
-    /// The value is at least this: a quantile falls among records that were never acknowledged, or it is a case's
-    /// latency of repeats whose load queued.
+    /// The value is at least this: a quantile falls among records that were never acknowledged, or it is a latency of a
+    /// load that queued.
     AtLeast(f64),
     /// Nothing was counted, or the metric has no meaning here.
     None,

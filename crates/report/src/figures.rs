@@ -2,7 +2,7 @@
 
 use crate::marks::{self, Signs};
 use crate::{digits, units};
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::command_metrics;
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
@@ -46,48 +46,32 @@ impl<'a> Figures<'a> {
 
     /// One value of one trial, printed in the finding's own unit after its marks.
     pub fn text(&self, trial: TrialId, subject: &str, metric: &str) -> String {
-        let told = self.told(trial, subject, metric);
-        told.map_or_else(|| units::NOTHING.to_owned(), |one| marks::text(&one))
+        self.of_trial(trial, subject, metric).map_or_else(|| units::NOTHING.to_owned(), marks::text)
     }
 
     /// The signs of one value of one trial.
     pub fn signs(&self, trial: TrialId, subject: &str, metric: &str) -> Signs {
         let mut signs = Signs::default();
-        if let Some(one) = self.told(trial, subject, metric) {
-            signs.add(&one.marks, &digits::text(&one));
+        if let Some(one) = self.of_trial(trial, subject, metric) {
+            signs.add(&one.marks, &digits::text(one));
         }
         signs
     }
 
-    /// One value of one trial as it is told. Where it must not be used for nothing but that the load queued, it is at least
-    /// so much, as in the figure of its case: it grows for as long as the load lasts.
-    pub fn told(&self, trial: TrialId, subject: &str, metric: &str) -> Option<Finding> {
-        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric)?;
-        let mut told = found.clone();
-        if let Value::Is(number) = found.estimate
-            && found.is_invalid()
-            && self.is_for_queue_alone(found)
-        {
-            told.estimate = Value::AtLeast(number);
-        }
-        Some(told)
-    }
-
-    fn is_for_queue_alone(&self, finding: &Finding) -> bool {
-        let speaks_of = |one: &&ScopedCaveat| one.scope == finding.scope && one.concerns.covers(&finding.of);
-        let mut causes = self.invalid.iter().filter(speaks_of).peekable();
-        causes.peek().is_some() && causes.all(|one| matches!(one.caveat, Caveat::QueueGrowth { .. }))
+    /// One value of one trial.
+    pub fn of_trial(&self, trial: TrialId, subject: &str, metric: &str) -> Option<&'a Finding> {
+        self.find(Scope::Trial(trial), Quantity::Value, subject, metric)
     }
 
     /// Whether a trial has a finding of a metric with a value.
     pub fn is_known(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
-        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        let found = self.of_trial(trial, subject, metric);
         found.is_some_and(|one| one.estimate != Value::None)
     }
 
     /// Whether a value of a trial is known and above 0, or at least so much.
     pub fn is_above_0(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
-        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        let found = self.of_trial(trial, subject, metric);
         found.is_some_and(
             |one| matches!(one.estimate, Value::Is(value) | Value::AtLeast(value) if value > 0.0),
         )
@@ -95,7 +79,7 @@ impl<'a> Figures<'a> {
 
     /// The marks of one value of one trial.
     pub fn marks(&self, trial: TrialId, subject: &str, metric: &str) -> BTreeSet<Mark> {
-        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        let found = self.of_trial(trial, subject, metric);
         found.map(|one| one.marks.clone()).unwrap_or_default()
     }
 

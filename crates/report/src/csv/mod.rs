@@ -40,7 +40,7 @@ const VALUE: Column =
 const AT_LEAST: Column = (
     "at_least",
     "`true`: the true figure is the value or more, because a quantile fell among records that were never acknowledged, or \
-     a case's repeats queued; else `false`",
+     the load queued; else `false`",
 );
 
 const FINDINGS_BEFORE: [Column; 8] = [

@@ -160,8 +160,8 @@ fn pair_figure(
     labels: &[String; 2],
     id: &str,
 ) -> Markup {
-    let of = |trial: &Option<&Trial>| figures.told((*trial)?.id, &one.of.subject, &one.of.metric);
-    let found: Vec<(u32, [Option<Finding>; 2])> =
+    let of = |trial: &Option<&Trial>| figures.of_trial((*trial)?.id, &one.of.subject, &one.of.metric);
+    let found: Vec<(u32, [Option<&Finding>; 2])> =
         pairs.iter().map(|(pair, [a, b])| (*pair, [of(a), of(b)])).collect();
     let values =
         found.iter().flat_map(|(_, sides)| sides.iter().flatten()).filter_map(|one| number(one.estimate));
@@ -190,22 +190,21 @@ fn pair_figure(
     }
 }
 
-fn pair_row(pair: u32, sides: &[Option<Finding>; 2], across: &Scale) -> Lane {
-    let place = |side: &Option<Finding>| {
-        side.as_ref().and_then(|one| number(one.estimate)).map(|one| across.place(one))
-    };
-    let told = |side: &Option<Finding>| side.as_ref().map_or_else(|| units::NOTHING.to_owned(), marks::text);
+fn pair_row(pair: u32, sides: &[Option<&Finding>; 2], across: &Scale) -> Lane {
+    let place =
+        |side: Option<&Finding>| side.and_then(|one| number(one.estimate)).map(|one| across.place(one));
+    let told = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
     let down = PAIR_PX / 2.0;
     Lane {
         name: html! { "pair " (pair) },
-        says: format!("pair {pair}: A {}, B {}", told(&sides[0]), told(&sides[1])),
+        says: format!("pair {pair}: A {}, B {}", told(sides[0]), told(sides[1])),
         height: PAIR_PX,
         drawn: html! {
-            @if let [Some(a), Some(b)] = sides.each_ref().map(place) {
+            @if let [Some(a), Some(b)] = sides.map(place) {
                 line class="order" x1=(percent(a)) x2=(percent(b)) y1=(px(down)) y2=(px(down)) {}
             }
             @for (look, side) in sides.iter().enumerate() {
-                @if let (Some(one), Some(left)) = (side.as_ref(), place(side)) {
+                @if let (Some(one), Some(left)) = (*side, place(*side)) {
                     @let sign = if one.is_invalid() { Sign::Hollow(look) } else { Sign::Filled(look) };
                     (sign.at(left, down, Some(&format!("{}: {}", ComparePlan::SIDES[look], marks::text(one)))))
                 }
@@ -218,12 +217,12 @@ fn number(value: Value) -> Option<f64> {
     known(value).0.filter(|number| number.is_finite() && number.abs() <= NUMBER_MAX)
 }
 
-fn table(found: &[(u32, [Option<Finding>; 2])], labels: &[String; 2]) -> Markup {
-    let told = |side: &Option<Finding>| side.as_ref().map_or_else(|| units::NOTHING.to_owned(), marks::text);
+fn table(found: &[(u32, [Option<&Finding>; 2])], labels: &[String; 2]) -> Markup {
+    let told = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
     html! {
         table {
             thead { tr { th scope="col" { "pair" } @for label in labels { th scope="col" { (label) } } } }
-            tbody { @for (pair, sides) in found { tr { th scope="row" { (pair) } @for side in sides { td { (told(side)) } } } } }
+            tbody { @for (pair, sides) in found { tr { th scope="row" { (pair) } @for side in sides { td { (told(*side)) } } } } }
         }
     }
 }

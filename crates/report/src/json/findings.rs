@@ -58,7 +58,7 @@ pub(super) struct FindingDocument {
     /// nothing was counted.
     value: Option<f64>,
     /// The value is only known to be at least this, because the quantile falls among failed or unresolved
-    /// records, or, of a case, because the load of its repeats queued.
+    /// records, or because the load queued.
     at_least: bool,
     /// How many values it rests on.
     n: u32,

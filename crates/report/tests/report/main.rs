@@ -8,6 +8,7 @@ mod elsewhere;
 mod exports;
 mod fixture;
 mod flame;
+mod forms;
 mod gate;
 mod health;
 mod hlog;

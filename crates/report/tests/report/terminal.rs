@@ -1,6 +1,7 @@
 //! Reports as text.
 
 use crate::fixture::{Run, caveat, finding, plan, run, search};
+use kdyno_analysis::marks;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::{Scope, Value};
@@ -77,6 +78,7 @@ fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
     // The load generator was late too: what the cluster took may as well be less.
     assert!(told(&run).iter().all(|text| text.contains("! 49.7 ms") && !text.contains("≥ 49.7 ms")));
     run.caveats.retain(|one| !matches!(one.caveat, Caveat::GeneratorLate { .. }));
+    marks::at_least(&mut run.findings, &run.caveats);
     for text in told(&run) {
         assert!(text.contains("! ≥ 49.7 ms") && !text.contains("! 49.7 ms"), "{text}");
         assert!(text.contains("; ≥ at least this: it falls among records"), "{text}");
