@@ -1,13 +1,13 @@
 //! Runs beside each other: a column per run, a row per figure that their scenarios show.
 
+use crate::answer::Answer;
 use crate::answer::words::list;
-use crate::answer::{Answer, TextTable};
 use crate::course::{self, CourseRun, figure_document, hosts_note, place, started};
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::headings::named;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::terminal::answer_text;
 use crate::trials::brief_metrics;
 use crate::{digits, markdown, units};
@@ -60,7 +60,7 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
         heads.insert(0, ("case", false));
     }
     heads.extend(names.iter().map(|name| (name.as_str(), true)));
-    let table = TextTable::new(&heads, cells).with_names(1 + usize::from(are_cases_named));
+    let table = Table::new(&heads, cells).with_names(1 + usize::from(are_cases_named));
     let mut notes = notes(runs, &rows);
     let is_shared = |row: &Row| columns.iter().filter(|column| column.contains_key(row)).count() > 1;
     if runs.len() > 1 && !rows.is_empty() && !rows.iter().any(is_shared) {

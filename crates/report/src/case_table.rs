@@ -1,4 +1,5 @@
-//! The table a scenario asks for: one row per case, ours beside what was published.
+//! What stands in the table a scenario asks for: one row per case, ours beside what was published. Its columns and their
+//! texts are made in [`crate::result`].
 //!
 //! Absolute figures of two machines say little about each other, so beside them stands each figure's ratio to the
 //! first row that has both ours and theirs. A published row that this run did not test keeps its place and says
@@ -6,18 +7,12 @@
 
 use crate::figures::Figures;
 use crate::input::{ReportInput, is_cut_short};
-use crate::marks::{self, Signs};
-use crate::{digits, units};
-use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
+use crate::units;
+use kdyno_model::finding::{Finding, Interval, Quantity, Scope};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{ParamValue, Plan, PublishedRow, Strategy};
 use kdyno_model::table::TableRow;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What is printed for our figure of a published row that no case of this run tests.
-pub const NOT_TESTED: &str = "not tested";
-/// What is printed for a figure the source does not give.
-pub const NOT_GIVEN: &str = "not given";
+use std::collections::BTreeMap;
 
 /// The table, ready for any printer.
 #[derive(Debug, PartialEq)]
@@ -25,7 +20,7 @@ pub struct CaseTable<'a> {
     /// Parameters that head each row.
     pub params: Vec<String>,
     /// The figures, in the order of the scenario.
-    pub columns: Vec<Column>,
+    pub metrics: Vec<ShownMetric>,
     /// The rows; where something is published in its order.
     pub rows: Vec<Row<'a>>,
     /// Whether any figure is a median over several repeats.
@@ -33,33 +28,15 @@ pub struct CaseTable<'a> {
 }
 
 impl CaseTable<'_> {
-    /// The signs that stand anywhere in it.
-    pub fn signs(&self) -> Signs {
-        let mut signs = Signs::default();
-        for cell in self.rows.iter().flat_map(|row| &row.cells) {
-            if let Some(ratio) = cell.ratio_ours {
-                signs.add(&ratio.marks, "");
-            }
-            let Some(ours) = cell.ours else { continue };
-            if let Some(finding) = ours.finding {
-                signs.add(&finding.marks, &digits::text(finding));
-            }
-            if self.repeated {
-                signs.add(&BTreeSet::new(), &ours.range_text());
-            }
-        }
-        signs
-    }
-
     /// Number of a case's row, from 1.
     pub fn row_of(&self, case: u32) -> Option<usize> {
         self.rows.iter().position(|row| row.case == Some(case)).map(|index| index + 1)
     }
 }
 
-/// What one column of the table holds, in every row.
+/// A figure that every row has.
 #[derive(Debug, PartialEq)]
-pub struct Column {
+pub struct ShownMetric {
     /// The metric, and whose it is.
     pub of: Address,
     /// Unit of ours and theirs.
@@ -79,15 +56,15 @@ pub struct Row<'a> {
     pub case: Option<u32>,
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
-    /// One cell per column.
-    pub cells: Vec<Cell<'a>>,
+    /// One for each figure.
+    pub entries: Vec<Entry<'a>>,
     /// A trial behind the row ended before its plan did.
     pub cut_short: bool,
 }
 
-/// Ours and theirs for one row and column.
+/// Ours and theirs for one row and figure.
 #[derive(Debug, PartialEq)]
-pub struct Cell<'a> {
+pub struct Entry<'a> {
     /// Ours over the repeats; `None`: not tested.
     pub ours: Option<Ours<'a>>,
     /// The published figure, where the source has one.
@@ -108,32 +85,6 @@ pub struct Ours<'a> {
 }
 
 impl Ours<'_> {
-    /// As printed: its marks, then the median over the trials that count.
-    pub fn text(&self) -> String {
-        self.finding.map_or_else(|| units::NOTHING.to_owned(), marks::text)
-    }
-
-    /// The same with its interval, else its range, in brackets, and how many trials count where some are missing.
-    pub fn text_with_spread(&self) -> String {
-        let Some(finding) = self.finding else { return units::NOTHING.to_owned() };
-        let text = marks::marked(&finding.marks, digits::with_spread(finding));
-        self.missing().map_or_else(|| text.clone(), |(n, of)| format!("{text}, {n} of {of}"))
-    }
-
-    /// The interval, else the range over the trials that count, and how many those are when some are missing.
-    pub fn range_text(&self) -> String {
-        let spread = self.finding.and_then(spread);
-        match (spread, self.missing()) {
-            (Some(spread), Some((n, of))) => format!("{spread} ({n} of {of})"),
-            (None, Some((n, of))) => format!("{n} of {of}"),
-            (Some(spread), None) => spread,
-            (None, None) => {
-                let figure = self.finding.filter(|one| one.estimate != Value::None);
-                figure.map_or_else(String::new, digits::text)
-            }
-        }
-    }
-
     /// How many trials count and how many were planned, where those are more.
     pub fn missing(&self) -> Option<(u32, u32)> {
         let counted = self.finding.map_or(0, |one| one.n);
@@ -142,45 +93,15 @@ impl Ours<'_> {
     }
 }
 
-/// The interval, else the range over several trials; `None` of a single one.
-fn spread(one: &Finding) -> Option<String> {
-    if let Some(interval) = digits::interval(one) {
-        return Some(interval);
-    }
-    let half_width = digits::half_width(one);
-    let (min, max) = one.range?;
-    let [min, max] = [min, max].map(|end| digits::of_metric(&one.of.metric, end, one.unit, half_width));
-    Some(if min == max { min } else { format!("{min} – {max}") })
-}
-
 /// A published figure or why there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PublishedFigure {
-    /// The number, in the column's unit.
+    /// The number, in the figure's unit.
     Is(f64),
     /// The source has the row without this figure.
     NotGiven,
     /// The source has no such row or column.
     None,
-}
-
-impl PublishedFigure {
-    /// The figure as printed, or why there is none.
-    pub fn text(self, unit: Unit) -> String {
-        match self {
-            Self::Is(number) => units::number(number, unit),
-            Self::NotGiven => NOT_GIVEN.to_owned(),
-            Self::None => units::NOTHING.to_owned(),
-        }
-    }
-}
-
-/// A ratio as printed: its marks, itself, and its interval where it has one: `×1.98`, `~ ×1.98 (1.90–2.06)`.
-pub fn ratio_text(ratio: Option<&Finding>) -> String {
-    match ratio.filter(|one| matches!(one.estimate, Value::Is(_))) {
-        Some(one) => marks::marked(&one.marks, digits::ratio(one)),
-        None => units::NOTHING.to_owned(),
-    }
 }
 
 /// Lays out the table a plan asks for.
@@ -189,12 +110,13 @@ pub fn case_table<'a>(input: &ReportInput<'a>, figures: &Figures<'a>) -> CaseTab
     let params = row_params(plan);
     // Both sides of a comparison share their case's index, and a search changes the load: neither has one figure per
     // case.
-    let columns = if matches!(plan.strategy, Strategy::List(_)) { columns(input) } else { Vec::new() };
-    let rows = rows(input, figures, &params, &columns);
+    let metrics = if matches!(plan.strategy, Strategy::List(_)) { metrics(input) } else { Vec::new() };
+    let rows = rows(input, figures, &params, &metrics);
     let counts_several =
         |ours: Ours<'_>| ours.planned.is_some_and(|of| of > 1) || ours.finding.is_some_and(|one| one.n > 1);
-    let repeated = rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours).any(counts_several);
-    CaseTable { params, columns, rows, repeated }
+    let repeated =
+        rows.iter().flat_map(|row| &row.entries).filter_map(|entry| entry.ours).any(counts_several);
+    CaseTable { params, metrics, rows, repeated }
 }
 
 /// The parameters `show` names; without any, those in which the cases differ.
@@ -208,8 +130,8 @@ fn row_params(plan: &Plan) -> Vec<String> {
     first.params.keys().filter(differs).cloned().collect()
 }
 
-/// The columns `show` names, then what is published beyond them.
-fn columns(input: &ReportInput<'_>) -> Vec<Column> {
+/// The figures `show` names, then what is published beyond them.
+fn metrics(input: &ReportInput<'_>) -> Vec<ShownMetric> {
     let plan = input.plan();
     let published_names =
         || plan.published.iter().flat_map(|published| &published.rows).flat_map(|row| row.values.keys());
@@ -219,12 +141,12 @@ fn columns(input: &ReportInput<'_>) -> Vec<Column> {
             addresses.push(address);
         }
     }
-    let column = |of: Address| {
+    let metric = |of: Address| {
         let ours = || input.findings.iter().filter(|one| one.of == of && matches!(one.scope, Scope::Case(_)));
         let has_interval = |one: &Finding| matches!(one.interval, Interval::Bounds { .. });
         let is_ratio = |one: &&Finding| one.quantity == Quantity::RatioToFirstRow;
         let published = published_names().any(|name| *name == of.to_string());
-        Column {
+        ShownMetric {
             unit: units::of_metric(&of.metric),
             published,
             ratios: ours().filter(is_ratio).any(|one| published || has_interval(one)),
@@ -232,14 +154,14 @@ fn columns(input: &ReportInput<'_>) -> Vec<Column> {
             of,
         }
     };
-    addresses.into_iter().map(column).collect()
+    addresses.into_iter().map(metric).collect()
 }
 
 fn rows<'a>(
     input: &ReportInput<'a>,
     figures: &Figures<'a>,
     params: &[String],
-    columns: &[Column],
+    metrics: &[ShownMetric],
 ) -> Vec<Row<'a>> {
     let plan = input.plan();
     let trials_of = |case: u32| input.reported().filter(move |trial| trial.case == case);
@@ -260,32 +182,32 @@ fn rows<'a>(
             (None, _) => continue,
         };
         told = place.published;
-        let cell = |column: &Column| cell(input, figures, case, place.published.zip(theirs), column);
-        let cells: Vec<Cell<'_>> = columns.iter().map(cell).collect();
+        let entry =
+            |metric: &ShownMetric| entry(input, figures, case, place.published.zip(theirs), &metric.of);
         rows.push(Row {
             case,
             params: print_params(params, params_of),
-            cells,
+            entries: metrics.iter().map(entry).collect(),
             cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),
         });
     }
     rows
 }
 
-fn cell<'a>(
+fn entry<'a>(
     input: &ReportInput<'a>,
     figures: &Figures<'a>,
     case: Option<u32>,
     theirs: Option<(u32, &PublishedRow)>,
-    column: &Column,
-) -> Cell<'a> {
-    let ratio = |scope: Option<Scope>| figures.get(scope?, Quantity::RatioToFirstRow, &column.of);
-    Cell {
+    of: &Address,
+) -> Entry<'a> {
+    let ratio = |scope: Option<Scope>| figures.get(scope?, Quantity::RatioToFirstRow, of);
+    Entry {
         ours: case.map(|case| Ours {
-            finding: figures.get(Scope::Case(case), Quantity::Value, &column.of),
+            finding: figures.get(Scope::Case(case), Quantity::Value, of),
             planned: input.plan().repeats_planned(case),
         }),
-        published: published_figure(theirs.map(|(_, row)| row), &column.of),
+        published: published_figure(theirs.map(|(_, row)| row), of),
         ratio_ours: ratio(case.map(Scope::Case)),
         ratio_published: ratio(theirs.map(|(row, _)| Scope::PublishedRow(row))),
     }

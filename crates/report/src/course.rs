@@ -1,10 +1,11 @@
 //! One metric over many runs: how a figure went from release to release, from week to week.
 
-use crate::answer::{Answer, TextTable};
+use crate::answer::Answer;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, is_cut_short};
-use crate::marks::{self, Cell};
+use crate::marks;
 use crate::names::bounded;
+use crate::table::{Cell, Table};
 use crate::terminal::answer_text;
 use crate::trials::{CUT_SHORT_NOTE, row_mark};
 use crate::{digits, markdown, units};
@@ -90,7 +91,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         ("file", false),
     ];
     let title = format!("{of} over {} run{}", runs.len(), if runs.len() == 1 { "" } else { "s" });
-    let table = TextTable::new(&columns, rows).with_names(5);
+    let table = Table::new(&columns, rows).with_names(5);
     let cut_short = is_any_cut_short.then(|| CUT_SHORT_NOTE.to_owned());
     let answer =
         Answer::of_table(title.clone(), table, cut_short.into_iter().chain(hosts_note(runs)).collect());

@@ -1,10 +1,8 @@
 //! Findings by what they speak of.
 
-use crate::marks::{self, Signs};
-use crate::{digits, units};
 use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::command_metrics;
-use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::ComparePlan;
 use kdyno_model::trial::{Trial, TrialId};
@@ -44,20 +42,6 @@ impl<'a> Figures<'a> {
         self.find(scope, quantity, &of.subject, &of.metric)
     }
 
-    /// One value of one trial, printed in the finding's own unit after its marks.
-    pub fn text(&self, trial: TrialId, subject: &str, metric: &str) -> String {
-        self.of_trial(trial, subject, metric).map_or_else(|| units::NOTHING.to_owned(), marks::text)
-    }
-
-    /// The signs of one value of one trial.
-    pub fn signs(&self, trial: TrialId, subject: &str, metric: &str) -> Signs {
-        let mut signs = Signs::default();
-        if let Some(one) = self.of_trial(trial, subject, metric) {
-            signs.add(&one.marks, &digits::text(one));
-        }
-        signs
-    }
-
     /// One value of one trial.
     pub fn of_trial(&self, trial: TrialId, subject: &str, metric: &str) -> Option<&'a Finding> {
         self.find(Scope::Trial(trial), Quantity::Value, subject, metric)
@@ -75,12 +59,6 @@ impl<'a> Figures<'a> {
         found.is_some_and(
             |one| matches!(one.estimate, Value::Is(value) | Value::AtLeast(value) if value > 0.0),
         )
-    }
-
-    /// The marks of one value of one trial.
-    pub fn marks(&self, trial: TrialId, subject: &str, metric: &str) -> BTreeSet<Mark> {
-        let found = self.of_trial(trial, subject, metric);
-        found.map(|one| one.marks.clone()).unwrap_or_default()
     }
 
     /// Whether none of a trial's figures may be used.

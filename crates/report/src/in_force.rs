@@ -1,9 +1,9 @@
 //! What was really in force: settings of brokers, topics and clients against their defaults, Java and what it was
 //! started with. Trials that ran with the same are told together.
 
-use crate::answer::TextTable;
 use crate::grid::shorten;
 use crate::input::{ReportInput, trial_name};
+use crate::table::Table;
 use crate::units::plural;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart, cluster_fact};
@@ -139,7 +139,7 @@ pub(crate) fn is_other(setting: &SettingInForce) -> bool {
 }
 
 /// The settings that are not the defaults.
-pub(crate) fn table(settings: &SettingsInForce) -> TextTable {
+pub(crate) fn table(settings: &SettingsInForce) -> Table {
     let rows = settings.iter().filter(|(_, setting)| is_other(setting)).map(|(name, setting)| {
         let default = setting.default.as_deref().map_or_else(String::new, short);
         vec![
@@ -150,7 +150,7 @@ pub(crate) fn table(settings: &SettingsInForce) -> TextTable {
         ]
     });
     let head = [("setting", false), ("value", false), ("default", false), ("set", false)];
-    TextTable::new(&head, rows.collect())
+    Table::new(&head, rows.collect())
 }
 
 fn short(text: &str) -> String {

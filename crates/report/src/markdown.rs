@@ -1,16 +1,15 @@
 //! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
 
-use crate::answer::{
-    Answer, TextTable, answers, commands, components, health, inside, logs, notes, processes,
-};
-use crate::case_table::{CaseTable, case_table, ratio_text};
+use crate::answer::{Answer, answers, commands, components, health, inside, logs, notes, processes};
+use crate::case_table::case_table;
 use crate::caveats;
 use crate::declared;
 use crate::figures::Figures;
 use crate::grid::clean;
 use crate::input::ReportInput;
-use crate::marks::Cell;
-use crate::terminal::{first_line, ours_text, table_notes};
+use crate::result::{Heads, by_case, table_notes};
+use crate::table::{Cell, Column, Table};
+use crate::terminal::first_line;
 use crate::trials::row_mark;
 use crate::units;
 use kdyno_model::caveat::Severity;
@@ -40,8 +39,8 @@ pub fn block(input: &ReportInput<'_>) -> String {
     if let Some(line) = caveats::elsewhere(input) {
         out.push_str(&format!("{}\n\n", escaped(&line)));
     }
-    if !table.rows.is_empty() && !table.columns.is_empty() {
-        out.push_str(&grid(&cases(&table)));
+    if !table.rows.is_empty() && !table.metrics.is_empty() {
+        out.push_str(&grid(&by_case(&table, Heads::Markdown)));
         for note in table_notes(input, &table, &|cases| notes::by_row(&table, cases)) {
             out.push_str(&format!("{}\n\n", escaped(&note)));
         }
@@ -73,45 +72,19 @@ pub fn answer_block(answer: &Answer) -> String {
     out
 }
 
-/// The table of cases, each figure with its interval or range, and beside it what was published.
-fn cases(table: &CaseTable<'_>) -> TextTable {
-    let params = table.params.iter().map(|name| (name.clone(), false));
-    let figures = table.columns.iter().flat_map(|column| {
-        let head = |wanted: bool, text: &str| wanted.then(|| (text.to_owned(), true));
-        let beside = [
-            head(column.published, "published"),
-            head(column.ratios, "ratio to the first row"),
-            head(column.ratios && column.published, "the same, published"),
-        ];
-        std::iter::once((column.of.to_string(), true)).chain(beside.into_iter().flatten())
-    });
-    let columns = params.chain(figures).collect();
-    let rows = table.rows.iter().map(|row| {
-        let cells = row.cells.iter().zip(&table.columns).flat_map(|(cell, column)| {
-            let beside = [
-                column.published.then(|| cell.published.text(column.unit)),
-                column.ratios.then(|| ratio_text(cell.ratio_ours)),
-                (column.ratios && column.published).then(|| ratio_text(cell.ratio_published)),
-            ];
-            std::iter::once(ours_text(cell)).chain(beside.into_iter().flatten())
-        });
-        let mut row_cells: Vec<String> = row.params.iter().cloned().chain(cells).collect();
-        if let Some(first) = row_cells.first_mut().filter(|_| row.cut_short) {
-            *first = format!("{} {first}", row_mark(row.cut_short));
-        }
-        row_cells.into_iter().map(Cell::from).collect()
-    });
-    TextTable { columns, rows: rows.collect(), names: 1 }
-}
-
-pub(crate) fn grid(table: &TextTable) -> String {
+/// A table, each figure with its interval or range.
+pub(crate) fn grid(table: &Table) -> String {
     let line =
         |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-    let mut out = line(&mut table.columns.iter().map(|(head, _)| escaped(head)));
-    let ruler = |number: bool| (if number { "---:" } else { "---" }).to_owned();
-    out.push_str(&line(&mut table.columns.iter().map(|(_, number)| ruler(*number))));
-    for row in &table.rows {
-        out.push_str(&line(&mut row.iter().map(|cell| escaped(&cell.text()))));
+    let mut out = line(&mut table.columns.iter().map(|column| escaped(&column.title())));
+    let ruler = |column: &Column| (if column.holds.is_text() { "---" } else { "---:" }).to_owned();
+    out.push_str(&line(&mut table.columns.iter().map(ruler)));
+    for (index, row) in table.rows.iter().enumerate() {
+        let cells = row.iter().map(Cell::whole).enumerate().map(|(column, text)| match column {
+            0 if table.cut_short.contains(&index) => escaped(&format!("{} {text}", row_mark(true))),
+            _ => escaped(&text),
+        });
+        out.push_str(&line(&mut cells.into_iter()));
     }
     out + "\n"
 }

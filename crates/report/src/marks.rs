@@ -1,54 +1,12 @@
 //! The marks of figures: signs before a number, explained under the table in which it stands; in a sentence their
 //! names.
 //!
-//! Every table is made of [`Cell`]s or of [`text`], so that a figure's marks come with its text.
+//! Every table is made of cells (`table::Cell`) and every other text of [`text`], so that a figure's marks come with its
+//! text.
 
 use crate::digits;
 use kdyno_model::finding::{Finding, Mark};
 use std::collections::BTreeSet;
-
-/// A cell of a table: its text and the marks of the figure in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
-    text: String,
-    /// None where it is no figure.
-    pub marks: BTreeSet<Mark>,
-}
-
-impl Cell {
-    /// A figure of a conclusion, which keeps the marks of those that it rests on.
-    pub fn figure(marks: &BTreeSet<Mark>, text: String) -> Self {
-        Self { text, marks: marks.clone() }
-    }
-
-    /// Adds the signs that stand in it.
-    pub fn add_signs(&self, signs: &mut Signs) {
-        signs.add(&self.marks, &self.text);
-    }
-
-    /// As printed: the signs of its marks, then the text.
-    pub fn text(&self) -> String {
-        marked(&self.marks, self.text.clone())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self { text, marks: BTreeSet::new() }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-impl From<&Finding> for Cell {
-    fn from(finding: &Finding) -> Self {
-        Self::figure(&finding.marks, digits::text(finding))
-    }
-}
 
 /// The sign that stands before the number, and what it means.
 pub fn sign(mark: Mark) -> (&'static str, &'static str) {
@@ -68,7 +26,7 @@ pub fn sign(mark: Mark) -> (&'static str, &'static str) {
 
 /// A finding as printed wherever it stands: its signs, then the number.
 pub fn text(finding: &Finding) -> String {
-    Cell::from(finding).text()
+    marked(&finding.marks, digits::text(finding))
 }
 
 /// Text of a number with the signs of its marks before it.

@@ -3,15 +3,13 @@
 use crate::answer::steadiness;
 use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
-use crate::marks::Signs;
+use crate::table::Cell;
 use crate::units;
 use crate::without_generator;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
-use kdyno_model::finding::Mark;
 use kdyno_model::metric;
 use kdyno_model::plan::{Compression, LoadPlan, ProducePlan, RoleKind};
 use kdyno_model::trial::Trial;
-use std::collections::BTreeSet;
 
 /// One figure of a trial's stream.
 #[derive(Debug, Clone, Copy)]
@@ -204,7 +202,7 @@ impl Streams {
 
 /// A table of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub type Table = (&'static str, Streams, &'static [Shown], Words);
+pub type Spec = (&'static str, Streams, &'static [Shown], Words);
 
 /// The main figures of a producer.
 const PRODUCE_BRIEF: &[Shown] = &[
@@ -228,7 +226,7 @@ const CONSUME_BRIEF: &[Shown] = &[
 ];
 
 /// The tables of main figures.
-pub const BRIEF_TABLES: [Table; 5] = [
+pub const BRIEF_TABLES: [Spec; 5] = [
     ("Produce", Streams::Producing, PRODUCE_BRIEF, Words::None),
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Consume", Streams::Handed, CONSUME_BRIEF, Words::None),
@@ -242,7 +240,7 @@ pub fn brief_metrics() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables of all figures.
-pub const TABLES: [Table; 11] = [
+pub const TABLES: [Spec; 11] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -306,8 +304,8 @@ pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<
 /// What has to be said under the tables of these streams, beside what signs mean.
 pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<String> {
     let has = |metric: &str| {
-        let text = |row: &StreamRow<'_>| figures.text(row.trial.id, row.stream, metric);
-        rows.iter().any(|row| text(row) != units::NOTHING)
+        let cell = |row: &StreamRow<'_>| Cell::from(figures.of_trial(row.trial.id, row.stream, metric));
+        rows.iter().any(|row| cell(row).text() != units::NOTHING)
     };
     let notes = [
         (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
@@ -384,19 +382,9 @@ impl StreamRow<'_> {
         shown.iter().any(|one| one.subject.is_none() && is_above_0(one))
     }
 
-    /// One of the stream's figures as printed.
-    pub fn text(&self, figures: &Figures<'_>, shown: &Shown) -> String {
-        figures.text(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
-    }
-
-    /// The signs of one of the stream's figures.
-    pub fn signs(&self, figures: &Figures<'_>, shown: &Shown) -> Signs {
-        figures.signs(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
-    }
-
-    /// The marks of one of the stream's figures.
-    pub fn marks(&self, figures: &Figures<'_>, shown: &Shown) -> BTreeSet<Mark> {
-        figures.marks(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
+    /// One of the stream's figures.
+    pub fn cell(&self, figures: &Figures<'_>, shown: &Shown) -> Cell {
+        figures.of_trial(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric).into()
     }
 
     /// What follows its figures.

@@ -50,10 +50,10 @@ pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<S
         let Some(case) = row.case else { continue };
         let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
         let params = params.collect::<Vec<_>>().join(" ");
-        for column in &table.columns {
-            let Some(one) = without(figures, Scope::Case(case), &column.of) else { continue };
+        for metric in &table.metrics {
+            let Some(one) = without(figures, Scope::Case(case), &metric.of) else { continue };
             let with = if params.is_empty() { String::new() } else { format!(" with {params}") };
-            told.push(format!("{} {}{with}", column.of, text(one)));
+            told.push(format!("{} {}{with}", metric.of, text(one)));
         }
     }
     note(&told)

@@ -1,12 +1,12 @@
 //! Claims and contrasts in words.
 
 use super::form::{Answer, Sentence};
-use super::table::TextTable;
 use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::{self, Cell};
+use crate::marks;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
@@ -35,7 +35,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     Some(Answer {
         title: "Claims".to_owned(),
         sentences: judged.iter().map(|one| sentence(one, input)).collect(),
-        table: Some(TextTable::new(&columns, judged.iter().map(|one| row(one, input)).collect())),
+        table: Some(Table::new(&columns, judged.iter().map(|one| row(one, input)).collect())),
         curve: None,
         notes: Vec::new(),
     })
@@ -196,7 +196,7 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
     let title = "Contrasts, all else equal".to_owned();
     Some(Answer::of_table(
         title,
-        TextTable::new(&columns, rows).with_names(3),
+        Table::new(&columns, rows).with_names(3),
         are_paired.then(|| PAIRED.to_owned()).into_iter().collect(),
     ))
 }

@@ -1,10 +1,9 @@
 //! How the metric of a condition grows with the load, with the limit that it must keep: as text here, as a picture in
 //! the page.
 
-use super::table::TextTable;
 use super::words;
 use crate::grid::{GridColumn, TextOptions, grid};
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{SearchOutcome, SearchResult};
 use kdyno_model::finding::{Mark, Value};
@@ -83,7 +82,7 @@ impl Curve {
     }
 
     /// The points as a table, for where a picture stands in the place of [`Self::text`].
-    pub fn table(&self) -> TextTable {
+    pub fn table(&self) -> Table {
         let columns = [("load", true), (self.of.as_str(), true), ("conditions", false), ("stage", false)];
         let row = |point: &CurvePoint| {
             vec![
@@ -93,7 +92,7 @@ impl Curve {
                 point.stage.into(),
             ]
         };
-        TextTable::new(&columns, self.points.iter().map(row).collect())
+        Table::new(&columns, self.points.iter().map(row).collect())
     }
 
     /// One row per trial: load, value, its place on a logarithmic axis with the limit as a line, whether it passed.

@@ -1,12 +1,11 @@
 //! What records take of each resource, and which of them is the next limit.
 
 use super::form::{Answer, Sentence};
-use super::table::TextTable;
 use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, LimitKind, ResourceDemand};
 use kdyno_model::finding::{Interval, Scope};
@@ -40,7 +39,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     ];
     (!rows.is_empty()).then(|| {
         let notes = next(input).into_iter().chain([HOW.to_owned()]).collect();
-        Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), notes)
+        Answer::of_table(TITLE.to_owned(), Table::new(&columns, rows), notes)
     })
 }
 

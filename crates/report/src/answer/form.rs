@@ -1,9 +1,9 @@
 //! What an answer is made of, for any printer.
 
 use super::curve::Curve;
-use super::table::TextTable;
 use super::words;
 use crate::grid::Tone;
+use crate::table::Table;
 
 /// The answer to one question of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Answer {
     /// The answer itself, a sentence each.
     pub sentences: Vec<Sentence>,
     /// The figures under it.
-    pub table: Option<TextTable>,
+    pub table: Option<Table>,
     /// How a condition's metric grows with the load, where that was the question.
     pub curve: Option<Curve>,
     /// What has to be said under the figures, beside what their marks mean.
@@ -27,7 +27,7 @@ impl Answer {
     }
 
     /// An answer that is a table.
-    pub(crate) fn of_table(title: String, table: TextTable, notes: Vec<String>) -> Self {
+    pub(crate) fn of_table(title: String, table: Table, notes: Vec<String>) -> Self {
         Self { title, sentences: Vec::new(), table: Some(table), curve: None, notes }
     }
 
@@ -39,7 +39,7 @@ impl Answer {
     /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
     /// printed too.
     pub fn notes(&self, with_curve: bool) -> Vec<String> {
-        let mut signs = self.table.as_ref().map(TextTable::signs).unwrap_or_default();
+        let mut signs = self.table.as_ref().map(Table::signs).unwrap_or_default();
         if let Some(curve) = self.curve.as_ref().filter(|_| with_curve) {
             signs.add_all(&curve.table().signs());
         }

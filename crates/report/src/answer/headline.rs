@@ -2,7 +2,7 @@
 
 use super::form::Sentence;
 use super::{claims, search, verdict, words};
-use crate::case_table::{CaseTable, Column, Ours, Row};
+use crate::case_table::{CaseTable, Ours, Row, ShownMetric};
 use crate::digits;
 use crate::figures::Figures;
 use crate::grid::Tone;
@@ -55,7 +55,7 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
 /// Of each contrast one ratio of which something is known: that of the metric which comes first in the table, whose figures stand
 /// before it, else the one that it names first.
 fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence> {
-    let column = |of: &Address| table.columns.iter().position(|column| column.of == *of && is_answer(column));
+    let column = |of: &Address| table.metrics.iter().position(|column| column.of == *of && is_answer(column));
     let mut told: Vec<(&Contrast, &Finding)> = Vec::new();
     for (contrast, one) in
         claims::contrasted(input).into_iter().filter(|(_, one)| one.estimate != Value::None)
@@ -121,15 +121,15 @@ type Figure<'a> = (Ours<'a>, &'a Finding, String);
 fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
     let figures = |index: usize| -> Vec<Figure<'a>> {
         let of_row = |row: &'a Row<'a>| {
-            let ours = row.cells.get(index)?.ours?;
+            let ours = row.entries.get(index)?.ours?;
             let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
             Some((ours, finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
         };
         table.rows.iter().filter_map(of_row).collect()
     };
-    let known: Vec<(&Column, Vec<Figure<'_>>)> =
-        table.columns.iter().enumerate().map(|(index, column)| (column, figures(index))).collect();
-    let told: Vec<(&Column, Vec<Figure<'_>>)> = match table.rows.len() {
+    let known: Vec<(&ShownMetric, Vec<Figure<'_>>)> =
+        table.metrics.iter().enumerate().map(|(index, column)| (column, figures(index))).collect();
+    let told: Vec<(&ShownMetric, Vec<Figure<'_>>)> = match table.rows.len() {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
         }
@@ -151,14 +151,14 @@ fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
 }
 
 /// Whether a column tells what came out, not what was put in.
-fn is_answer(column: &Column) -> bool {
+fn is_answer(column: &ShownMetric) -> bool {
     metric::is_outcome(&column.of.metric) && column.of.metric != INPUT
 }
 
 /// The first rates or other figures, and the first latency, the one at p99 before others.
-fn chosen<T>(told: Vec<(&Column, T)>, others_max: usize) -> Vec<(&Column, T)> {
-    let is_time = |column: &Column| column.unit == Unit::Ns;
-    let at = |wanted: &dyn Fn(&Column) -> bool| told.iter().position(|(column, _)| wanted(column));
+fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetric, T)> {
+    let is_time = |column: &ShownMetric| column.unit == Unit::Ns;
+    let at = |wanted: &dyn Fn(&ShownMetric) -> bool| told.iter().position(|(column, _)| wanted(column));
     let latency =
         at(&|column| is_time(column) && column.of.metric.ends_with(".p99")).or_else(|| at(&is_time));
     let mut others = 0;
@@ -188,7 +188,7 @@ fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
     told.collect::<Vec<_>>().join(" ")
 }
 
-fn part(column: &Column, figures: &[Figure<'_>], own: &Figures<'_>) -> String {
+fn part(column: &ShownMetric, figures: &[Figure<'_>], own: &Figures<'_>) -> String {
     let what = words::metric(&column.of);
     // Where repeats are missing, of which the figure is not, that is told with it.
     let told = |(ours, one, case): &Figure<'_>| {

@@ -1,11 +1,10 @@
 //! Whether systems and host were healthy: which rules were broken, what follows and what to do next.
 
 use super::form::{Answer, Sentence};
-use super::table::TextTable;
 use super::{demand, search, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::EventKind;
@@ -253,7 +252,7 @@ fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-fn table(checks: &[Check<'_>]) -> TextTable {
+fn table(checks: &[Check<'_>]) -> Table {
     let is_grouped = checks.iter().any(|check| !check.group.is_empty());
     let names: &[(&str, bool)] = if is_grouped { &[("of", false)] } else { &[] };
     let columns =
@@ -279,5 +278,5 @@ fn table(checks: &[Check<'_>]) -> TextTable {
         ];
         group.into_iter().chain(cells).map(Cell::from).collect()
     });
-    TextTable::new(&columns.concat(), rows.collect())
+    Table::new(&columns.concat(), rows.collect())
 }

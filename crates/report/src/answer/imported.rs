@@ -1,9 +1,8 @@
 //! What somebody else measured and was imported, in the window of each trial.
 
 use super::form::Answer;
-use super::table::TextTable;
 use crate::input::{ReportInput, trial_name};
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::imported;
@@ -29,7 +28,7 @@ pub(super) fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let note =
         "Imported: somebody else measured it, and kdyno only says what it came to in the measured window.";
     let title = "Imported, not measured by kdyno".to_owned();
-    Some(Answer::of_table(title, TextTable::new(&head, rows).with_names(2), vec![note.to_owned()]))
+    Some(Answer::of_table(title, Table::new(&head, rows).with_names(2), vec![note.to_owned()]))
 }
 
 fn row(finding: &Finding, input: &ReportInput<'_>) -> Option<Vec<Cell>> {

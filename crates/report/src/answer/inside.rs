@@ -2,10 +2,9 @@
 //! carried them.
 
 use super::form::Answer;
-use super::table::TextTable;
 use crate::figures::Figures;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
@@ -69,7 +68,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         std::iter::once(("stage", false)).chain(heads.map(|head| (head, true))).collect();
     let of_java = items(input).into_iter().any(|item| is_java(input, item)).then_some(OF_JAVA);
     let notes = NOTES.into_iter().chain(of_java).map(str::to_owned).collect();
-    Some(Answer::of_table(TITLE.to_owned(), TextTable::new(&columns, rows), notes))
+    Some(Answer::of_table(TITLE.to_owned(), Table::new(&columns, rows), notes))
 }
 
 /// Whether Kafka's own client carries an item in any case.

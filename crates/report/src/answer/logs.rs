@@ -2,11 +2,10 @@
 
 use super::form::Answer;
 use super::inside;
-use super::table::TextTable;
 use crate::digits;
 use crate::figures::Figures;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::event::{GROUP, Subject};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
@@ -123,7 +122,7 @@ pub(super) fn table(
     input: &ReportInput<'_>,
     (head, is_one): (&str, &dyn Fn(&str) -> bool),
     columns: &[(&str, &str)],
-) -> Option<TextTable> {
+) -> Option<Table> {
     let figures = Figures::new(input.findings, input.caveats);
     let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
         let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
@@ -156,7 +155,7 @@ pub(super) fn table(
     }
     let names = std::iter::once((head, false)).chain(is_labelled.then_some(("case", false)));
     let heads: Vec<(&str, bool)> = names.chain(columns.iter().map(|(head, _)| (*head, true))).collect();
-    (!rows.is_empty()).then(|| TextTable::new(&heads, rows).with_names(1 + usize::from(is_labelled)))
+    (!rows.is_empty()).then(|| Table::new(&heads, rows).with_names(1 + usize::from(is_labelled)))
 }
 
 /// A figure; a share in percent, as people speak of idle and busy.

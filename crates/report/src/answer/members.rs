@@ -1,9 +1,8 @@
 //! The members of groups, one by one: a table beside the figures of every trial.
 
-use super::table::TextTable;
 use crate::figures::Figures;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
@@ -24,7 +23,7 @@ const MARKED_AS: &str = "member_records_most";
 #[derive(Debug)]
 pub struct MembersTable {
     /// Columns and rows.
-    pub table: TextTable,
+    pub table: Table,
     /// Some rows are of several members.
     pub has_others: bool,
 }
@@ -53,7 +52,7 @@ pub fn table(input: &ReportInput<'_>, figures: &Figures<'_>) -> Option<MembersTa
     ]);
     let mut rows = Vec::new();
     for (trial, members) in &found {
-        let marks = figures.marks(trial.id, &members.item, MARKED_AS);
+        let marks = Cell::from(figures.of_trial(trial.id, &members.item, MARKED_AS)).marks;
         for [member, cells @ ..] in members_cells(members) {
             let mut row: Vec<Cell> = Vec::new();
             if is_labelled {
@@ -65,7 +64,7 @@ pub fn table(input: &ReportInput<'_>, figures: &Figures<'_>) -> Option<MembersTa
         }
     }
     let has_others = found.iter().any(|(_, members)| members.others.is_some());
-    Some(MembersTable { table: TextTable::new(&columns, rows).with_names(names), has_others })
+    Some(MembersTable { table: Table::new(&columns, rows).with_names(names), has_others })
 }
 
 /// Who it is, and the figures.

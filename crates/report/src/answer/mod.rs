@@ -25,7 +25,6 @@ mod said;
 pub mod search;
 mod settings;
 pub mod steadiness;
-mod table;
 pub mod verdict;
 mod waited;
 pub(crate) mod words;
@@ -38,7 +37,6 @@ pub use form::Answer;
 pub(crate) use form::Sentence;
 use kdyno_model::conclusion::{Conclusion, WindowParts};
 use kdyno_model::finding::{Scope, Value};
-pub use table::TextTable;
 
 /// Every answer of a run, in the order in which they are told.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {

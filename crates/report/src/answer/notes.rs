@@ -26,7 +26,7 @@ const OF_OWN_PARTITIONS: [&str; 3] = ["lag", "caught_up", "censored"];
 /// Why columns are empty whose item shares its group with another one.
 fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
     let is_shared = |item: &str| input.plan().cases.iter().any(|case| case.shares_group(item));
-    let columns = table.columns.iter().map(|column| &column.of);
+    let columns = table.metrics.iter().map(|column| &column.of);
     let empty =
         columns.filter(|of| OF_OWN_PARTITIONS.contains(&of.metric.as_str()) && is_shared(&of.subject));
     let empty: Vec<String> = empty.map(ToString::to_string).collect();

@@ -2,12 +2,11 @@
 
 use super::form::{Answer, Sentence};
 use super::health::{groups, of_group};
-use super::table::TextTable;
 use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
@@ -194,7 +193,7 @@ fn all_say(courses: &[&MemoryCourse]) -> String {
 }
 
 /// The name alone stands in the first column: a narrow terminal repeats that one.
-fn table(rows: &[Row<'_>]) -> TextTable {
+fn table(rows: &[Row<'_>]) -> Table {
     let columns = [
         ("process", false),
         ("user CPU %", true),
@@ -208,7 +207,7 @@ fn table(rows: &[Row<'_>]) -> TextTable {
         ("open files", true),
     ];
     let cells = rows.iter().flat_map(|row| std::iter::once(used(row)).chain(heap(row)));
-    TextTable::new(&columns, cells.map(|row| row.map(Cell::from).to_vec()).collect())
+    Table::new(&columns, cells.map(|row| row.map(Cell::from).to_vec()).collect())
 }
 
 fn used(row: &Row<'_>) -> [String; 10] {

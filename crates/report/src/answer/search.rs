@@ -2,11 +2,11 @@
 
 use super::curve::Curve;
 use super::form::{Answer, Sentence};
-use super::table::TextTable;
 use super::{notes, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::{self, Cell};
+use crate::marks;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{
     Conclusion, Inversion, Limit, Ratio, SearchOutcome, SearchPoint, SearchResult,
@@ -220,7 +220,7 @@ fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
     is_at(point, load_per_s) && point.stage == SearchStage::Confirm && point.passed == Some(true)
 }
 
-fn table(result: &SearchResult, input: &ReportInput<'_>) -> TextTable {
+fn table(result: &SearchResult, input: &ReportInput<'_>) -> Table {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let mut row = |what: &str, figure: Cell| rows.push(vec![what.into(), figure]);
     if let SearchOutcome::Confirmed { load_per_s } = result.outcome {
@@ -245,7 +245,7 @@ fn table(result: &SearchResult, input: &ReportInput<'_>) -> TextTable {
         row("slope there", slope_text(slope).into());
     }
     row("loads tried", format!("{} trials", result.points.len()).into());
-    TextTable::new(&[("", false), ("", false)], rows)
+    Table::new(&[("", false), ("", false)], rows)
 }
 
 fn estimate_text(estimate: &Ratio) -> String {

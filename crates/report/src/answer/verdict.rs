@@ -2,12 +2,11 @@
 
 use super::form::{Answer, Sentence};
 pub use super::said::sentence;
-use super::table::TextTable;
 use super::{differences, lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Scope, marks_of_both};
@@ -180,7 +179,7 @@ pub fn word(verdict: &Verdict) -> &'static str {
 }
 
 /// Verdicts as a table, a row for each.
-pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
+pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> Table {
     let head = [
         ("metric", false),
         (labels[0].as_str(), true),
@@ -193,7 +192,7 @@ pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
         ("margin", true),
         ("verdict", false),
     ];
-    TextTable::new(&head, verdicts.iter().map(|one| row(one)).collect())
+    Table::new(&head, verdicts.iter().map(|one| row(one)).collect())
 }
 
 fn row(verdict: &Verdict) -> Vec<Cell> {

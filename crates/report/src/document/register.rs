@@ -1,16 +1,16 @@
 //! The register: every trial of every run with how it ended, failed ones and those that only conditioned a cluster too.
 
 use super::parts::DocumentRun;
-use crate::answer::TextTable;
 use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
+use crate::table::Table;
 use crate::units;
 use kdyno_model::caveat::Severity;
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::Trial;
 
 /// One row per trial, in the order in which they ran.
-pub(super) fn table(runs: &[DocumentRun<'_>]) -> TextTable {
+pub(super) fn table(runs: &[DocumentRun<'_>]) -> Table {
     let columns = [
         ("run", false),
         ("trial", true),
@@ -37,7 +37,7 @@ pub(super) fn table(runs: &[DocumentRun<'_>]) -> TextTable {
         };
         input.trials.iter().map(row).collect::<Vec<_>>()
     });
-    TextTable::new(&columns, rows.collect())
+    Table::new(&columns, rows.collect())
 }
 
 fn label(trial: &Trial) -> String {

@@ -3,12 +3,11 @@
 use super::graph::Graph;
 use super::layout::place;
 use super::svg::{shares, whole_name};
-use crate::answer::TextTable;
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
 use kdyno_model::plan::ComparePlan;
 
 /// At most so many frames, from the thread down: how deep each lies, its share, what was counted in it.
-pub(crate) fn table(graph: &Graph, frames_max: usize) -> TextTable {
+pub(crate) fn table(graph: &Graph, frames_max: usize) -> Table {
     let of_sides = ComparePlan::SIDES.map(|side| format!("share of {side}"));
     let mut columns = vec![("frame", false), ("depth", true)];
     if graph.sides.len() == 1 {
@@ -25,7 +24,7 @@ pub(crate) fn table(graph: &Graph, frames_max: usize) -> TextTable {
         }
         row
     });
-    TextTable::new(&columns, rows.collect())
+    Table::new(&columns, rows.collect())
 }
 
 #[cfg(test)]

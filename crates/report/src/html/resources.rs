@@ -50,8 +50,8 @@ impl Kind {
     }
 }
 
-/// One picture of the grid.
-struct Cell {
+/// One picture of the grid, of a process.
+struct Picture {
     name: String,
     lines: Vec<Line>,
 }
@@ -63,14 +63,14 @@ pub fn of_trial(series: &TrialSeries, detail: Detail, id: &str) -> Markup {
     let detail = Detail { points: detail.points.min(150), rows: detail.rows / 3 };
     html! {
         @for (number, kind) in KINDS.iter().enumerate() {
-            @let cells: Vec<Cell> = shown.iter().map(|subject| of_subject(series, subject, kind)).collect();
+            @let cells: Vec<Picture> = shown.iter().map(|subject| of_subject(series, subject, kind)).collect();
             (grid(kind, &cells, series, detail, &format!("{id}-{number}"), false))
         }
         @if shown.len() < subjects.len() { p class="note" { "The first " (shown.len()) " of " (subjects.len()) " processes." } }
     }
 }
 
-fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Cell {
+fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Picture {
     let mut lines = Vec::new();
     for (look, (resource, name)) in kind.of.iter().enumerate() {
         let one = series.resources.iter().find(|one| one.subject == *subject && one.resource == *resource);
@@ -78,7 +78,7 @@ fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Cell {
         let is_told = |one: &&ResourceSeries| look == 0 || one.points.iter().any(|point| point.value != 0.0);
         lines.extend(one.filter(is_told).map(|one| courses::resource(one, name, look)));
     }
-    Cell { name: subject.to_string(), lines }
+    Picture { name: subject.to_string(), lines }
 }
 
 /// Side A beside side B: of each process of the system and the host its trials' lines, on shared axes.
@@ -110,16 +110,20 @@ fn sides_cells(
     kind: &Kind,
     sides: [&[&TrialSeries]; 2],
     groups: &[&Group<'_>; 2],
-) -> Vec<Cell> {
+) -> Vec<Picture> {
     let mut cells = Vec::new();
     for subject in subjects {
         for (side, trials) in sides.iter().enumerate() {
             let of_side = trials.iter().flat_map(|series| of_subject(series, subject, kind).lines);
-            cells.push(Cell { name: format!("{subject}, {}", groups[side].name), lines: of_side.collect() });
+            cells.push(Picture {
+                name: format!("{subject}, {}", groups[side].name),
+                lines: of_side.collect(),
+            });
         }
     }
     // A process that tells nothing of it has no row.
-    let has = |pair: &[Cell]| pair.iter().any(|cell| cell.lines.iter().any(|line| !line.points.is_empty()));
+    let has =
+        |pair: &[Picture]| pair.iter().any(|cell| cell.lines.iter().any(|line| !line.points.is_empty()));
     let mut kept = Vec::new();
     let mut rest = cells.into_iter();
     while let (Some(a), Some(b)) = (rest.next(), rest.next()) {
@@ -147,7 +151,7 @@ fn subjects(series: &[&TrialSeries], is_shown: impl Fn(&Subject) -> bool) -> Vec
 /// The grid of one kind, or nothing; `in_pairs`: two beside each other always, whatever they hold.
 fn grid(
     kind: &Kind,
-    cells: &[Cell],
+    cells: &[Picture],
     series: &TrialSeries,
     detail: Detail,
     id: &str,

@@ -1,19 +1,23 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
-use crate::answer::{Answer, Sentence, TextTable, members, notes};
-use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, ratio_text};
+use crate::answer::{Answer, Sentence, members, notes};
+use crate::case_table::CaseTable;
 use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::grid::Tone;
 use crate::headings;
 use crate::in_force;
 use crate::input::ReportInput;
-use crate::marks::{self, Signs};
-use crate::terminal::table_notes;
-use crate::trials::{Shown, StreamRow, TABLES, Words, stream_rows};
+use crate::marks::Signs;
+use crate::result::{Heads, by_case, table_notes};
+use crate::table::{Cell, Column, Holds, Table};
+use crate::trial_tables;
+use crate::trials::{TABLES, stream_rows};
 use crate::{trials, units};
 use kdyno_model::finding::Mark;
 use kdyno_model::metric::Address;
+use kdyno_model::sample::NoiseReading;
+use kdyno_model::trial::TrialId;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,7 +106,7 @@ pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup)
 }
 
 /// A long one is folded up.
-fn answer_table(title: &str, table: &TextTable) -> Markup {
+fn answer_table(title: &str, table: &Table) -> Markup {
     let whole = scroll(title, &texts(table, None));
     html! {
         @if table.rows.len() > ANSWER_ROWS_MAX {
@@ -153,36 +157,77 @@ fn tone(tone: Tone) -> &'static str {
 }
 
 /// A table that stands for itself.
-pub fn plain(name: &str, table: &TextTable) -> Markup {
+pub fn plain(name: &str, table: &Table) -> Markup {
     scroll(name, &texts(table, None))
 }
 
-/// A table by itself, for who puts it somewhere.
-pub fn texts(table: &TextTable, caption: Option<&str>) -> Markup {
-    let class = |number: bool| (!number).then_some("words");
-    let class_of = |cell: &marks::Cell, number: bool| -> Option<String> {
-        let classes: Vec<&str> = class(number).into_iter().chain(marked(&cell.marks)).collect();
-        (!classes.is_empty()).then(|| classes.join(" "))
-    };
+/// A table by itself, for who puts it somewhere. Where figures take several columns each is named above all of them; spreads
+/// have a column of their own.
+pub fn texts(table: &Table, caption: Option<&str>) -> Markup {
     html! {
         table {
             @if let Some(caption) = caption { caption { (caption) } }
-            @if table.columns.iter().any(|(head, _)| !head.is_empty()) {
-                thead { tr { @for (head, number) in &table.columns { th class=[class(*number)] scope="col" { (head) } } } }
-            }
-            tbody { @for row in &table.rows { tr {
-                @for (index, (cell, (_, number))) in row.iter().zip(&table.columns).enumerate() {
-                    @if index == 0 { th class="words" scope="row" { (row_name(table, &cell.text())) } }
-                    @else { td class=[class_of(cell, *number)] { (cell.text()) } }
+            @if table.has_heads() { (heads(&table.columns)) }
+            tbody { @for (number, row) in table.rows.iter().enumerate() { tr {
+                @for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+                    @if index < table.names && (index == 0 || column.holds == Holds::Names) {
+                        th class=[(column.holds == Holds::Words).then_some("words")] scope="row" {
+                            @if index == 0 { (row_mark(table.cut_short.contains(&number))) }
+                            (row_name(table, &cell.text()))
+                        }
+                    } @else { td class=[class_of(cell, column)] { (cell.text()) } }
+                    @if column.spread.is_some() { td class="range" { (cell.spread()) } }
                 }
             } } }
         }
     }
 }
 
+fn heads(columns: &[Column]) -> Markup {
+    let is_grouped = columns.iter().any(|column| column.of.is_some());
+    let width = |column: &Column| 1 + usize::from(column.spread.is_some());
+    let groups: Vec<&[Column]> = columns.chunk_by(|_, next| next.joined).collect();
+    let widths: Vec<usize> = groups.iter().map(|group| group.iter().map(width).sum()).collect();
+    // Figures of one column each need no second line.
+    let is_second = groups.iter().zip(&widths).any(|(group, width)| group[0].of.is_some() && *width > 1);
+    let single = |column: &Column, rows: Option<usize>| {
+        html! { th class=[head_class(column)] scope="col" rowspan=[rows] { (column.title()) } }
+    };
+    html! { thead {
+        tr { @for (group, width) in groups.iter().zip(&widths) {
+            @if let Some(of) = &group[0].of {
+                th class="group" scope="colgroup" colspan=(width) { (metric(of, &of.to_string())) }
+            } @else {
+                @for column in *group { (single(column, is_grouped.then_some(1 + usize::from(is_second)))) }
+            }
+        } }
+        @if is_second { tr { @for column in columns.iter().filter(|column| column.of.is_some()) {
+            (single(column, None))
+            @if let Some(spread) = column.spread { th class="range" scope="col" { (spread) } }
+        } } }
+    } }
+}
+
+fn head_class(column: &Column) -> Option<&'static str> {
+    match column.holds {
+        Holds::Names | Holds::Words => Some("words"),
+        Holds::Numbers => None,
+        Holds::Ratios => Some("ratio"),
+        Holds::Published => Some("theirs"),
+        Holds::PublishedRatios => Some("theirs ratio"),
+    }
+}
+
+/// A figure bears the class of its marks, whatever else stands in its column.
+fn class_of(cell: &Cell, column: &Column) -> Option<String> {
+    let own = head_class(column).filter(|_| cell.marks.is_empty() || column.holds.is_text());
+    let classes: Vec<&str> = own.into_iter().chain(marked(&cell.marks)).collect();
+    (!classes.is_empty()).then(|| classes.join(" "))
+}
+
 /// The name of a row; of one that is a metric in words too, which stands in brackets where it was not to be judged.
-fn row_name(table: &TextTable, name: &str) -> Markup {
-    let is_metric = table.columns.first().is_some_and(|(head, _)| head == "metric");
+fn row_name(table: &Table, name: &str) -> Markup {
+    let is_metric = table.columns.first().is_some_and(|column| column.title() == "metric");
     match Address::parse(name.trim_matches(['(', ')'])).filter(|_| is_metric) {
         Some(of) => metric(&of, name),
         None => html! { (name) },
@@ -196,117 +241,13 @@ fn metric(of: &Address, typed: &str) -> Markup {
 
 /// The scenario's table with the published figures beside ours.
 pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
-    let spans: Vec<usize> = table.columns.iter().map(|column| parts(table, column).len()).collect();
-    let plain = spans.iter().all(|span| *span == 1);
-    let markup = html! {
-        table {
-            thead {
-                tr {
-                    @for name in &table.params { th class="words" scope="col" rowspan=(if plain { 1 } else { 2 }) { (name) } }
-                    @for (column, span) in table.columns.iter().zip(&spans) {
-                        th class="group" scope="colgroup" colspan=(span) { (metric(&column.of, &column.of.to_string())) }
-                    }
-                }
-                @if !plain {
-                    tr {
-                        @for column in &table.columns {
-                            @for part in parts(table, column) { th class=(part.class()) scope="col" { (part.head()) } }
-                        }
-                    }
-                }
-            }
-            tbody {
-                @for row in &table.rows {
-                    tr {
-                        @for (index, value) in row.params.iter().enumerate() {
-                            th scope="row" {
-                                @if index == 0 { (row_mark(row.cut_short)) }
-                                (value)
-                            }
-                        }
-                        @for (cell, column) in row.cells.iter().zip(&table.columns) {
-                            @for part in parts(table, column) {
-                                td class=(part.class_of(cell)) { (part.text(cell, column)) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    };
     html! {
-        @if !table.columns.is_empty() && !table.rows.is_empty() {
+        @if !table.metrics.is_empty() && !table.rows.is_empty() {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
-                (scroll("Result", &markup))
+                (plain("Result", &by_case(table, Heads::Page)))
                 @for note in table_notes(input, table, &|cases| notes::by_row(table, cases)) { p class="note" { (coded(&note)) } }
             }
-        }
-    }
-}
-
-/// The columns one figure takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Here,
-    Range,
-    Interval,
-    Published,
-    RatioHere,
-    RatioPublished,
-}
-
-fn parts(table: &CaseTable<'_>, column: &Column) -> Vec<Part> {
-    let wanted = [
-        (Part::Here, true),
-        (Part::Range, table.repeated && !column.intervals),
-        (Part::Interval, table.repeated && column.intervals),
-        (Part::Published, column.published),
-        (Part::RatioHere, column.ratios),
-        (Part::RatioPublished, column.ratios && column.published),
-    ];
-    wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(part, _)| part).collect()
-}
-
-impl Part {
-    fn head(self) -> &'static str {
-        match self {
-            Self::Here => "measured here",
-            Self::Range => "min – max",
-            Self::Interval => "interval",
-            Self::Published => "published",
-            Self::RatioHere => "ratio to the first row, here",
-            Self::RatioPublished => "ratio to the first row, published",
-        }
-    }
-
-    fn class(self) -> &'static str {
-        match self {
-            Self::Here => "",
-            Self::RatioHere => "ratio",
-            Self::Range | Self::Interval => "range",
-            Self::Published => "theirs",
-            Self::RatioPublished => "theirs ratio",
-        }
-    }
-
-    /// Our figure and our ratio bear the class of their marks.
-    fn class_of(self, cell: &Cell<'_>) -> &'static str {
-        let finding = match self {
-            Self::Here => cell.ours.and_then(|ours| ours.finding),
-            Self::RatioHere => cell.ratio_ours,
-            Self::Range | Self::Interval | Self::Published | Self::RatioPublished => None,
-        };
-        finding.and_then(|one| marked(&one.marks)).unwrap_or(self.class())
-    }
-
-    fn text(self, cell: &Cell<'_>, column: &Column) -> String {
-        match self {
-            Self::Here => cell.ours.map_or_else(|| NOT_TESTED.to_owned(), |ours| ours.text()),
-            Self::Range | Self::Interval => cell.ours.map_or_else(String::new, |ours| ours.range_text()),
-            Self::Published => cell.published.text(column.unit),
-            Self::RatioHere => ratio_text(cell.ratio_ours),
-            Self::RatioPublished => ratio_text(cell.ratio_published),
         }
     }
 }
@@ -314,54 +255,18 @@ impl Part {
 /// Every trial's figures, in the order in which the trials ran.
 pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let all = stream_rows(input, figures);
-    let labelled = all.iter().any(|row| !row.trial.label.is_empty());
-    let mut signs = Signs::default();
-    let mut table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], words: Words| {
-        for (row, one) in rows.iter().flat_map(|row| shown.iter().map(move |one| (row, one))) {
-            signs.add_all(&row.signs(figures, one));
-        }
-        let said: Vec<String> = rows.iter().map(|row| row.words(words, input)).collect();
-        let is_said = said.iter().any(|text| !text.is_empty());
-        let markup = html! {
-            table {
-                caption { (title) }
-                thead { tr {
-                    th scope="col" { "trial" }
-                    @if labelled { th class="words" scope="col" { "case" } }
-                    th class="words" scope="col" { "stream" }
-                    @for one in shown { th scope="col" { (one.head.join(" ").trim()) } }
-                    @if is_said { th class="words" scope="col" { (words.head()) } }
-                } }
-                tbody { @for (row, said) in rows.iter().zip(&said).take(ROWS_MAX) {
-                    tr {
-                        th scope="row" { (row_mark(row.cut_short)) (row.trial.id) }
-                        @if labelled { td class="words" { (row.trial.label) } }
-                        td class="words" { (row.stream) }
-                        @for one in shown {
-                            td class=[marked(&row.marks(figures, one))] { (row.text(figures, one)) }
-                        }
-                        @if is_said { td class="words" { (said) } }
-                    }
-                } }
-            }
-        };
-        html! { @if !rows.is_empty() { (scroll(title, &markup)) (left_out(rows.len())) } }
-    };
-    let mut tables = Vec::new();
-    for (title, streams, shown, words) in TABLES {
-        let is_shown = |row: &&StreamRow<'_>| streams.has(row.load) && row.has_any(figures, shown);
-        let rows: Vec<&StreamRow<'_>> = all.iter().filter(is_shown).collect();
-        tables.push(table(title, &rows, shown, words));
-    }
+    let tables = trial_tables::of(&all, input, figures, &TABLES, true);
     let members = members::table(input, figures);
-    members.iter().for_each(|members| signs.add_all(&members.table.signs()));
-    if members.is_none() && tables.iter().all(|table| table.0.is_empty()) {
+    let mut signs = Signs::default();
+    let of_members = members.iter().map(|members| &members.table);
+    tables.iter().map(|one| &one.table).chain(of_members).for_each(|table| signs.add_all(&table.signs()));
+    if members.is_none() && tables.is_empty() {
         return html! {};
     }
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial in figures" }
-            @for table in tables { (table) }
+            @for one in tables { (first_rows(one.title, one.title, one.table)) }
             @if let Some(members) = &members {
                 (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))
                 @if members.has_others { p class="note" { (members::OTHERS_NOTE) } }
@@ -369,6 +274,16 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
             @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
             @for note in trials::notes(&all, figures) { p class="note" { (note) } }
         }
+    }
+}
+
+/// A table under its caption, of a long one the first rows.
+fn first_rows(name: &str, caption: &str, mut table: Table) -> Markup {
+    let rows = table.rows.len();
+    table.rows.truncate(ROWS_MAX);
+    html! {
+        (scroll(name, &texts(&table, Some(caption))))
+        @if rows > ROWS_MAX { p class="note" { "The first " (ROWS_MAX) " of " (rows) " rows; the exports have them all." } }
     }
 }
 
@@ -384,32 +299,34 @@ pub fn facts(facts: &BTreeMap<String, String>) -> Markup {
 
 /// What the noise probe showed.
 pub fn noise(input: &ReportInput<'_>) -> Markup {
-    let markup = html! {
-        table {
-            caption { "One second of spinning, sleeping and loopback before each trial: how quiet the host was" }
-            thead { tr {
-                th class="words" scope="col" { "before trial" }
-                @for head in ["spin, iterations/µs", "slowest ÷ median slice", "sleep late p50", "sleep late p99",
-                    "loopback p50", "loopback p99", "stolen"] { th scope="col" { (head) } }
-            } }
-            tbody { @for (trial, noise) in input.noise.iter().take(ROWS_MAX) { tr {
-                th scope="row" { (input.name(*trial)) }
-                td { (units::significant(noise.spin_per_us)) }
-                td { (units::ratio(noise.spin_worst_ratio)) }
-                td { (units::nanoseconds(noise.sleep_late_ns_p50 as f64)) }
-                td { (units::nanoseconds(noise.sleep_late_ns_p99 as f64)) }
-                td { (units::nanoseconds(noise.loopback_ns_p50 as f64)) }
-                td { (units::nanoseconds(noise.loopback_ns_p99 as f64)) }
-                td { (format!("{} %", units::significant(noise.steal_share * 100.0))) }
-            } } }
-        }
+    const HEADS: [&str; 7] = [
+        "spin, iterations/µs",
+        "slowest ÷ median slice",
+        "sleep late p50",
+        "sleep late p99",
+        "loopback p50",
+        "loopback p99",
+        "stolen",
+    ];
+    let row = |(trial, noise): &(TrialId, NoiseReading)| {
+        let cells = [
+            input.name(*trial),
+            units::significant(noise.spin_per_us),
+            units::ratio(noise.spin_worst_ratio),
+            units::nanoseconds(noise.sleep_late_ns_p50 as f64),
+            units::nanoseconds(noise.sleep_late_ns_p99 as f64),
+            units::nanoseconds(noise.loopback_ns_p50 as f64),
+            units::nanoseconds(noise.loopback_ns_p99 as f64),
+            format!("{} %", units::significant(noise.steal_share * 100.0)),
+        ];
+        cells.map(Cell::from).to_vec()
     };
-    html! { @if !input.noise.is_empty() { (scroll("Noise of the host", &markup)) (left_out(input.noise.len())) } }
-}
-
-/// Under a table of so many rows.
-fn left_out(rows: usize) -> Markup {
-    html! { @if rows > ROWS_MAX { p class="note" { "The first " (ROWS_MAX) " of " (rows) " rows; the exports have them all." } } }
+    let names = std::iter::once(Column::new(&["before trial"], Holds::Names));
+    let numbers = HEADS.iter().map(|head| Column::new(&[head], Holds::Numbers));
+    let rows = input.noise.iter().map(row).collect();
+    let table = Table { columns: names.chain(numbers).collect(), rows, names: 1, cut_short: BTreeSet::new() };
+    let caption = "One second of spinning, sleeping and loopback before each trial: how quiet the host was";
+    html! { @if !table.rows.is_empty() { (first_rows("Noise of the host", caption, table)) } }
 }
 
 /// What happened in the run, and when.

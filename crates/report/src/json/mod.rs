@@ -191,7 +191,7 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
         findings: input.findings.iter().map(|one| findings::finding(one, input)).collect(),
         table: TableDocument {
             params: table.params,
-            columns: table.columns.iter().map(|column| column.of.to_string()).collect(),
+            columns: table.metrics.iter().map(|metric| metric.of.to_string()).collect(),
         },
         config: config::all(input),
         declared: declared::all(plan),

@@ -1,8 +1,9 @@
 //! Answers as text: the sentences, the figures under them, the curve.
 
-use crate::answer::{Answer, TextTable, verdict};
+use crate::answer::{Answer, verdict};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
-use crate::marks::Cell;
+use crate::table::{Cell, Table};
+use crate::trials::row_mark;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::{Plan, Strategy};
@@ -44,17 +45,27 @@ pub fn look_text(plan: &Plan, case: u32, conclusions: &[Conclusion], options: &T
 }
 
 /// A table; the names of its rows head every block. One without heads is a list of names and what they are.
-pub(super) fn table_text(table: &TextTable, options: &TextOptions) -> String {
-    if table.columns.iter().all(|(head, _)| head.is_empty()) {
-        let line = |row: &Vec<Cell>| row.iter().map(Cell::text).collect::<Vec<_>>().join(": ");
+pub(super) fn table_text(table: &Table, options: &TextOptions) -> String {
+    if !table.has_heads() {
+        let line = |row: &Vec<Cell>| row.iter().map(Cell::whole).collect::<Vec<_>>().join(": ");
         return table.rows.iter().map(|row| wrap(&line(row), options.columns(), 2) + "\n").collect();
     }
-    let column = |(index, (head, is_number)): (usize, &(String, bool))| {
-        let cells = table.rows.iter().map(|row| row[index].text()).collect();
-        let head = [head.as_str()];
-        if *is_number { GridColumn::numbers(&head, cells) } else { GridColumn::words(&head, cells) }
-    };
-    let mut columns = table.columns.iter().enumerate().map(column);
-    let first: Vec<GridColumn> = columns.by_ref().take(table.names).collect();
-    grid(&first, &columns.collect::<Vec<_>>(), options)
+    let (first, others) = columns_of(table);
+    grid(&first, &others, options)
+}
+
+/// The columns that head each block, and those that flow. The mark of rows that were cut short has a column of its own.
+pub(super) fn columns_of(table: &Table) -> (Vec<GridColumn>, Vec<GridColumn>) {
+    let marks = (0..table.rows.len()).map(|row| row_mark(table.cut_short.contains(&row)).to_owned());
+    let marks = GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], marks.collect()) };
+    let mut columns = table.columns.iter().enumerate().map(|(index, column)| GridColumn {
+        head: column.head.clone(),
+        cells: table.rows.iter().map(|row| row[index].whole()).collect(),
+        tone: if column.holds.is_published() { Tone::Faint } else { Tone::Plain },
+        right: !column.holds.is_text(),
+        joined: column.joined,
+    });
+    let mut first: Vec<GridColumn> = (!table.cut_short.is_empty()).then_some(marks).into_iter().collect();
+    first.extend(columns.by_ref().take(table.names));
+    (first, columns.collect())
 }

@@ -25,5 +25,4 @@ pub use plan_text::{PlanDetail, plan_text, settings_text};
 pub use run_table::{run_summary, run_table, trial_summary, trial_warnings};
 
 pub(crate) use answer_text::answer_text;
-pub(crate) use result_table::{ours_text, table_notes};
 pub(crate) use run_table::{caveat_text, first_line, loss_first, loss_text};

@@ -11,6 +11,7 @@ use crate::figures::{Figures, covers};
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::input::{ReportInput, trial_name};
 use crate::marks::Signs;
+use crate::table::Cell;
 use crate::trials::{Streams, streams};
 use crate::without_generator;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
@@ -119,10 +120,10 @@ pub fn trial_summary(
     let mut signs = Signs::default();
     for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
         let mut get = |metric| {
-            signs.add_all(&figures.signs(trial.id, row.stream, metric));
+            let cell = Cell::from(figures.of_trial(trial.id, row.stream, metric));
+            cell.add_signs(&mut signs);
             let of = Address { subject: row.stream.to_owned(), metric: metric.to_owned() };
-            let clause = without_generator::clause(&figures, Scope::Trial(trial.id), &of);
-            figures.text(trial.id, row.stream, metric) + &clause
+            cell.text() + &without_generator::clause(&figures, Scope::Trial(trial.id), &of)
         };
         let line = match row.load.role.kind() {
             RoleKind::Produce => format!(
