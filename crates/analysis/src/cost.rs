@@ -1,7 +1,6 @@
 //! What written data costs on a cluster with a declared price.
 
 use crate::rows::{Item, Trial};
-use kdyno_model::plan::SystemPlan;
 
 const S_PER_HOUR: f64 = 3600.0;
 const BYTES_PER_GB: f64 = 1e9;
@@ -19,8 +18,7 @@ pub(crate) fn per_million_records(trial: &Trial<'_>) -> Option<f64> {
 }
 
 fn per(trial: &Trial<'_>, unit: f64, count: fn(&Item<'_>) -> u64) -> Option<f64> {
-    let SystemPlan::Attached(target) = &trial.evidence.start.trial.effective.system else { return None };
-    let price = target.price.as_ref()?;
+    let (_, price) = trial.evidence.start.trial.effective.system.priced()?;
     let window = trial.window?;
     let producers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let counted = producers.fold(0_u64, |sum, item| sum.saturating_add(count(item)));

@@ -43,7 +43,6 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SAMPLED_CPU_SHARE, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::SystemPlan;
 use kdyno_model::processes::MemoryCourse;
 use kdyno_model::sample::{ProbeReading, Timing, series};
 use std::collections::BTreeSet;
@@ -324,12 +323,12 @@ impl<'a> Trial<'a> {
     /// All processes of the system under test: its brokers, dedicated controllers and ZooKeeper nodes.
     fn system(&self) -> Vec<Subject> {
         let mut all = self.brokers();
-        let SystemPlan::Local(cluster) = &self.evidence.start.trial.effective.system else { return all };
+        let Some(mode) = self.evidence.start.trial.effective.system.mode() else { return all };
         let probed = cpu::subjects(self.probes(), |subject| {
             matches!(subject, Subject::Controller(_) | Subject::Zookeeper(_))
         });
         // One that was not probed leaves the whole unknown.
-        if probed.len() < cluster.mode.beside_brokers() as usize {
+        if probed.len() < mode.beside_brokers() as usize {
             return Vec::new();
         }
         all.extend(probed);
@@ -399,11 +398,8 @@ impl<'a> Trial<'a> {
 
 /// The brokers of a local cluster, and any others whose processes were probed.
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
-    let mut brokers = match &evidence.start.trial.effective.system {
-        SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
-        SystemPlan::NullBroker(_) => vec![Subject::Broker(0)],
-        SystemPlan::Attached(_) => Vec::new(),
-    };
+    let planned = evidence.start.trial.effective.system.brokers().unwrap_or(0);
+    let mut brokers: Vec<Subject> = (0..planned).map(Subject::Broker).collect();
     // One that is elsewhere may tell of itself; what it used was not of this host.
     let is_probed = |reading: &&ProbeReading| reading.series == series::CPU_USER_S_TOTAL;
     for reading in evidence.probes.iter().filter(is_probed).filter(|reading| reading.subject.is_broker()) {

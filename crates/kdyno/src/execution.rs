@@ -11,7 +11,7 @@ use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
 use crate::{given_files, moment, out, signals};
 use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
-use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::plan::Plan;
 use kdyno_plan::Note;
 use kdyno_report::judged::judged;
 use kdyno_report::terminal::{PlanDetail, plan_text};
@@ -270,7 +270,7 @@ pub(crate) fn tell(remarks: &[Note]) {
 
 /// What a run that is ended at once leaves for others to remove, and how.
 fn left_behind(plan: &Plan, files: &TargetFiles, run_id: u64) -> String {
-    let is_local = plan.every_case().any(|case| matches!(case.system, SystemPlan::Local(_)));
+    let is_local = plan.every_case().any(|case| case.system.starts_brokers());
     let own = is_local.then(|| "the guard ends the brokers and removes their data".to_owned());
     let of_targets = plan.targets().into_iter().map(|target| {
         let topics = format!("{}{run_id:016x}-", target.prefix);
@@ -415,7 +415,7 @@ mod tests {
         assert!(left.contains("kafka-topics.sh --bootstrap-server h:9092 --delete"), "{left}");
         let mut secured = plan;
         let Strategy::Compare(compare) = &mut secured.strategy else { panic!("a comparison") };
-        let SystemPlan::Attached(target) = &mut compare.b[0].system else { panic!("a target") };
+        let target = compare.b[0].system.target_mut().expect("a target");
         target.security.protocol = kdyno_model::plan::Protocol::Ssl;
         let left = left_behind(&secured, &TargetFiles::new(), 0xab);
         assert!(left.contains("h:9092 --command-config FILE --delete"), "{left}");

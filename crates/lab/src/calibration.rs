@@ -14,7 +14,7 @@ use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
     CasePlan, Fill, LoadPlan, LoadSpan, NullBrokerPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind,
-    Strategy, SystemPlan, TlsVersion, Vary,
+    Strategy, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -165,7 +165,7 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
 /// What a limit is known by; `None` for an item that produces nothing, and for one whose trial measures just that limit.
 fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let Role::Produce(produce) = &item.role else { return None };
-    if matches!(case.system, SystemPlan::NullBroker(_)) {
+    if !case.system.is_kafka() {
         return None;
     }
     let produce = ProducePlan {
@@ -180,14 +180,7 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
 
 /// Versions of TLS that a case's brokers may be spoken to in.
 fn tls_of(case: &CasePlan) -> Option<Vec<TlsVersion>> {
-    match &case.system {
-        SystemPlan::Local(cluster) => {
-            let clients = &cluster.listeners.clients;
-            clients.protocol.has_tls().then(|| clients.tls.clone())
-        }
-        SystemPlan::Attached(target) => target.security.tls.as_ref().map(|tls| tls.versions.clone()),
-        SystemPlan::NullBroker(broker) => Some(broker.tls.clone()).filter(|versions| !versions.is_empty()),
-    }
+    Some(case.system.tls().to_vec()).filter(|versions| !versions.is_empty())
 }
 
 /// The host as far as a limit depends on it.

@@ -2,7 +2,7 @@
 
 use crate::replicas::partition_replicas;
 use kdyno_load::connecting::CONNECTING_MAX;
-use kdyno_model::plan::{CasePlan, LoadPlan, Plan, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, LoadPlan, Plan, Role};
 use kdyno_testbed::TestbedError;
 use kdyno_testbed::capacity::{Capacity, Connections, ItemConnections};
 
@@ -38,19 +38,15 @@ pub(crate) fn told(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Option<
 }
 
 fn needed(plan: &Plan, case: &CasePlan) -> Connections {
-    let is_loopback = !matches!(case.system, SystemPlan::Attached(_));
-    let (brokers, broker_replicas) = match &case.system {
-        SystemPlan::Local(cluster) => {
-            let brokers = u64::from(cluster.brokers).max(1);
-            (brokers, Some(partition_replicas(plan, &case.system).div_ceil(brokers)))
-        }
-        SystemPlan::NullBroker(_) => (1, None),
-        // How many brokers it has shows when it is asked; each replica is on another one.
-        SystemPlan::Attached(target) => {
-            let replicas = case.topics.values().map(|topic| u64::from(topic.replicas)).max().unwrap_or(1);
-            (replicas.max(target.bootstrap.len() as u64), None)
-        }
+    let is_loopback = case.system.runs_here();
+    // How many brokers a target has shows when it is asked; each replica is on another one.
+    let of_target = || {
+        let replicas = case.topics.values().map(|topic| u64::from(topic.replicas)).max().unwrap_or(1);
+        replicas.max(case.system.target().map_or(0, |target| target.bootstrap.len() as u64))
     };
+    let brokers = case.system.brokers().map_or_else(of_target, |brokers| u64::from(brokers).max(1));
+    let of_each = || partition_replicas(plan, &case.system).div_ceil(brokers);
+    let broker_replicas = case.system.starts_brokers().then(of_each);
     let connecting = |item: &LoadPlan| {
         let clients = u64::from(item.clients);
         if item.span.is_late() { clients } else { clients.min(CONNECTING_MAX as u64) }

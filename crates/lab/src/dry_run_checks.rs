@@ -6,7 +6,7 @@ use crate::heaps::heaps;
 use crate::java_clients::drivers;
 use crate::preflight::{commands, folder_names, jvms, local, room};
 use crate::proxy;
-use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
 use kdyno_testbed::capacity::Capacity;
@@ -67,7 +67,7 @@ pub fn dry_run_checks(
             add(warning(&error));
         }
     }
-    if plan.every_case().any(|case| matches!(case.system, SystemPlan::Attached(_))) {
+    if plan.every_case().any(|case| case.system.target().is_some()) {
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
@@ -120,9 +120,8 @@ fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
 fn not_checked(plan: &Plan) -> Option<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for case in plan.every_case() {
-        if let SystemPlan::Local(cluster) = &case.system {
-            names.extend(cluster.config.keys().map(String::as_str));
-        }
+        let of_brokers = case.system.broker_config().into_iter().flat_map(|config| config.keys());
+        names.extend(of_brokers.map(String::as_str));
         names.extend(case.topics.values().flat_map(|topic| topic.config.keys()).map(String::as_str));
     }
     let shown = listed(names.iter().take(SETTINGS_SHOWN_MAX).copied());

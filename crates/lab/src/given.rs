@@ -6,7 +6,7 @@ use crate::worker::Worker;
 use kdyno_kafka::admin::{Access, SampleBounds};
 use kdyno_model::plan::{
     AttachedPlan, AvroPlan, CasePlan, GIVEN_COUNT_MAX, GivenFile, GivenSource, LoadPlan, Plan, Role,
-    SamplePlan, SystemPlan, WorkerPlan, pieces,
+    SamplePlan, WorkerPlan, pieces,
 };
 use kdyno_model::worker::GivenContent;
 use std::collections::BTreeMap;
@@ -35,14 +35,14 @@ impl Given {
                 if found.contains_key(&key) {
                     continue;
                 }
-                let content = match (&source, &case.system) {
+                let content = match (&source, case.system.target()) {
                     (GivenSource::File(file), _) => of_file(file, files)?,
                     (GivenSource::Avro(avro), _) => of_schema(avro, files)?,
-                    (GivenSource::Sample(sample), SystemPlan::Attached(target)) => {
+                    (GivenSource::Sample(sample), Some(target)) => {
                         of_topic(sample, target, &secrets.access(target, case)?)?
                     }
                     // Planning refuses it.
-                    (GivenSource::Sample(sample), SystemPlan::Local(_) | SystemPlan::NullBroker(_)) => {
+                    (GivenSource::Sample(sample), None) => {
                         return Err(failed_topic(&sample.topic)("is made for the run".to_owned()));
                     }
                 };
@@ -87,9 +87,9 @@ fn sources_of(item: &LoadPlan) -> Vec<GivenSource> {
 }
 
 fn key(case: &CasePlan, source: &GivenSource) -> (Option<String>, GivenSource) {
-    let cluster = match (source, &case.system) {
-        (GivenSource::Sample(_), SystemPlan::Attached(target)) => Some(target.cluster_id.clone()),
-        _ => None,
+    let cluster = match source {
+        GivenSource::Sample(_) => case.system.target().map(|target| target.cluster_id.clone()),
+        GivenSource::File(_) | GivenSource::Avro(_) => None,
     };
     (cluster, source.clone())
 }

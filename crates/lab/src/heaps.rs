@@ -1,6 +1,6 @@
 //! Heaps that are there at once, of brokers and of the processes of Java clients, against the memory of the host.
 
-use kdyno_model::plan::{CasePlan, PairDesign, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{CasePlan, PairDesign, Plan, Strategy};
 use kdyno_testbed::{host, preflight};
 use std::fmt;
 
@@ -80,10 +80,7 @@ impl fmt::Display for Heaps {
 }
 
 fn of_brokers(case: &CasePlan) -> u64 {
-    match &case.system {
-        SystemPlan::Local(cluster) => preflight::heap_bytes(cluster),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => 0,
-    }
+    case.system.cluster().map_or(0, preflight::heap_bytes)
 }
 
 /// Each worker has a process for each load item of which it has a share.

@@ -1,7 +1,7 @@
 //! How long a run may last: on the targets it is a guest of, and by its budget.
 
 use crate::clock::monotonic_ns;
-use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::plan::Plan;
 use kdyno_model::units::duration;
 
 /// The end of the time that a plan's targets allow. It counts all of a run from its first step: the look at the
@@ -17,10 +17,7 @@ pub struct TimeCap {
 impl TimeCap {
     /// Starts the clock; `None` when no target of the plan has such a cap.
     pub(crate) fn start(plan: &Plan) -> Option<Self> {
-        let caps = plan.every_case().filter_map(|case| match &case.system {
-            SystemPlan::Attached(target) => target.caps.time_ns,
-            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-        });
+        let caps = plan.every_case().filter_map(|case| case.system.caps()?.time_ns);
         caps.min().map(|cap_ns| Self { cap_ns, end_ns: monotonic_ns().saturating_add(cap_ns) })
     }
 

@@ -1,7 +1,7 @@
 //! How far the logs of a run's topics reach, as their leaders tell: what was acknowledged must be in them.
 
 use crate::clock::{monotonic_ns, relative_ns};
-use crate::system::System;
+use crate::system::SystemUnderTest;
 use kdyno_kafka::admin::{Admin, OffsetAt, PartitionInfo, Result};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
@@ -27,7 +27,7 @@ pub(crate) struct LogEnds {
 }
 
 /// Reads the ends of the topics' logs. `topics` maps addresses to real names.
-pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result<LogEnds> {
+pub(crate) fn read(system: &dyn SystemUnderTest, topics: &BTreeMap<String, String>) -> Result<LogEnds> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     read_by(&mut admin, topics)
@@ -36,7 +36,10 @@ pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result
 /// Reads them until they stand still, no transaction is open, and every replica on a living broker is in sync, and no
 /// other: until then the end that readers see, which is told here, may lie before what the leader alone has acknowledged,
 /// and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
-pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -> Result<Option<LogEnds>> {
+pub(crate) fn read_settled(
+    system: &dyn SystemUnderTest,
+    topics: &BTreeMap<String, String>,
+) -> Result<Option<LogEnds>> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     let started = Instant::now();

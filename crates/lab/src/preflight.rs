@@ -8,7 +8,7 @@ use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
-    ProxyPlan, Strategy, SystemPlan, TopicPlan,
+    ProxyPlan, Strategy, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
@@ -81,7 +81,7 @@ pub(crate) fn room(
     let of_case = |case: &CasePlan| kdyno_plan::bytes_to_write_of_case(plan, case);
     if let Some(bytes) = of_case(case) {
         let other = beside(plan, case).filter(|other| {
-            matches!(&other.system, SystemPlan::Local(of_other) if of_other.storage == cluster.storage)
+            other.system.cluster().is_some_and(|of_other| of_other.storage == cluster.storage)
         });
         let of_other = other.and_then(of_case).unwrap_or(0);
         return preflight::check_room(&folders, bytes.saturating_add(of_other));
@@ -116,10 +116,8 @@ pub(crate) fn room_for_trial(
         return Ok(());
     }
     connections::check(plan, &trial.effective, &Capacity::read())?;
-    match &trial.effective.system {
-        SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => Ok(()),
-    }
+    let cluster = trial.effective.system.cluster();
+    cluster.map_or(Ok(()), |cluster| room(plan, &trial.effective, cluster, work_dir, environment))
 }
 
 /// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.
@@ -130,10 +128,7 @@ pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
 /// What the clusters that stand at once come to, where that is most; `None` without a cluster of our own. In a comparison
 /// those of both sides of a case stand together; sides with the same system share one.
 fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
-    let of_case = |case: &CasePlan| match &case.system {
-        SystemPlan::Local(cluster) => Some(of(cluster)),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    };
+    let of_case = |case: &CasePlan| case.system.cluster().map(&of);
     match &plan.strategy {
         Strategy::Compare(comparison) => {
             let of_pair = |(a, b): (&CasePlan, &CasePlan)| {
@@ -151,9 +146,7 @@ fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) ->
     let mut known: Option<(&AttachedPlan, Attached)> = None;
     let mut told: Vec<String> = Vec::new();
     for case in plan.every_case() {
-        let SystemPlan::Attached(target) = &case.system else {
-            continue;
-        };
+        let Some(target) = case.system.target() else { continue };
         let attached = match known.take().filter(|(plan, _)| *plan == target) {
             Some((_, attached)) => attached,
             None => {
@@ -183,10 +176,7 @@ fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) ->
 
 /// Cases with a cluster of our own.
 pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPlan)> {
-    plan.every_case().filter_map(|case| match &case.system {
-        SystemPlan::Local(cluster) => Some((case, cluster)),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    })
+    plan.every_case().filter_map(|case| Some((case, case.system.cluster()?)))
 }
 
 /// Whether the programs of all commands and components are there, and what users and jobs are made of; those that begin after

@@ -3,7 +3,7 @@
 
 use kdyno_kafka::security::tls::CERTIFICATE_NAMES;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{MetricsFrom, Plan, Security, StoreContent, SystemPlan};
+use kdyno_model::plan::{MetricsFrom, Plan, Security, StoreContent};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Private {
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut private = Self::default();
         for case in plan.every_case() {
-            if let SystemPlan::Attached(attached) = &case.system {
+            if let Some(attached) = case.system.target() {
                 private.add(attached.bootstrap.iter().cloned());
                 private.add(attached.metrics.iter().filter_map(|metrics| authority(metrics.from.url())));
                 let trust = attached.metrics.iter().filter_map(|metrics| metrics.trust.as_deref());

@@ -10,10 +10,10 @@ use crate::private::Private;
 use crate::replicas::partition_replicas;
 use crate::secrets::Secrets;
 use crate::settings::{self, InForce};
-use crate::system::System;
+use crate::system::{self, SystemUnderTest};
 use crate::topics::{Topics, topic_name};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{Isolation, Plan};
+use kdyno_model::plan::{Isolation, Plan, SystemPlan};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -27,7 +27,9 @@ pub(crate) struct Provisions {
 pub(crate) struct Provision {
     /// The start that it was provided for.
     start: u32,
-    pub(crate) system: System,
+    pub(crate) system: Box<dyn SystemUnderTest>,
+    /// What it was provided for.
+    plan: SystemPlan,
     /// Settings in force on it.
     pub(crate) in_force: InForce,
     topics: Option<Topics>,
@@ -62,15 +64,15 @@ impl Provisions {
     ) -> Result<(), LabError> {
         self.stop_unfit(trial)?;
         let wanted = &trial.effective.system;
-        if let Some(standing) = self.standing.iter_mut().find(|standing| standing.system.fits(wanted)) {
+        if let Some(standing) = self.standing.iter_mut().find(|standing| standing.plan == *wanted) {
             standing.start = trial.start;
             standing.system.renew(&trial.effective)?;
             return Ok(());
         }
         let replicas = partition_replicas(plan, wanted);
-        let system = System::provide(&trial.effective, trial.id, replicas, secrets, options)?;
+        let system = system::provide(&trial.effective, trial.id, replicas, secrets, options)?;
         private.add(system.private_addresses());
-        let (access, is_attached) = (system.access(), system.is_attached());
+        let (access, is_attached) = (system.access(), wanted.target().is_some());
         let in_force = settings::read(&access, system.prefix(), is_attached, private);
         for unread in &in_force.unread {
             (options.progress)(Progress::Warning(unread.why.clone()));
@@ -78,6 +80,7 @@ impl Provisions {
         self.standing.push(Provision {
             start: trial.start,
             system,
+            plan: wanted.clone(),
             in_force,
             topics: None,
             has_carried_load: false,
@@ -90,9 +93,9 @@ impl Provisions {
     /// Stops the clusters of older starts, and one of the trial's own that has lost a process.
     fn stop_unfit(&mut self, trial: &Trial) -> Result<(), LabError> {
         let stays = |standing: &Provision| {
-            let system = &standing.system;
             let of = (standing.start, trial.start);
-            system.is_attached() || stays(of, system.ended().is_empty(), system.fits(&trial.effective.system))
+            let fits = standing.plan == trial.effective.system;
+            standing.is_attached() || stays(of, standing.system.ended().is_empty(), fits)
         };
         let (kept, unfit): (Vec<_>, Vec<_>) = self.standing.drain(..).partition(stays);
         self.standing = kept;
@@ -185,7 +188,7 @@ impl Provisions {
         before: Option<LabError>,
         progress: &mut dyn FnMut(Progress),
     ) -> Option<LabError> {
-        if self.standing.iter().any(|standing| !standing.system.is_attached()) {
+        if self.standing.iter().any(|standing| !standing.is_attached()) {
             progress(Progress::Step("taking the system down".to_owned()));
         }
         let mut failure = before;
@@ -215,12 +218,17 @@ fn stays((of_cluster, of_trial): (u32, u32), is_whole: bool, fits: bool) -> bool
 impl Provision {
     /// Whether the trial runs on it.
     fn is_for(&self, trial: &Trial) -> bool {
-        self.start == trial.start && self.system.fits(&trial.effective.system)
+        self.start == trial.start && self.plan == trial.effective.system
+    }
+
+    /// Whether it is somebody else's.
+    fn is_attached(&self) -> bool {
+        self.plan.target().is_some()
     }
 
     /// Reads the settings in force on topics of it; what it does not tell is told once. A null broker has none.
     fn read_settings_of(&mut self, topics: &Topics, private: &Private, progress: &mut dyn FnMut(Progress)) {
-        if !self.system.is_local() && !self.system.is_attached() {
+        if !self.plan.is_kafka() {
             return;
         }
         let (settings, unread) =
@@ -238,7 +246,7 @@ impl Provision {
     fn drop_topics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let Some(mut topics) = self.topics.take() else { return Ok(()) };
         match topics.delete(&self.system.access()) {
-            Err(LabError::Admin { source, .. }) if self.system.is_attached() && is_denied(&source) => {
+            Err(LabError::Admin { source, .. }) if self.is_attached() && is_denied(&source) => {
                 if !topics.is_kept() {
                     let names = topics.made().join(", ");
                     progress(Progress::Warning(format!(
@@ -249,7 +257,7 @@ impl Provision {
                 self.topics = Some(topics);
                 Ok(())
             }
-            Err(error) if self.system.is_attached() => Err(error),
+            Err(error) if self.is_attached() => Err(error),
             _ => Ok(()),
         }
     }

@@ -241,7 +241,7 @@ impl Run<'_> {
                 session: self.session,
                 run_id: self.request.run_id,
                 wall_offset_ns,
-                system: &standing.system,
+                system: &*standing.system,
                 in_force: &standing.in_force,
                 declared: &plan.environment,
                 generator_facts: calibration::facts(&self.limits, &trial.effective),
@@ -265,7 +265,7 @@ impl Run<'_> {
         for (trial, cut_short) in trials.iter().zip(&cut_short) {
             if cut_short.is_none() {
                 let (standing, topics) = self.provisions.of(trial)?;
-                let unsettled = settle::wait(&standing.system, topics, &self.may_go_on);
+                let unsettled = settle::wait(&*standing.system, topics, &self.may_go_on);
                 self.unsettled = self.unsettled.take().or(unsettled);
             }
             self.done += 1;
@@ -418,7 +418,8 @@ fn known_before(
         .settings_unchecked()
         .map(|why| event(EventKind::SettingsUnchecked, Subject::Brokers, why.to_owned()));
     let shared = host_shared.map(|other| event(EventKind::HostShared, Subject::Host, other.to_owned()));
-    let is_fresh = system.is_local() && !standing.has_carried_load && !trial.is_conditioning();
+    let is_fresh =
+        trial.effective.system.starts_brokers() && !standing.has_carried_load && !trial.is_conditioning();
     let fresh = is_fresh.then(|| {
         let detail = "the cluster had just been started and had carried no load".to_owned();
         event(EventKind::Unconditioned, Subject::Brokers, detail)

@@ -1,6 +1,6 @@
 //! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_model::plan::{ConsumePlan, LoadPlan, Role, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{ConsumePlan, LoadPlan, Role, WorkerPlan, WorkerShare};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
@@ -39,10 +39,7 @@ pub(crate) fn streams(
     topics: &BTreeMap<String, String>,
 ) -> Vec<StreamTask> {
     let case = &trial.effective;
-    let cap_bytes_per_s = match &case.system {
-        SystemPlan::Attached(target) => target.caps.produce_bytes_per_s,
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-    };
+    let cap_bytes_per_s = case.system.caps().and_then(|caps| caps.produce_bytes_per_s);
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
     let shares = worker
         .shares
@@ -149,12 +146,8 @@ pub(crate) fn has_own_rows(
 /// All streams of a trial as the run file keeps them: topics that a target has are called as in the scenario, since their
 /// own names are private.
 pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
-    let is_private = |address: &String| match &trial.effective.system {
-        SystemPlan::Attached(target) => target.topics.contains_key(address),
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
-    };
     let mut told = topics.clone();
-    told.retain(|address, _| !is_private(address));
+    told.retain(|address, _| trial.effective.system.existing_topic(address).is_none());
     let of_worker = |worker: &WorkerPlan| {
         let number = worker.worker;
         streams(trial, worker, &told).into_iter().map(move |stream| StreamInfo {

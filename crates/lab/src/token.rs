@@ -7,7 +7,7 @@ use crate::secrets::resolve_again;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::sasl::Login;
-use kdyno_model::plan::{CasePlan, Sasl, SystemPlan};
+use kdyno_model::plan::{CasePlan, Sasl};
 use kdyno_model::secret::{Secret, SecretRef};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel};
@@ -33,8 +33,7 @@ pub(crate) struct Token {
 impl Token {
     /// That of a case, where it logs in with one from a file, a properties file among them, or a command.
     pub(crate) fn of(case: &CasePlan) -> Option<Self> {
-        let SystemPlan::Attached(target) = &case.system else { return None };
-        let Some(Sasl::OauthBearer { token, .. }) = &target.security.sasl else { return None };
+        let Some(Sasl::OauthBearer { token, .. }) = &case.system.target()?.security.sasl else { return None };
         let reference = case.secrets.get(token)?;
         let is_renewed =
             matches!(reference, SecretRef::File(_) | SecretRef::Property { .. } | SecretRef::Exec(_));

@@ -75,6 +75,11 @@ impl TrialStart {
     pub fn is_attached_here(&self) -> bool {
         is_attached_here(&self.cluster)
     }
+
+    /// Whether the system under test runs on the host that the load comes from.
+    pub fn is_on_this_host(&self) -> bool {
+        self.trial.effective.system.runs_here() || self.is_attached_here()
+    }
 }
 
 /// The same of a system's facts alone.

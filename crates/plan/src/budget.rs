@@ -5,7 +5,7 @@ use crate::cases::Chosen;
 use crate::choices::{Choices, PlanError};
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
-use kdyno_model::plan::{CasePlan, SystemPlan};
+use kdyno_model::plan::CasePlan;
 use kdyno_model::units::duration;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, Place};
@@ -56,10 +56,7 @@ impl Budget {
         budget: Option<Self>,
         cases: impl IntoIterator<Item = &'c CasePlan>,
     ) -> Option<Self> {
-        let caps = cases.into_iter().filter_map(|case| match &case.system {
-            SystemPlan::Attached(target) => target.caps.time_ns,
-            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-        });
+        let caps = cases.into_iter().filter_map(|case| case.system.caps()?.time_ns);
         let cap = caps.min().map(|ns| Self { ns, given: Given::Target });
         budget.into_iter().chain(cap).min_by_key(|one| one.ns)
     }

@@ -8,7 +8,7 @@ use crate::planned::Planned;
 use crate::sides::Side;
 use kdyno_analysis::statistics::look_least;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ComparePlan, Depth, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan,
+    AttachedPlan, CasePlan, ComparePlan, Depth, EvidenceUnit, OnClusters, Plan, Strategy,
 };
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
@@ -90,10 +90,7 @@ pub(crate) fn versions(a: &[CasePlan], plan: &ComparePlan) -> Option<[String; 2]
 
 /// The version that all targets of these cases declare.
 fn version<'a>(mut cases: impl Iterator<Item = &'a CasePlan>) -> Option<String> {
-    let declared = |case: &CasePlan| match &case.system {
-        SystemPlan::Attached(target) => target.version().map(str::to_owned),
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-    };
+    let declared = |case: &CasePlan| case.system.target()?.version().map(str::to_owned);
     let first = declared(cases.next()?)?;
     cases.all(|case| declared(case).as_ref() == Some(&first)).then_some(first)
 }

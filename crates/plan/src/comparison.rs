@@ -15,7 +15,7 @@ use kdyno_model::metric::{Address, BROKER_ALLOCATED, Unit, is_cost};
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
-    Strategy, SystemPlan,
+    Strategy,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CompareFile, SideFile};
@@ -353,16 +353,9 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     };
     let Some(first) = cases.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if !attached
-        && !first.load.is_empty()
-        && !cases.iter().any(|case| matches!(case.system, SystemPlan::NullBroker(_)))
-    {
+    if !attached && !first.load.is_empty() && cases.iter().all(|case| case.system.is_kafka()) {
         // What ZooKeeper or controllers of their own do in one case, brokers may do in another.
-        let mode = |case: &CasePlan| match &case.system {
-            SystemPlan::Local(cluster) => Some(cluster.mode),
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-        };
-        let is_alike = cases.iter().all(|case| mode(case) == mode(first));
+        let is_alike = cases.iter().all(|case| case.system.mode() == first.system.mode());
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }

@@ -194,10 +194,7 @@ impl Length {
 }
 
 fn trial_extra_seconds(case: &CasePlan) -> f64 {
-    match case.system {
-        SystemPlan::NullBroker(_) => NULL_BROKER_TRIAL_EXTRA_S,
-        SystemPlan::Local(_) | SystemPlan::Attached(_) => TRIAL_EXTRA_S,
-    }
+    if case.system.is_kafka() { TRIAL_EXTRA_S } else { NULL_BROKER_TRIAL_EXTRA_S }
 }
 
 /// Those of a case start all at once.
@@ -206,7 +203,7 @@ fn java_seconds(case: &CasePlan) -> f64 {
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
-    let SystemPlan::Local(cluster) = system else { return 0.0 };
+    let Some(cluster) = system.cluster() else { return 0.0 };
     let others = cluster.mode.beside_brokers();
     CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
 }
@@ -277,7 +274,7 @@ fn records(produce: &ProducePlan, span: LoadSpan, case: &CasePlan) -> Option<f64
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max`, a command or a component leaves it open. A null broker
 /// writes nothing.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
-    if matches!(case.system, SystemPlan::NullBroker(_)) {
+    if !case.system.is_kafka() {
         return Some(0);
     }
     if case.has_others_writing() {

@@ -3,7 +3,7 @@
 use crate::cases::Chosen;
 use crate::choices::{Choices, PlanError};
 use crate::reader::Reader;
-use kdyno_model::plan::{Driver, Plan, SystemPlan};
+use kdyno_model::plan::{Driver, Plan};
 use kdyno_model::stacks::{FlameKind, JVM_OPTIONS};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -43,11 +43,8 @@ pub(crate) fn add_options(plan: &mut Plan) -> Result<(), PlanError> {
             Driver::Java(java) => Some(&mut java.jvm),
             Driver::Native => None,
         });
-        has_java |= matches!(case.system, SystemPlan::Attached(_));
-        let brokers = match &mut case.system {
-            SystemPlan::Local(cluster) => Some(&mut cluster.jvm_options),
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-        };
+        has_java |= case.system.target().is_some();
+        let brokers = case.system.cluster_mut().map(|cluster| &mut cluster.jvm_options);
         let every: Vec<&mut Vec<String>> = drivers.chain(brokers).collect();
         has_java |= !every.is_empty();
         for options in every {

@@ -3,9 +3,7 @@
 use crate::choices::PlanError;
 use crate::given::Given;
 use crate::reader::Reader;
-use kdyno_model::plan::{
-    CasePlan, GroupAssignor, GroupPlan, GroupProtocol, KafkaSource, LoadPlan, Plan, SystemPlan,
-};
+use kdyno_model::plan::{CasePlan, GroupAssignor, GroupPlan, GroupProtocol, LoadPlan, Plan, SystemPlan};
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{OF_ONE_PROTOCOL, group_defaults};
 use kdyno_scenario::file::RoleFile;
@@ -176,10 +174,12 @@ fn not_alike(a: &GroupPlan, b: &GroupPlan) -> Option<&'static str> {
 /// Why the brokers of a system made for the run do not have the consumer protocol. What those of targets and of builds
 /// have shows when clients connect.
 fn without_consumer_protocol(system: &SystemPlan) -> Option<String> {
-    let SystemPlan::Local(cluster) = system else { return None };
-    let KafkaSource::Release(release) = &cluster.kafka else { return None };
+    let release = system.release()?;
     let version = Version::parse(release).ok()?;
-    let is_told = || cluster.config.get(PROTOCOLS).is_some_and(|protocols| protocols.contains("consumer"));
+    let is_told = || {
+        let protocols = system.broker_config().and_then(|config| config.get(PROTOCOLS));
+        protocols.is_some_and(|protocols| protocols.contains("consumer"))
+    };
     let at_least = |(major, minor)| version.at_least(major, minor);
     let has_it = at_least(CONSUMER_FROM) || (at_least(CONSUMER_EARLY) && is_told());
     (!has_it).then(|| format!("brokers of Kafka {release} do not have `group.protocol: consumer`"))
@@ -200,9 +200,9 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
         }
     }
     // How many partitions a topic of a target has is known when it is there.
-    let partitions = |topic: &str| match &case.system {
-        SystemPlan::Attached(target) if target.topics.contains_key(topic) => None,
-        _ => Some(u64::from(case.topics.get(topic)?.partitions)),
+    let partitions = |topic: &str| match case.system.existing_topic(topic) {
+        Some(_) => None,
+        None => Some(u64::from(case.topics.get(topic)?.partitions)),
     };
     let told = |(name, (members, topics)): (&str, (u64, BTreeSet<&str>))| {
         let partitions: u64 = topics.iter().map(|topic| partitions(topic)).sum::<Option<u64>>()?;

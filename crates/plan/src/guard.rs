@@ -4,7 +4,7 @@ use crate::choices::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};
-use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Strategy, SystemPlan, TopicPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Strategy, TopicPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
@@ -28,7 +28,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         targets.iter().try_for_each(|target| may_search(target))?;
     }
     for case in heaviest(plan) {
-        if let SystemPlan::Attached(target) = &case.system {
+        if let Some(target) = case.system.target() {
             rates(&case, search, target)?;
             connections(&case, target)?;
             may_run_commands(&case, target)?;
@@ -70,8 +70,7 @@ fn may_run_commands(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanEr
 fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let caps = &target.caps;
     let estimate = estimate(plan);
-    let here =
-        |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
+    let here = |trial: &Upcoming<'_>| trial.case.system.target() == Some(target);
     let of_trials = at_most(plan)
         .filter(here)
         .map(|trial| made(&trial.case, target).map(|topic| u64::from(topic.partitions)).sum::<u64>());

@@ -28,7 +28,7 @@ pub(crate) fn check(
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
-    let SystemPlan::Local(cluster) = system else { return Ok(()) };
+    let Some(cluster) = system.cluster() else { return Ok(()) };
     for (key, _) in &reader.scenario.typed().system.config {
         let Some((name, what, needs)) = BOUNDED.iter().find(|(name, ..)| *name == key.text) else { continue };
         let given = cluster.config.get(*name).and_then(|value| value.parse::<u32>().ok());

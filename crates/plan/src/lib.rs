@@ -68,7 +68,7 @@ pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
@@ -115,7 +115,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
     }
     for case in plan.every_case_mut() {
         // The other side may stand on a cluster of the run's own.
-        let SystemPlan::Attached(attached) = &mut case.system else { continue };
+        let Some(attached) = case.system.target_mut() else { continue };
         let Some(wanted) = targets.iter().find(|target| id_of(target) == attached.cluster_id) else {
             let message =
                 format!("the run also used target `{}`, cluster id {}", attached.target, attached.cluster_id);

@@ -5,7 +5,6 @@ use crate::client;
 use crate::consume::consume_plan;
 use crate::driver;
 use crate::group;
-use crate::null_broker;
 use crate::phases::PHASE_NS_MAX;
 use crate::probe;
 use crate::reader::Reader;
@@ -79,8 +78,22 @@ pub(crate) fn load(
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
-    null_broker::check(reader, system, &found)?;
+    can_be_carried(reader, system, &found)?;
     Ok(found)
+}
+
+/// Refuses what the system cannot carry.
+fn can_be_carried(
+    reader: &Reader<'_>,
+    system: &SystemPlan,
+    load: &BTreeMap<String, LoadPlan>,
+) -> Result<(), PlanError> {
+    for (name, typed) in &reader.scenario.typed().load {
+        if let Some((why, hint)) = load.get(&name.text).and_then(|item| system.refuses_role(&item.role)) {
+            return Err(reader.wrong(&typed.topic, format!("`{}` {why}", name.text)).hint(hint));
+        }
+    }
+    Ok(())
 }
 
 /// Where records go.
@@ -94,23 +107,17 @@ struct Target<'a> {
 impl Target<'_> {
     /// Whether a topic of the scenario is one that is there before the run.
     fn is_existing(self, address: &str) -> bool {
-        match self.system {
-            SystemPlan::Attached(attached) => attached.topics.contains_key(address),
-            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
-        }
+        self.system.existing_topic(address).is_some()
     }
 
     /// What lets a record through, and its limit, bytes.
     fn record_limits(self, client: &ProducerSettings) -> [(&'static str, u64); 3] {
-        let of_broker = match self.system {
-            SystemPlan::Local(cluster) => cluster
-                .config
-                .get("message.max.bytes")
-                .map_or(MESSAGE_BYTES_MAX, |text| text.parse().unwrap_or(u64::MAX)),
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => u64::MAX,
-        };
-        let of_topic = self.topic.config.get("max.message.bytes");
-        let message_max = of_topic.map_or(of_broker, |text| text.parse().unwrap_or(u64::MAX));
+        let bytes = |text: &String| text.parse().unwrap_or(u64::MAX);
+        let of_broker = self
+            .system
+            .broker_config()
+            .map_or(u64::MAX, |config| config.get("message.max.bytes").map_or(MESSAGE_BYTES_MAX, bytes));
+        let message_max = self.topic.config.get("max.message.bytes").map_or(of_broker, bytes);
         [
             ("the client's `max.request.size`", u64::from(client.request_bytes_max)),
             ("the client's `buffer.memory`", client.buffer_bytes),
@@ -265,10 +272,7 @@ fn enough_replicas(
     acks: i16,
     target: Target<'_>,
 ) -> Result<(), PlanError> {
-    let of_broker = match target.system {
-        SystemPlan::Local(cluster) => cluster.config.get(MIN_INSYNC),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    };
+    let of_broker = target.system.broker_config().and_then(|config| config.get(MIN_INSYNC));
     let least = target.topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
     match least {
         Some(least) if acks == -1 && least > target.topic.replicas => Err(reader

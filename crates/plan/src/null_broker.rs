@@ -2,11 +2,10 @@
 
 use crate::choices::PlanError;
 use crate::reader::Reader;
-use kdyno_model::plan::{ClientListener, Listeners, LoadPlan, NullBrokerPlan, Protocol, Role, SystemPlan};
+use kdyno_model::plan::{ClientListener, Listeners, NullBrokerPlan, Protocol};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::keys::{BROKER_METRICS, LIMITS, NULL_BROKER};
 use kdyno_scenario::yaml::Typed;
-use std::collections::BTreeMap;
 
 /// Largest value that fetches are answered with: of a broker's largest batch.
 pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 20;
@@ -85,33 +84,4 @@ pub(crate) fn null_broker<'r>(
         KafkaFile::Release(_) | KafkaFile::Home(_) | KafkaFile::Source(_) => None,
     };
     Ok(NullBrokerPlan { tls, fetch_value_bytes, is_second: false })
-}
-
-/// A null broker keeps no record: what is read from it is made up, and it knows nothing of groups.
-pub(crate) fn check(
-    reader: &Reader<'_>,
-    system: &SystemPlan,
-    load: &BTreeMap<String, LoadPlan>,
-) -> Result<(), PlanError> {
-    let SystemPlan::NullBroker(plan) = system else { return Ok(()) };
-    for (name, typed) in &reader.scenario.typed().load {
-        let Some(item) = load.get(&name.text) else { continue };
-        let (why, hint) = match &item.role {
-            Role::Produce(_) => continue,
-            Role::Consume(consume) if consume.group.is_some() => {
-                ("is a group, and a null broker coordinates none", "leave `group` out")
-            }
-            Role::Consume(_) if plan.fetch_value_bytes.is_some() => continue,
-            Role::Consume(_) => (
-                "reads, and a null broker has nothing to be read",
-                "write `kafka: {null_broker: 1KiB}`: its logs then have no end, and values of that size",
-            ),
-            Role::EndToEnd(_) => (
-                "reads what it has sent, and a null broker keeps no record",
-                "take the probe out, or name a release of Kafka",
-            ),
-        };
-        return Err(reader.wrong(&typed.topic, format!("`{}` {why}", name.text)).hint(hint));
-    }
-    Ok(())
 }

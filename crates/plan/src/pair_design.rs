@@ -3,7 +3,7 @@
 use crate::choices::PlanError;
 use crate::reader::Reader;
 use crate::sides::{Sides, is_attached};
-use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate, SystemPlan};
+use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate};
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, Place};
 
@@ -51,11 +51,7 @@ pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &Sides) -> Vec<C
     let apart = |(a, b): (&CasePlan, &CasePlan)| {
         let is_second = design == PairDesign::Duet && a.system == b.system;
         let mut b = b.clone();
-        match &mut b.system {
-            SystemPlan::Local(cluster) => cluster.is_second = is_second,
-            SystemPlan::NullBroker(broker) => broker.is_second = is_second,
-            SystemPlan::Attached(_) => {}
-        }
+        b.system.set_second(is_second);
         b
     };
     a.iter().zip(&sides.b).map(apart).collect()

@@ -4,7 +4,7 @@ use crate::cases::{Case, Chosen};
 use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::Reader;
 use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system};
-use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
+use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::target::Target;
@@ -110,12 +110,7 @@ fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
 }
 
 fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
-    // The section is read with a target too: an error in it must not wait for another run to show.
-    let own = system::system(reader)?;
-    let system = match target {
-        Some(target) => SystemPlan::Attached(target.attached.clone()),
-        None => own,
-    };
+    let system = system::system(reader, target)?;
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
     internal_topics::check(reader, &system, &load)?;

@@ -29,8 +29,10 @@ pub(crate) fn proxy(reader: &Reader<'_>, system: &SystemPlan) -> Result<Option<C
             (name, plan)
         }
     };
-    fits(reader, typed, &plan, system)?;
-    Ok(Some(plan))
+    match system.refuses_proxy(&plan) {
+        Some((why, hint)) => Err(reader.wrong(typed, format!("`proxy`: {why}")).hint(hint)),
+        None => Ok(Some(plan)),
+    }
 }
 
 /// The word, or what to write in its place.
@@ -53,35 +55,4 @@ fn kroxylicious() -> ComponentPlan {
         stop_signal: StopSignal::Term,
         stop_within_ns: STOP_NS,
     }
-}
-
-/// Whether it can stand before the system.
-fn fits(
-    reader: &Reader<'_>,
-    typed: &Typed,
-    plan: &ComponentPlan,
-    system: &SystemPlan,
-) -> Result<(), PlanError> {
-    let (why, hint) = match system {
-        SystemPlan::NullBroker(_) => {
-            ("no proxy can stand before a null broker", "write `proxy: none`, or name a release of Kafka")
-        }
-        SystemPlan::Attached(_) => (
-            "no proxy is started before a target",
-            "write `proxy: none`; the addresses of a proxy that stands can be a target's `bootstrap`",
-        ),
-        SystemPlan::Local(cluster) if cluster.zones.is_some() => {
-            ("a proxy and `zones` are not there together", "leave one of them out")
-        }
-        SystemPlan::Local(cluster)
-            if cluster.listeners.clients.client_certificates && plan.is_kdynos_own() =>
-        {
-            (
-                "Kroxylicious cannot hand on the certificate of a client",
-                "write `certificates: none`: a login passes through it",
-            )
-        }
-        SystemPlan::Local(_) => return Ok(()),
-    };
-    Err(reader.wrong(typed, format!("`proxy`: {why}")).hint(hint))
 }

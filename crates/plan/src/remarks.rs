@@ -8,9 +8,7 @@ use crate::sides::different_loads;
 use crate::{
     cases, claims, client, clusters, consume, driver, group, probe, records, sustained, topic_settings,
 };
-use kdyno_model::plan::{
-    CasePlan, Depth, JavaClient, KafkaSource, ListedTrial, LoadPlan, Plan, Strategy, SystemPlan,
-};
+use kdyno_model::plan::{CasePlan, Depth, JavaClient, ListedTrial, LoadPlan, Plan, Strategy};
 use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
@@ -95,13 +93,7 @@ fn of_sides(scenario: &Scenario, choices: &Choices) -> Result<Vec<Note>, PlanErr
 
 /// A sentence for each release of brokers that is not tested, and for each one of Java clients that is not known.
 fn untested(plan: &Plan) -> BTreeSet<String> {
-    let release = |case: &CasePlan| match &case.system {
-        SystemPlan::Local(cluster) => match &cluster.kafka {
-            KafkaSource::Release(text) => version::untested(text),
-            KafkaSource::Home(_) | KafkaSource::Source(_) => None,
-        },
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    };
+    let release = |case: &CasePlan| version::untested(case.system.release()?);
     let client = |item: &LoadPlan| match &item.driver.as_java()?.client {
         JavaClient::Version(text) => version::unknown(text),
         JavaClient::Home(_) | JavaClient::Source(_) | JavaClient::Jar(_) => None,
@@ -198,7 +190,7 @@ fn varies(param: &str, plan: &Plan) -> bool {
 fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
     let file = scenario.typed();
     let Some(first) = plan.cases.first() else { return Vec::new() };
-    let SystemPlan::Attached(target) = &first.system else { return Vec::new() };
+    let Some(target) = first.system.target() else { return Vec::new() };
     if !file.system.given {
         return Vec::new();
     }
@@ -223,7 +215,7 @@ pub fn of_existing_topics(plan: &Plan) -> Vec<Note> {
 fn existing_topics(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for case in plan.every_case() {
-        let SystemPlan::Attached(target) = &case.system else { continue };
+        let Some(target) = case.system.target() else { continue };
         let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
         for (address, name) in used {
             let told = format!(
@@ -242,7 +234,7 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
 fn shared_topics(plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for case in plan.every_case() {
-        let SystemPlan::Attached(target) = &case.system else { continue };
+        let Some(target) = case.system.target() else { continue };
         let mut by_name: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (address, name) in target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address))
         {
@@ -263,7 +255,7 @@ fn shared_topics(plan: &Plan) -> BTreeSet<String> {
 fn misspelt_topics(plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for case in plan.every_case() {
-        let SystemPlan::Attached(target) = &case.system else { continue };
+        let Some(target) = case.system.target() else { continue };
         for address in target.topics.keys().filter(|address| !case.topics.contains_key(*address)) {
             let missing = case.topics.keys().filter(|topic| !target.topics.contains_key(*topic));
             if let Some(meant) = meant(address, missing.map(String::as_str)) {

@@ -15,7 +15,7 @@ use crate::strategy::{Extent, Ground, searched as trials, searched_at};
 use crate::sustained;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
-use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, Rate, Role, Strategy, SystemPlan, Vary};
+use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, Rate, Role, Strategy, Vary};
 use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
@@ -289,14 +289,14 @@ fn range(
 
 /// The highest rate of an item that a target's cap on `produce` leaves it beside the others; `None`: there is no cap.
 pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
-    let SystemPlan::Attached(target) = &case.system else { return None };
+    let cap = case.system.caps()?.produce_bytes_per_s?;
     let bytes_per_s = |name: &String| match case.load[name].role.as_produce() {
         Some(produce) => produce.rate.peak_per_s().map(|peak| peak * produce.record_bytes() as f64),
         None => Some(0.0),
     };
     let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
     let produce = case.load.get(item)?.role.as_produce()?;
-    let left = target.caps.produce_bytes_per_s? as f64 - others?;
+    let left = cap as f64 - others?;
     Some((left / produce.record_bytes().max(1) as f64).floor().max(0.0))
 }
 

@@ -5,7 +5,7 @@ use crate::choices::PlanError;
 use kdyno_model::command_metrics;
 use kdyno_model::metric::{self, Address, CLIENT_CPU, DRAINED};
 use kdyno_model::plan::http_load::HttpLoad;
-use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
+use kdyno_model::plan::{CasePlan, ConsumePlan, ParamValue, Published, PublishedRow, Role, Show};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::units;
@@ -36,11 +36,7 @@ pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), Str
     let Some(number) = subject.strip_prefix("broker-").and_then(|number| number.parse::<u32>().ok()) else {
         return Ok(());
     };
-    let brokers = cases.iter().map(|case| match &case.system {
-        SystemPlan::Local(cluster) => cluster.brokers,
-        SystemPlan::Attached(_) => u32::MAX,
-        SystemPlan::NullBroker(_) => 1,
-    });
+    let brokers = cases.iter().map(|case| case.system.brokers().unwrap_or(u32::MAX));
     let most = brokers.max().unwrap_or(0);
     if number < most {
         return Ok(());

@@ -6,7 +6,7 @@ use crate::choices::{Choices, PlanError};
 use crate::component_address;
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use kdyno_model::plan::{CasePlan, JavaClient, KafkaSource, LoadPlan, OnClusters, SystemPlan};
+use kdyno_model::plan::{CasePlan, JavaClient, LoadPlan, OnClusters};
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
@@ -348,10 +348,7 @@ fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
 
 /// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.
 fn with_release(text: String, case: Option<&CasePlan>) -> String {
-    let is_newest = case.is_some_and(|case| match &case.system {
-        SystemPlan::Local(cluster) => matches!(&cluster.kafka, KafkaSource::Release(text) if text == NEWEST),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => false,
-    });
+    let is_newest = case.is_some_and(|case| case.system.release() == Some(NEWEST));
     let is_newest_client = |item: &LoadPlan| {
         item.driver.as_java().is_some_and(|java| java.client == JavaClient::Version(NEWEST.to_owned()))
     };
@@ -433,5 +430,5 @@ pub(crate) fn different_loads(a: &CasePlan, b: &CasePlan) -> Vec<String> {
 
 /// Whether a side has no cluster of its own to start.
 pub(crate) fn is_attached(case: &CasePlan) -> bool {
-    matches!(case.system, SystemPlan::Attached(_))
+    case.system.target().is_some()
 }

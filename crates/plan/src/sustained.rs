@@ -5,7 +5,7 @@
 
 use crate::choices::PlanError;
 use crate::phases::PHASE_NS_MAX;
-use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan, SystemPlan};
+use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan};
 use kdyno_model::units::duration;
 use kdyno_scenario::input::InputError;
 
@@ -19,7 +19,7 @@ pub(crate) fn lengthen(case: &mut CasePlan, sustain_ns: Option<u64>) -> Result<(
         let message = format!("{} is no length of a window", duration(sustain_ns));
         return Err(refused(&message).hint(format!("more than 0 s and at most {}", duration(PHASE_NS_MAX))));
     }
-    let SystemPlan::Attached(target) = &mut case.system else {
+    let Some(target) = case.system.target_mut() else {
         return Err(refused("a cluster made for the run has no burst credits to go past")
             .hint("name a target; a local run is as long as its `measure`"));
     };
@@ -58,10 +58,7 @@ fn refused(message: &str) -> InputError {
 
 /// How long windows on targets are to be at least, a sentence.
 pub(crate) fn told(plan: &Plan) -> Option<String> {
-    let least_ns = plan.cases.iter().find_map(|case| match &case.system {
-        SystemPlan::Attached(target) => target.sustain_ns,
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-    })?;
+    let least_ns = plan.cases.iter().find_map(|case| case.system.target()?.sustain_ns)?;
     let least = duration(least_ns);
     Some(format!("a window of {least} and more counts as past burst credits: you said so by --sustain"))
 }

@@ -15,6 +15,7 @@ use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::keys::{BROKER_METRICS, LOGINS};
+use kdyno_scenario::target::Target;
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,12 +35,14 @@ pub(crate) const CPU_MAX: u32 = 4095;
 /// Most partitions of a topic, and replicas of a partition.
 pub(crate) const PARTITIONS_MAX: u32 = 10_000;
 
-/// The `system` section.
-pub(crate) fn system(reader: &Reader<'_>) -> Result<SystemPlan, PlanError> {
-    Ok(match null_broker::is_meant(reader)? {
+/// The target, or else what the `system` section describes.
+pub(crate) fn system(reader: &Reader<'_>, target: Option<&Target>) -> Result<SystemPlan, PlanError> {
+    // The section is read with a target too: an error in it must not wait for another run to show.
+    let own = match null_broker::is_meant(reader)? {
         true => SystemPlan::NullBroker(null_broker::null_broker(reader, listeners)?),
         false => SystemPlan::Local(cluster(reader)?),
-    })
+    };
+    Ok(target.map_or(own, |target| SystemPlan::Attached(target.attached.clone())))
 }
 
 fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
@@ -206,12 +209,7 @@ pub(crate) fn topics(
             replicas: reader.small(&typed.replicas, "replicas", 1..=PARTITIONS_MAX)?,
             config: settings(reader, &typed.config, Owner::Topic)?,
         };
-        let brokers = match system {
-            SystemPlan::Local(cluster) => Some(cluster.brokers),
-            SystemPlan::NullBroker(_) => Some(1),
-            SystemPlan::Attached(_) => None,
-        };
-        if let Some(brokers) = brokers.filter(|brokers| topic.replicas > *brokers) {
+        if let Some(brokers) = system.brokers().filter(|brokers| topic.replicas > *brokers) {
             let message = format!(
                 "topic `{}` wants {} replicas, but the cluster has {brokers} broker{}",
                 name.text,

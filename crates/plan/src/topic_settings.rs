@@ -1,6 +1,6 @@
 //! Settings of topics: the names that releases of Kafka know, so that a misspelt one is told before brokers are started.
 
-use kdyno_model::plan::{KafkaSource, Plan, SystemPlan};
+use kdyno_model::plan::Plan;
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::input::{meant, quoted};
 use std::collections::BTreeSet;
@@ -51,8 +51,7 @@ const KNOWN: &[&str] = &[
 pub(crate) fn unknown(plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for case in plan.every_case() {
-        let SystemPlan::Local(cluster) = &case.system else { continue };
-        if !matches!(cluster.kafka, KafkaSource::Release(_)) {
+        if case.system.release().is_none() {
             continue;
         }
         for (address, topic) in &case.topics {

@@ -128,20 +128,9 @@ pub(crate) fn of_item(
     if name == NEAR {
         return Ok(None);
     }
-    let zones = match system {
-        SystemPlan::Local(cluster) => cluster.zones.as_ref(),
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    };
-    let Some(zones) = zones else {
+    let Some(zones) = system.zones() else {
         let message = format!("`zone`: {} is not there: the system has no `zones`", quoted(&name));
-        let hint = match system {
-            SystemPlan::Local(_) => {
-                "write e.g. `zones: {brokers: [a], clients: [b], delay: 0.5ms}` in `system`"
-            }
-            SystemPlan::Attached(_) => "a target's clients are where kdyno runs: leave `zone` out",
-            SystemPlan::NullBroker(_) => "a null broker is near its clients: leave `zone` out",
-        };
-        return Err(reader.wrong(typed, message).hint(hint));
+        return Err(reader.wrong(typed, message).hint(system.without_zones()));
     };
     let known = zones.names();
     if known.contains(&name.as_str()) {

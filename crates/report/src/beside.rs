@@ -7,6 +7,7 @@ use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::headings::named;
 use crate::input::ReportInput;
+use crate::system::shown;
 use crate::table::{Cell, Table};
 use crate::terminal::answer_text;
 use crate::trials::brief_metrics;
@@ -14,7 +15,7 @@ use crate::{digits, markdown, units};
 use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Quantity};
 use kdyno_model::metric::Address;
-use kdyno_model::plan::{CasePlan, SystemPlan};
+use kdyno_model::plan::CasePlan;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -178,11 +179,7 @@ fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
 
 /// What carried the load.
 fn system(input: &ReportInput<'_>) -> String {
-    let kind = |case: &CasePlan| match &case.system {
-        SystemPlan::Local(_) => "local cluster".to_owned(),
-        SystemPlan::Attached(target) => format!("target {}", target.target),
-        SystemPlan::NullBroker(_) => "null broker: it keeps nothing".to_owned(),
-    };
+    let kind = |case: &CasePlan| shown(&case.system).kind();
     input.plan().every_case().map(kind).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 

@@ -174,19 +174,13 @@ fn consumer(plan: &ConsumePlan) -> Vec<Setting> {
 
 /// How clients connect.
 fn security(system: &SystemPlan) -> Vec<Setting> {
-    match system {
-        SystemPlan::Attached(target) => of_target(&target.security),
-        SystemPlan::Local(cluster) => of_listener(&cluster.listeners.clients),
-        SystemPlan::NullBroker(plan) if plan.tls.is_empty() => Vec::new(),
-        SystemPlan::NullBroker(plan) => {
-            let mut found = vec![("security.protocol", "SSL".to_owned())];
-            found.extend(tls(&plan.tls, Some("PEM"), None));
-            found
-        }
+    match system.target() {
+        Some(target) => of_target(&target.security),
+        None => system.listener().as_ref().map(of_listener).unwrap_or_default(),
     }
 }
 
-/// kdyno makes the certificates and the user of a cluster that it starts.
+/// kdyno makes the certificates and the user of what it starts.
 fn of_listener(listener: &ClientListener) -> Vec<Setting> {
     let protocol = listener.protocol;
     let mut found = vec![("security.protocol", protocol.to_string())];

@@ -13,7 +13,6 @@ use crate::input::ReportInput;
 use crate::judged::{Gate, Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Scope};
-use kdyno_model::plan::SystemPlan;
 use std::collections::BTreeMap;
 
 /// How a test case ended.
@@ -78,7 +77,7 @@ fn properties((of, facts): (&String, &BTreeMap<String, String>)) -> Vec<String> 
 
 /// What the name of the suite says of a run on a null broker: caveats have no other place here.
 fn of_the_client_alone(input: &ReportInput<'_>) -> &'static str {
-    let is_null = input.plan().every_case().any(|case| matches!(case.system, SystemPlan::NullBroker(_)));
+    let is_null = input.plan().every_case().any(|case| !case.system.is_kafka());
     if is_null { " (null broker: the figures are of the client alone)" } else { "" }
 }
 

@@ -34,6 +34,7 @@ mod names;
 pub mod open_metrics;
 mod result;
 pub mod stored;
+mod system;
 mod systems;
 mod table;
 pub mod terminal;

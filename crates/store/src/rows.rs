@@ -7,7 +7,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{CasePlan, SystemPlan};
+use kdyno_model::plan::CasePlan;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::secret::SecretRef;
@@ -41,10 +41,7 @@ type Result = std::result::Result<(), RowError>;
 pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
     let mut plan = header.plan.clone();
     plan.every_case_mut().for_each(redact);
-    let target = plan.cases.iter().find_map(|case| match &case.system {
-        SystemPlan::Attached(attached) => Some(&attached.target),
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-    });
+    let target = plan.cases.iter().find_map(|case| Some(&case.system.target()?.target));
     connection.execute(
         "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
@@ -324,12 +321,7 @@ pub(crate) fn finding(connection: &Connection, finding: &Finding) -> Result {
 /// Takes what is private out of a case: the addresses of an attached cluster and the names of its topics, and the paths and
 /// commands that give secrets.
 fn redact(case: &mut CasePlan) {
-    if let SystemPlan::Attached(attached) = &mut case.system {
-        attached.bootstrap = vec![REDACTED.to_owned()];
-        attached.security.redact();
-        attached.metrics.iter_mut().for_each(|metrics| metrics.redact());
-        attached.topics.values_mut().for_each(|name| REDACTED.clone_into(name));
-    }
+    case.system.redact();
     for reference in case.secrets.values_mut() {
         match reference {
             SecretRef::File(path) | SecretRef::Property { file: path, .. } => *path = REDACTED.into(),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, Item, Macro, Token, UseTree, Visibility};
+use syn::{Attribute, Expr, Ident, Item, Macro, Token, UseTree, Visibility};
 
 use super::problem::{Problem, SourceFile};
 
@@ -201,10 +201,30 @@ fn module_path(root: &str, path: &str) -> Path {
 }
 
 /// Whether this is compiled for tests only.
-fn is_test(attributes: &[Attribute]) -> bool {
+/// Whether what has these attributes is for tests alone.
+pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+    })
+}
+
+/// The attributes of an item, and the name that it defines; `None`: it is of a sort that we do not write.
+pub(super) fn head(item: &Item) -> Option<(&[Attribute], Option<&Ident>)> {
+    Some(match item {
+        Item::Const(item) => (&item.attrs, Some(&item.ident)),
+        Item::Enum(item) => (&item.attrs, Some(&item.ident)),
+        Item::Fn(item) => (&item.attrs, Some(&item.sig.ident)),
+        Item::Macro(item) => (&item.attrs, item.ident.as_ref()),
+        Item::Static(item) => (&item.attrs, Some(&item.ident)),
+        Item::Struct(item) => (&item.attrs, Some(&item.ident)),
+        Item::Trait(item) => (&item.attrs, Some(&item.ident)),
+        Item::Type(item) => (&item.attrs, Some(&item.ident)),
+        Item::Union(item) => (&item.attrs, Some(&item.ident)),
+        Item::Impl(item) => (&item.attrs, None),
+        Item::Mod(item) => (&item.attrs, None),
+        Item::Use(item) => (&item.attrs, None),
+        _ => return None,
     })
 }
 
@@ -258,21 +278,7 @@ impl<'a> Reader<'_, 'a> {
 
 impl<'ast> Visit<'ast> for Reader<'_, '_> {
     fn visit_item(&mut self, item: &'ast Item) {
-        let (attributes, name) = match item {
-            Item::Const(item) => (&item.attrs, Some(&item.ident)),
-            Item::Enum(item) => (&item.attrs, Some(&item.ident)),
-            Item::Fn(item) => (&item.attrs, Some(&item.sig.ident)),
-            Item::Macro(item) => (&item.attrs, item.ident.as_ref()),
-            Item::Static(item) => (&item.attrs, Some(&item.ident)),
-            Item::Struct(item) => (&item.attrs, Some(&item.ident)),
-            Item::Trait(item) => (&item.attrs, Some(&item.ident)),
-            Item::Type(item) => (&item.attrs, Some(&item.ident)),
-            Item::Union(item) => (&item.attrs, Some(&item.ident)),
-            Item::Impl(item) => (&item.attrs, None),
-            Item::Mod(item) => (&item.attrs, None),
-            Item::Use(item) => (&item.attrs, None),
-            _ => return,
-        };
+        let Some((attributes, name)) = head(item) else { return };
         if is_test(attributes) {
             return;
         }

@@ -4,6 +4,7 @@ mod circles;
 mod deps;
 mod generated;
 mod glossary;
+mod kinds;
 mod problem;
 mod published;
 mod rules;
@@ -34,6 +35,7 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(width::check(&files));
     problems.extend(published::check(&files));
     problems.extend(glossary::check(&files));
+    problems.extend(kinds::check(&files));
     problems.extend(generated::check(&files));
     problems.sort();
     problems.dedup();

@@ -7,7 +7,7 @@ use crate::inside::Inside;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind};
-use kdyno_model::plan::{PHASE_NS_MAX, SystemPlan};
+use kdyno_model::plan::PHASE_NS_MAX;
 use std::collections::BTreeMap;
 
 /// What clients and the lab saw of the cluster that changes what is measured.
@@ -92,8 +92,7 @@ const FRESH_S: f64 = 20.0;
 
 /// Of a target nobody here saw the start; its brokers count what they have taken since.
 pub(super) fn brokers_fresh(trial: &Trial<'_>) -> Vec<Found> {
-    let system = &trial.evidence.start.trial.effective.system;
-    if !matches!(system, SystemPlan::Attached(_)) {
+    if trial.evidence.start.trial.effective.system.target().is_none() {
         return Vec::new();
     }
     let taken = Inside::of(trial).taken_before();

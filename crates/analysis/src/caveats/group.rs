@@ -8,7 +8,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, GroupNotConserved, MembersPutOut};
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::plan::{StartOffset, SystemPlan};
+use kdyno_model::plan::StartOffset;
 use kdyno_model::sample::series;
 use std::collections::BTreeSet;
 
@@ -83,10 +83,7 @@ fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
 /// of a topic that others write to, of writers that do not know what arrived, where it is told that records were gone, and
 /// of a group that comes late or goes early as a whole.
 fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
-    let is_others = match &trial.evidence.start.trial.effective.system {
-        SystemPlan::Attached(target) => target.topics.contains_key(topic),
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
-    };
+    let is_others = trial.evidence.start.trial.effective.system.existing_topic(topic).is_some();
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
     // A group nobody of which was there before T0, or is there at the end, is not meant to be handed everything.
     let lasts = |item: &&Item<'_>| item.plan.span.until_ns.is_none();

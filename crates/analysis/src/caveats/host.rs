@@ -8,7 +8,7 @@ use crate::java;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::plan::{Storage, SystemPlan};
+use kdyno_model::plan::Storage;
 use kdyno_model::sample::series;
 use std::collections::BTreeSet;
 
@@ -96,11 +96,7 @@ pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 pub(super) fn shared_processors(trial: &Trial<'_>) -> Vec<Found> {
-    let start = &trial.evidence.start;
-    let is_shared = match start.trial.effective.system {
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => true,
-        SystemPlan::Attached(_) => start.is_attached_here(),
-    };
+    let is_shared = trial.evidence.start.is_on_this_host();
     let processors = trial.evidence.session.processors;
     is_shared.then(|| Caveat::SharedProcessors { processors }.into()).into_iter().collect()
 }
@@ -110,14 +106,14 @@ pub(super) fn memory_storage(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 fn is_in_memory(trial: &Trial<'_>) -> bool {
-    let system = &trial.evidence.start.trial.effective.system;
-    matches!(system, SystemPlan::Local(cluster) if cluster.storage == Storage::Memory)
+    let cluster = trial.evidence.start.trial.effective.system.cluster();
+    cluster.is_some_and(|cluster| cluster.storage == Storage::Memory)
 }
 
 /// There was no Kafka: whatever is measured is the client's.
 pub(super) fn null_broker(trial: &Trial<'_>) -> Vec<Found> {
-    let system = &trial.evidence.start.trial.effective.system;
-    matches!(system, SystemPlan::NullBroker(_)).then(|| Caveat::NullBroker.into()).into_iter().collect()
+    let is_kafka = trial.evidence.start.trial.effective.system.is_kafka();
+    (!is_kafka).then(|| Caveat::NullBroker.into()).into_iter().collect()
 }
 
 /// One for each other run.
@@ -130,7 +126,7 @@ pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
 /// What the drives of a host that brokers of our own stand on have written, against what these brokers were given. A
 /// process's own counter would not tell: it counts when a page is made dirty, not when it is written.
 pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
-    let is_local = matches!(trial.evidence.start.trial.effective.system, SystemPlan::Local(_));
+    let is_local = trial.evidence.start.trial.effective.system.cluster().is_some();
     let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };
     let written = cpu::counter_s(trial.probes(), &Subject::Host, series::DISK_WRITE_BYTES_TOTAL, window);
     // The other side of a duet may have the same drives: what they wrote is then at most what this side's brokers were given.

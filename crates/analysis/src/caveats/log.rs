@@ -12,7 +12,6 @@ use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::plan::SystemPlan;
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::BTreeSet;
 
@@ -153,8 +152,7 @@ fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> 
 
 /// Whether the target's own topic stands for the scenario's: others may write to it.
 fn was_there_before(trial: &Trial<'_>, topic: &str) -> bool {
-    let system = &trial.evidence.start.trial.effective.system;
-    matches!(system, SystemPlan::Attached(target) if target.topics.contains_key(topic))
+    trial.evidence.start.trial.effective.system.existing_topic(topic).is_some()
 }
 
 /// By how much the end offsets grew; `None` unless they were read on both sides of the load.

@@ -5,7 +5,6 @@ use crate::cpu;
 use crate::relay;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
-use kdyno_model::plan::SystemPlan;
 
 /// Share of the declared delay by which a relay may be late at p99.
 const LATE_SHARE_MAX: f64 = 0.1;
@@ -18,8 +17,7 @@ const BUSY_PERCENT: f64 = 75.0;
 
 /// It was late by more than matters.
 pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
-    let SystemPlan::Local(cluster) = &trial.evidence.start.trial.effective.system else { return Vec::new() };
-    let Some(zones) = &cluster.zones else { return Vec::new() };
+    let Some(zones) = trial.evidence.start.trial.effective.system.zones() else { return Vec::new() };
     let delay_s = zones.link.delay_ns as f64 / 1e9;
     let sleep_s = trial.sleep_late_ns(0.99).map_or(SLEEP_LATE_S, |late_ns| late_ns / 1e9);
     let limit_s = (LATE_SHARE_MAX * delay_s).max(LATE_SLEEPS_MIN * sleep_s);

@@ -2,7 +2,7 @@
 //! was measured).
 
 use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU};
-use kdyno_model::plan::{ComparePlan, Depth, PairDesign, Plan, SystemPlan};
+use kdyno_model::plan::{ComparePlan, Depth, PairDesign, Plan};
 
 /// sd of ln(B ÷ A) of pairs with a start each, in turns and in a duet.
 pub fn pair_sds(metric: &str) -> [f64; 2] {
@@ -30,7 +30,7 @@ pub fn pair_sd(of: &Address, settings: &ComparePlan) -> f64 {
 /// taken to differ as much as runs on one of them. `None` where one start is all there is, or the start is of both sides.
 pub fn starts_sd(of: &Address, plan: &Plan, settings: &ComparePlan, case: u32) -> Option<f64> {
     let [a, b] = [&plan.cases, &settings.b].map(|side| side.get(case as usize).map(|case| &case.system));
-    let is_started = matches!(a, Some(SystemPlan::Local(_))) && a != b;
+    let is_started = a.is_some_and(|system| system.starts_brokers()) && a != b;
     let applies = plan.depth == Depth::Quick && is_started;
     applies.then(|| pair_sd(of, settings) / std::f64::consts::SQRT_2)
 }

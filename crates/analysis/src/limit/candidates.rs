@@ -10,7 +10,7 @@ use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::declared::bytes_per_s;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ProducePlan, SystemPlan};
+use kdyno_model::plan::ProducePlan;
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use kdyno_model::units;
@@ -193,8 +193,7 @@ impl Asked<'_> {
     /// Why a host of which so much is busy is not full because of the brokers; `None`: it may be, or it is idle, which says
     /// how busy its brokers are.
     fn not_by_brokers(&self, busy_share: f64) -> Option<String> {
-        let system = &self.trial.evidence.start.trial.effective.system;
-        let is_null = matches!(system, SystemPlan::NullBroker(_));
+        let is_null = !self.trial.evidence.start.trial.effective.system.is_kafka();
         let is_by_generator = busy_share >= IDLE_SHARE && self.host_share_of_generator().is_some();
         if !is_null && !is_by_generator {
             return None;
@@ -202,15 +201,13 @@ impl Asked<'_> {
         let Some(of) = self.host_use() else {
             return is_null.then(|| "who used the host's processors is not known".to_owned());
         };
-        let little_s = BROKERS_SHARE_MIN * of.all_s();
-        let (whose, brokers_s, is_little) = match system {
+        let (whose, little_s) = match is_null {
             // The client is what is measured, as long as it takes more than what does nothing.
-            SystemPlan::NullBroker(_) => ("the null broker", of.brokers_s, of.brokers_s < of.generator_s),
-            SystemPlan::Local(_) | SystemPlan::Attached(_) => {
-                ("the brokers", of.brokers_s, of.brokers_s < little_s)
-            }
+            true => ("the null broker", of.generator_s),
+            false => ("the brokers", BROKERS_SHARE_MIN * of.all_s()),
         };
-        let [used, all] = [brokers_s, of.all_s()].map(|used_s| self.processors(used_s));
+        let is_little = of.brokers_s < little_s;
+        let [used, all] = [of.brokers_s, of.all_s()].map(|used_s| self.processors(used_s));
         is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
     }
 
@@ -236,28 +233,22 @@ impl Asked<'_> {
             return not_judged(kind, "the other side of the pair used them too");
         }
         let start = &self.trial.evidence.start;
-        match &start.trial.effective.system {
-            SystemPlan::Attached(_) if !start.is_attached_here() => {
-                not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
-            }
-            SystemPlan::Local(cluster) => {
-                let (place, by_place) = match cluster.pinned_to.as_slice() {
-                    [] => (ShareOf::Host, self.shared_host()),
-                    cpus => (ShareOf::PinnedTo, self.pinned_brokers(cpus)),
-                };
-                let Some(by_limit) = cluster.cpu_limit.map(|processors| self.limited_broker(processors))
-                else {
-                    return by_place;
-                };
-                // Brokers may fill their host, or what they are pinned to, below their limit.
-                let of = [(place, by_place.used), (ShareOf::CpuLimit, by_limit.used)];
-                let shares = of.into_iter().filter_map(|(of, used)| Some((of, used?))).collect();
-                let is_limit = by_limit.used >= by_place.used;
-                let found = largest(kind, shares, if is_limit { by_limit.detail } else { by_place.detail });
-                LimitEvidence { others: by_place.others, ..found }
-            }
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => self.shared_host(),
+        if !start.is_on_this_host() {
+            return not_judged(kind, "nothing is known of the processors of a cluster elsewhere");
         }
+        let cluster = start.trial.effective.system.cluster();
+        let (place, by_place) = match cluster.map_or(&[][..], |cluster| cluster.pinned_to.as_slice()) {
+            [] => (ShareOf::Host, self.shared_host()),
+            cpus => (ShareOf::PinnedTo, self.pinned_brokers(cpus)),
+        };
+        let Some(limit) = cluster.and_then(|cluster| cluster.cpu_limit) else { return by_place };
+        let by_limit = self.limited_broker(limit);
+        // Brokers may fill their host, or what they are pinned to, below their limit.
+        let of = [(place, by_place.used), (ShareOf::CpuLimit, by_limit.used)];
+        let shares = of.into_iter().filter_map(|(of, used)| Some((of, used?))).collect();
+        let is_limit = by_limit.used >= by_place.used;
+        let found = largest(kind, shares, if is_limit { by_limit.detail } else { by_place.detail });
+        LimitEvidence { others: by_place.others, ..found }
     }
 
     /// Of brokers with a limit of processor time: the one that used most of it.
@@ -364,10 +355,7 @@ impl Asked<'_> {
     /// A limit that the target's file or the scenario declares for each broker, bytes/s, and the number of brokers.
     pub(super) fn declared(&self, fact: &str) -> Option<(f64, f64)> {
         let start = &self.trial.evidence.start;
-        let of_target = || match &start.trial.effective.system {
-            SystemPlan::Attached(target) => target.facts.get(fact),
-            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
-        };
+        let of_target = || start.trial.effective.system.target()?.facts.get(fact);
         let text = start.cluster.get(&cluster_fact::declared(fact)).or_else(of_target)?;
         Some((bytes_per_s(text)?, f64::from(self.brokers()?)))
     }
@@ -375,12 +363,8 @@ impl Asked<'_> {
     /// How many brokers there are, at least 1.
     pub(super) fn brokers(&self) -> Option<u32> {
         let start = &self.trial.evidence.start;
-        let brokers = match &start.trial.effective.system {
-            SystemPlan::Local(cluster) => cluster.brokers,
-            SystemPlan::NullBroker(_) => 1,
-            SystemPlan::Attached(_) => start.cluster.get("brokers")?.parse().ok()?,
-        };
-        (brokers > 0).then_some(brokers)
+        let found = || start.cluster.get("brokers")?.parse().ok();
+        start.trial.effective.system.brokers().or_else(found).filter(|brokers| *brokers > 0)
     }
 
     fn quota(&self) -> LimitEvidence {

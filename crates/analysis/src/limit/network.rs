@@ -7,7 +7,7 @@ use crate::java;
 use crate::relay;
 use crate::rows::Item;
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
-use kdyno_model::plan::{SystemPlan, ZonesPlan};
+use kdyno_model::plan::ZonesPlan;
 use kdyno_model::units;
 
 impl<'a> Asked<'a> {
@@ -39,11 +39,9 @@ impl<'a> Asked<'a> {
 
     /// The zone of the item's clients and what its cluster has of zones, where its way to a broker leads over a link.
     pub(super) fn zones(&self) -> Option<(&'a str, &'a ZonesPlan)> {
-        let SystemPlan::Local(cluster) = &self.trial.evidence.start.trial.effective.system else {
-            return None;
-        };
-        let zones = cluster.zones.as_ref()?;
-        let zone = self.item.plan.zone.as_deref().filter(|zone| zones.is_relayed(zone, cluster.brokers))?;
+        let system = &self.trial.evidence.start.trial.effective.system;
+        let (zones, brokers) = (system.zones()?, system.brokers()?);
+        let zone = self.item.plan.zone.as_deref().filter(|zone| zones.is_relayed(zone, brokers))?;
         Some((zone, zones))
     }
 

@@ -5,7 +5,7 @@ use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{Storage, SystemPlan};
+use kdyno_model::plan::Storage;
 use kdyno_model::sample::Timing;
 use kdyno_model::trial::TrialReason;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
         return Vec::new();
     };
     // It has no log: there is nothing that happens seldom.
-    if matches!(effective.system, SystemPlan::NullBroker(_)) {
+    if !effective.system.is_kafka() {
         return Vec::new();
     }
     let counts = &item.tally.windowed;
@@ -46,26 +46,22 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     if rolls < f64::from(SEGMENT_ROLLS) {
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
     }
-    match &effective.system {
-        // What lies in memory is never written back.
-        SystemPlan::Local(cluster) if cluster.storage == Storage::Memory => {}
-        SystemPlan::NullBroker(_) => {}
-        SystemPlan::Local(_) => {
-            let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
-            let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
-            // All brokers are on this host, so it takes every replica.
-            let cycles = dirty.map(|dirty| bytes * f64::from(topic.replicas) / dirty);
-            if let Some(seen) = cycles.filter(|cycles| *cycles < f64::from(FLUSH_CYCLES)) {
-                short.push(ShortTerm::FlushCycles { seen, needed: FLUSH_CYCLES });
-            }
+    // What lies in memory is never written back.
+    if effective.system.cluster().is_some_and(|cluster| cluster.storage != Storage::Memory) {
+        let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
+        let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
+        // All brokers are on this host, so it takes every replica.
+        let cycles = dirty.map(|dirty| bytes * f64::from(topic.replicas) / dirty);
+        if let Some(seen) = cycles.filter(|cycles| *cycles < f64::from(FLUSH_CYCLES)) {
+            short.push(ShortTerm::FlushCycles { seen, needed: FLUSH_CYCLES });
         }
-        SystemPlan::Attached(target) => {
-            let seen_s = window.end_second - window.first_second;
-            let said_s = target.sustain_ns.map(|ns| u32::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX));
-            let needed_s = said_s.unwrap_or(BURST_CREDITS_S);
-            if seen_s < needed_s {
-                short.push(ShortTerm::BurstCredits { seen_s, needed_s });
-            }
+    }
+    if let Some(target) = effective.system.target() {
+        let seen_s = window.end_second - window.first_second;
+        let said_s = target.sustain_ns.map(|ns| u32::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX));
+        let needed_s = said_s.unwrap_or(BURST_CREDITS_S);
+        if seen_s < needed_s {
+            short.push(ShortTerm::BurstCredits { seen_s, needed_s });
         }
     }
     short
@@ -103,10 +99,8 @@ fn segment_bytes(trial: &Trial<'_>, name: &str, topic: &BTreeMap<String, String>
         brokers.find_map(|broker| of(broker, "log.segment.bytes"))
     });
     let asked = || {
-        let brokers = match &start.trial.effective.system {
-            SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-        };
+        let brokers = start.trial.effective.system.broker_config();
+        let brokers = brokers.and_then(|config| config.get("log.segment.bytes"));
         topic.get("segment.bytes").or(brokers).map(String::as_str)
     };
     let bytes = in_force.or_else(asked).and_then(|bytes| bytes.parse::<f64>().ok());

@@ -4,7 +4,7 @@ use crate::environment::Environment;
 use kdyno_doctor::Observed;
 use kdyno_doctor::observed::{Broker, Cluster, Jvm, Level, Placement, Setting, Topic};
 use kdyno_kafka::admin::{SettingInfo, SettingSource, TopicInfo};
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Mode, SystemPlan, TopicPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Mode, TopicPlan};
 use kdyno_testbed::inspect::Inspected;
 use kdyno_testbed::{host, preflight};
 use std::collections::BTreeMap;
@@ -138,17 +138,14 @@ pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
         client_processors: Some(host::processors()),
         ..Observed::default()
     };
-    if let SystemPlan::Local(cluster) = &case.system {
+    if let Some(cluster) = case.system.cluster() {
         for folder in preflight::log_folders(&cluster.storage, &environment.temp_dir, &environment.testbed) {
             on_this_host::add_disk(&mut observed.disks, &folder, cluster.brokers as usize);
         }
         observed.broker_memory_bytes = host::memory_bytes();
         observed.brokers = (0..cluster.brokers).map(|place| planned_broker(cluster, place)).collect();
     }
-    let of_brokers = match &case.system {
-        SystemPlan::Local(cluster) => planned_settings(&cluster.config),
-        _ => BTreeMap::new(),
-    };
+    let of_brokers = case.system.broker_config().map(planned_settings).unwrap_or_default();
     let topics = case.topics.iter();
     observed.topics = topics.map(|(name, plan)| planned_topic(name, plan, &of_brokers)).collect();
     observed

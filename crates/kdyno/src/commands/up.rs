@@ -5,7 +5,7 @@ use crate::commands::{cluster, run};
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_model::plan::{Plan, SystemPlan, TopicPlan};
+use kdyno_model::plan::{Plan, TopicPlan};
 use kdyno_plan::Choices;
 use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
@@ -13,8 +13,8 @@ use kdyno_testbed::registry;
 /// Starts the system of the scenario's first case alone, under the scenario's id.
 pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
     let plan = plan(args)?;
-    match plan.cases.first().map(|case| (case, &case.system)) {
-        Some((case, SystemPlan::Local(system))) => {
+    match plan.cases.first().and_then(|case| Some((case, case.system.cluster()?))) {
+        Some((case, system)) => {
             if plan.cases.iter().any(|other| other.system != case.system) {
                 out::note(&format!(
                     "the {} cases have different systems; only that of the first is started: {}",
@@ -26,7 +26,9 @@ pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
             let replicas = case.topics.values().map(replicas).sum::<u64>().max(PARTITION_REPLICAS_DEFAULT);
             cluster::stand(&plan.scenario, system, replicas, &Environment::read()?)
         }
-        _ => Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario))),
+        None => {
+            Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario)))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::component::Component;
 use crate::database_watch::DatabaseWatch;
-use crate::system::System;
+use crate::system::SystemUnderTest;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::ComponentPlan;
 use kdyno_testbed::postgres::LOGIN;
@@ -64,7 +64,7 @@ impl Components {
     }
 
     /// `host:port` that clients of a system ask first: that of the proxy, where there is one.
-    pub(super) fn bootstrap(&self, system: &System) -> Vec<String> {
+    pub(super) fn bootstrap(&self, system: &dyn SystemUnderTest) -> Vec<String> {
         let proxy = self.addresses.iter().find(|one| one.is_proxy);
         proxy.map_or_else(|| system.access().bootstrap, |proxy| vec![format!("127.0.0.1:{}", proxy.port)])
     }

@@ -27,7 +27,7 @@ impl Execution<'_> {
             Err(unread) => self.unread(None, &unread, progress)?,
         }
         // A null broker has neither logs nor groups. They come last: sizes and lag are told as of the window's beginning.
-        if context.system.is_kafka() {
+        if context.trial.effective.system.is_kafka() {
             readers.push(Box::new(LogsReader::new(context.watched_logs())));
         }
         self.metrics = MetricsWatch::start(readers, side, &self.inbox.sender());

@@ -43,7 +43,7 @@ use crate::private::Private;
 use crate::secrets::Secrets;
 use crate::settings::{InForce, Settings};
 use crate::stack_sampling::StackSampling;
-use crate::system::System;
+use crate::system::SystemUnderTest;
 use crate::task;
 use crate::token::Renewal;
 use crate::worker::Worker;
@@ -79,7 +79,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) run_id: u64,
     /// Wall clock minus monotonic clock, ns: one reading for all workers.
     pub(crate) wall_offset_ns: i64,
-    pub(crate) system: &'a System,
+    pub(crate) system: &'a dyn SystemUnderTest,
     /// Settings in force on it.
     pub(crate) in_force: &'a InForce,
     /// What the scenario declares of where it runs.

@@ -28,9 +28,10 @@ impl Execution<'_> {
             Err(why) => return self.event(None, EventKind::StacksNotSampled, &Subject::Brokers, why),
         };
         let system = self.context.system;
+        let is_kafka = self.context.trial.effective.system.is_kafka();
         let brokers = system.processes().into_iter().filter(|process| process.subject.is_broker());
-        let brokers: Vec<ProcessRef> = brokers.filter(|_| system.is_kafka()).collect();
-        if brokers.is_empty() && system.is_kafka() {
+        let brokers: Vec<ProcessRef> = brokers.filter(|_| is_kafka).collect();
+        if brokers.is_empty() && is_kafka {
             let why = "they are no processes that kdyno started on this host";
             self.event(None, EventKind::StacksNotSampled, &Subject::Brokers, why)?;
         }

@@ -48,7 +48,7 @@ pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreC
 pub use shares::FullestShare;
 pub use system::{
     AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, KafkaSource, MetricsFrom, MetricsLogin,
-    MetricsPlan, Mode, NullBrokerPlan, Price, Storage, SystemPlan, TopicPlan, Watched,
+    MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System, SystemPlan, TopicPlan, Watched,
 };
 pub use zones::{DELAY_NS_MAX, JitterLaw, LinkPlan, ZonesPlan};
 
@@ -133,10 +133,8 @@ impl Plan {
     /// The existing clusters that it loads, of both sides, each once.
     pub fn targets(&self) -> Vec<&AttachedPlan> {
         let mut found: Vec<&AttachedPlan> = Vec::new();
-        for case in self.every_case() {
-            if let SystemPlan::Attached(target) = &case.system
-                && !found.contains(&target)
-            {
+        for target in self.every_case().filter_map(|case| case.system.target()) {
+            if !found.contains(&target) {
                 found.push(target);
             }
         }
@@ -145,7 +143,7 @@ impl Plan {
 
     /// Whether all its cases are on null brokers: no cluster starts, nothing is written, and nothing is conditioned.
     pub fn is_on_null_brokers(&self) -> bool {
-        self.every_case().all(|case| matches!(case.system, SystemPlan::NullBroker(_)))
+        !self.every_case().any(|case| case.system.is_kafka())
     }
 
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
@@ -254,10 +252,10 @@ impl CasePlan {
     /// Of a probe whose topic has fewer partitions than a local cluster has brokers, which therefore lead nothing that it sends
     /// to: partitions and brokers.
     pub fn leaders_missed(&self, item: &LoadPlan) -> Option<(u32, u32)> {
-        let SystemPlan::Local(cluster) = &self.system else { return None };
+        let brokers = self.system.brokers()?;
         let partitions = self.topics.get(&item.topic)?.partitions;
-        let is_short = item.role.is_probe() && partitions < cluster.brokers;
-        is_short.then_some((partitions, cluster.brokers))
+        let is_short = item.role.is_probe() && partitions < brokers;
+        is_short.then_some((partitions, brokers))
     }
 
     /// Whether programs of others are started in its trials that may write to topics themselves: a proxy passes on what clients write.

@@ -4,7 +4,7 @@ use crate::metric::Address;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-use super::{CasePlan, Plan, SystemPlan};
+use super::{CasePlan, Plan};
 
 /// How deep an answer goes.
 #[derive(
@@ -118,7 +118,7 @@ impl Plan {
     /// beforehand what it writes. Those of a duet get the rates of its pairs.
     pub fn unpaced_conditioning(&self) -> Option<Conditioning> {
         let is_duet = self.strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
-        let starts_clusters = self.every_case().any(|case| matches!(case.system, SystemPlan::Local(_)));
+        let starts_clusters = self.every_case().any(|case| case.system.starts_brokers());
         self.conditioning.filter(|_| starts_clusters && !is_duet)
     }
 }

@@ -1,6 +1,6 @@
 //! How the partitions of a topic are shared out among those who consume it, and what the one with the most of them can do.
 
-use super::{CasePlan, LoadPlan, SystemPlan};
+use super::{CasePlan, LoadPlan};
 
 /// The partitions of the client of an item that has the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl CasePlan {
 
     /// Whether a topic is one that a target has.
     fn is_existing(&self, topic: &str) -> bool {
-        matches!(&self.system, SystemPlan::Attached(target) if target.topics.contains_key(topic))
+        self.system.existing_topic(topic).is_some()
     }
 
     /// Whether any of its topics is such a one, which keeps what trials write.

@@ -5,7 +5,7 @@ use super::{load, system};
 use crate::load::workers;
 use crate::phases::PHASE_NS_MAX;
 use kdyno_model::plan::{
-    COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, SystemPlan, WarmupAuto,
+    COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, WarmupAuto,
 };
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::input::quoted;
@@ -39,7 +39,7 @@ fn one(at: &At<'_>, case: &CasePlan) -> Passed {
     at.key("workers").holds(*shares == workers(load), "has workers that are not those of its load")?;
     lengths(&at.key("phases"), phases)?;
     // A target brings its own.
-    let is_attached = matches!(system, SystemPlan::Attached(_));
+    let is_attached = system.target().is_some();
     let mut secrets = secrets.iter().filter(|_| !is_attached);
     secrets.try_for_each(|(name, reference)| secret(&at.key("secrets"), name, reference))
 }

@@ -9,8 +9,8 @@ use crate::phases::PHASE_NS_MAX;
 use crate::records::EXPONENT_MAX;
 use kdyno_model::plan::{
     CasePlan, ConsumePlan, Driver, EndToEndPlan, GroupPlan, GroupProtocol, JavaClient, JavaDriver, LoadPlan,
-    LoadSpan, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, SystemPlan,
-    ToolLines, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
+    LoadSpan, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, ToolLines,
+    TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
 };
 use kdyno_model::version::Version;
 use kdyno_scenario::client::Side;
@@ -26,12 +26,7 @@ pub(super) fn item(at: &At<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> P
     at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load")?;
     at.key("clients").within(*clients, 1..=CLIENTS_MAX)?;
     if let Some(zone) = zone {
-        let is_there = match &case.system {
-            SystemPlan::Local(cluster) => {
-                cluster.zones.as_ref().is_some_and(|zones| zones.names().contains(&zone.as_str()))
-            }
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => false,
-        };
+        let is_there = case.system.zones().is_some_and(|zones| zones.names().contains(&zone.as_str()));
         at.key("zone").named(zone, is_there, "a zone of its clients")?;
     }
     let LoadSpan { at_ns, until_ns } = span;

@@ -4,8 +4,7 @@ use super::refusal::{At, Passed};
 use crate::records::{DELIMITER_BYTES_MAX, EXPONENT_MAX, RATIO_MAX};
 use kdyno_model::plan::{
     AvroPlan, CasePlan, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX,
-    HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, SystemPlan, VALUE_BYTES_MAX,
-    ValuesPlan,
+    HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, VALUE_BYTES_MAX, ValuesPlan,
 };
 use kdyno_scenario::input::quoted;
 
@@ -58,7 +57,7 @@ fn sizes(at: &At<'_>, of: &ValuesPlan, case: &CasePlan) -> Passed {
         ValuesPlan::File(file) => given(at, file, VALUE_BYTES_MAX),
         ValuesPlan::Sample(SamplePlan { topic, bytes_max, value_bytes_max }) => {
             // Which topic of the target that is, the target says.
-            let is_there = matches!(case.system, SystemPlan::Attached(_)) && case.topics.contains_key(topic);
+            let is_there = case.system.target().is_some() && case.topics.contains_key(topic);
             at.key("topic").named(topic, is_there, "a topic that values are taken from")?;
             at.key("bytes_max").within(u64::from(*bytes_max), 1..=GIVEN_BYTES_MAX)?;
             at.key("value_bytes_max").within(*value_bytes_max, 0..=VALUE_BYTES_MAX)

@@ -5,7 +5,7 @@ use crate::planned::Planned;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, Conditioning, Fill, Isolation, LoadSpan, PairDesign, PhasesPlan, Plan, Rate, RatePiece, Role,
-    Strategy, SystemPlan, WarmupAuto,
+    Strategy, WarmupAuto,
 };
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -160,7 +160,7 @@ pub(super) fn conditioning(
 /// What conditions a case's cluster: its own load until it has settled. `None`: the cluster is somebody's, or there is none.
 pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> Option<CasePlan> {
     let Conditioning { least_ns, most_ns } = how;
-    if !matches!(case.system, SystemPlan::Local(_)) {
+    if !case.system.starts_brokers() {
         return None;
     }
     let mut case = case.clone();

@@ -11,7 +11,7 @@ use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{Strategy, SystemPlan};
+use kdyno_model::plan::Strategy;
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeSet;
@@ -88,9 +88,7 @@ fn unread(input: &ReportInput<'_>) -> Option<Sentence> {
 }
 
 fn elsewhere(input: &ReportInput<'_>) -> Vec<String> {
-    let is_elsewhere = |start: &TrialStart| {
-        matches!(start.trial.effective.system, SystemPlan::Attached(_)) && !start.is_attached_here()
-    };
+    let is_elsewhere = |start: &TrialStart| !start.is_on_this_host();
     input.trials.iter().any(is_elsewhere).then(|| ELSEWHERE.to_owned()).into_iter().collect()
 }
 

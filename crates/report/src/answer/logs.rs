@@ -12,7 +12,6 @@ use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::inside::BYTES_IN;
 use kdyno_model::logs;
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::SystemPlan;
 use std::collections::BTreeSet;
 
 const BROKERS: &str = "brokers";
@@ -102,7 +101,7 @@ fn replicas(input: &ReportInput<'_>, scope: Scope) -> u32 {
         Scope::SideB { case } => other(case),
         _ => None,
     };
-    let Some(case) = case.filter(|case| matches!(case.system, SystemPlan::Local(_))) else { return 1 };
+    let Some(case) = case.filter(|case| case.system.starts_brokers()) else { return 1 };
     let written = case.load.values().filter(|item| item.role.as_produce().is_some());
     let topics = written.filter_map(|item| case.topics.get(&item.topic));
     topics.map(|topic| topic.replicas).min().unwrap_or(1)

@@ -8,7 +8,7 @@ mod yaml;
 
 use crate::grid::{clean, wrap};
 use crate::input::{ReportInput, trial_name};
-use kdyno_model::plan::SystemPlan;
+use crate::system::shown;
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::TrialId;
 
@@ -36,23 +36,9 @@ pub fn document(input: &ReportInput<'_>, trial: TrialId) -> Result<String, Untra
         message: format!("there is no trial {trial}: {} were started", input.trials.len()),
         hint: None,
     })?;
-    let cluster = match &start.trial.effective.system {
-        SystemPlan::Local(cluster) => cluster,
-        SystemPlan::Attached(target) => {
-            return Err(Untranslated {
-                message: format!("trial {trial} ran on an existing cluster, {}", target.target),
-                hint: Some(
-                    "what it is made of stands with whoever runs it; clusters that kdyno starts can be translated",
-                ),
-            });
-        }
-        SystemPlan::NullBroker(_) => {
-            return Err(Untranslated {
-                message: format!("trial {trial} ran on a null broker, which is no Kafka"),
-                hint: None,
-            });
-        }
-    };
+    let cluster = shown(&start.trial.effective.system).translated();
+    let cluster = cluster
+        .map_err(|(what, hint)| Untranslated { message: format!("trial {trial} ran on {what}"), hint })?;
     let carried = settings::of_brokers(start, cluster);
     let mut out = format!("{NOT_RUN}\n#\n");
     comment(&mut out, &origin(input, start), 0);

@@ -26,3 +26,4 @@ pub use run_table::{run_summary, run_table, trial_summary, trial_warnings};
 
 pub(crate) use answer_text::answer_text;
 pub(crate) use run_table::{caveat_text, first_line, loss_first, loss_text};
+pub(crate) use security_text::security_line;

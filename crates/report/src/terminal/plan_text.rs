@@ -5,16 +5,12 @@ use super::command_text::command_lines;
 use super::component_text::component_lines;
 use super::load_text::{client_text, load_lines};
 use super::question_text::{question_lines, side_b};
-use super::security_text::security_line;
 use crate::grid::{TextOptions, Tone, wrap};
+use crate::system::shown;
 use crate::terminal::first_line;
 use crate::units::{self, plural};
-use kdyno_model::link_words::link_words;
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{
-    CasePlan, ClusterPlan, Estimate, Isolation, KafkaSource, Mode, Plan, Role, Storage, Strategy, SystemPlan,
-    ZonesPlan,
-};
+use kdyno_model::plan::{CasePlan, Estimate, Isolation, Plan, Role, Strategy};
 use std::collections::BTreeMap;
 
 /// Most trials whose order is told.
@@ -248,7 +244,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
     );
     let components: Vec<String> = case.components.iter().flat_map(component_lines).collect();
     let mut parts = vec![
-        ("system", system_lines(case)),
+        ("system", shown(&case.system).lines(case)),
         ("topics", topics.collect()),
         ("load", load.collect()),
         ("client settings", clients.collect()),
@@ -263,111 +259,4 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
 fn settings(config: &BTreeMap<String, String>) -> String {
     let settings: Vec<String> = config.iter().map(|(name, value)| units::setting(name, value)).collect();
     if settings.is_empty() { String::new() } else { format!(", {}", settings.join(" ")) }
-}
-
-fn system_lines(case: &CasePlan) -> Vec<String> {
-    match &case.system {
-        SystemPlan::Local(cluster) => local_lines(cluster),
-        SystemPlan::NullBroker(broker) => {
-            let versions: Vec<String> = broker.tls.iter().map(ToString::to_string).collect();
-            let protocol = if versions.is_empty() { "PLAINTEXT".to_owned() } else { versions.join(" ") };
-            let mut lines = vec![format!(
-                "null broker, {protocol}: no Kafka; it acknowledges everything and keeps nothing, so figures are of the \
-                 client alone"
-            )];
-            let value = broker.fetch_value_bytes.map(|bytes| units::size(u64::from(bytes)));
-            lines.extend(value.map(|value| format!("consumers read made-up values of {value} without end")));
-            lines
-        }
-        SystemPlan::Attached(target) => {
-            let mut lines = vec![format!(
-                "attached to {} at {}; cluster id must be {}; every topic of ours starts with {}",
-                target.target,
-                target.bootstrap.join(","),
-                target.cluster_id,
-                target.prefix
-            )];
-            lines.extend(security_line(&target.security));
-            let existing = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
-            lines.extend(
-                existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")),
-            );
-            lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
-            let price = target.price.as_ref();
-            lines.extend(
-                price.map(|price| format!("declared: {} {} per hour", price.per_hour, price.currency)),
-            );
-            lines
-        }
-    }
-}
-
-/// Who is in which zone, and what lies between them.
-fn zones_line(zones: &ZonesPlan, brokers: u32) -> String {
-    let names = zones.names().into_iter();
-    let zone = |name: &str| {
-        let there = (0..brokers).filter(|id| zones.of_broker(*id) == name).map(|id| format!("broker-{id}"));
-        let there: Vec<String> = there.collect();
-        format!("{name} ({})", if there.is_empty() { "clients alone".to_owned() } else { there.join(" ") })
-    };
-    let zones_text: Vec<String> = names.map(zone).collect();
-    let between = if zones.between_brokers { ", between brokers too" } else { "" };
-    format!("zones: {}; between them a relay: {}{between}", zones_text.join(" | "), link_words(&zones.link))
-}
-
-fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
-    let kafka = match &cluster.kafka {
-        KafkaSource::Release(version) => format!("Apache Kafka {version}"),
-        KafkaSource::Home(path) => format!("Apache Kafka from {}", path.display()),
-        KafkaSource::Source(path) => format!("Apache Kafka built in {}", path.display()),
-    };
-    let mode = match cluster.mode {
-        Mode::KraftCombined => "KRaft, brokers are controllers too".to_owned(),
-        Mode::KraftControllers { controllers } => {
-            format!("KRaft with {} of their own", plural(controllers, "controller"))
-        }
-        Mode::Zookeeper { nodes } => format!("ZooKeeper with {}", plural(nodes, "node")),
-    };
-    let storage = match &cluster.storage {
-        Storage::Disk => "logs on disk".to_owned(),
-        Storage::Memory => "logs in memory-backed storage".to_owned(),
-        Storage::Dirs(dirs) => {
-            let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
-            format!("logs in {}", dirs.join(", "))
-        }
-    };
-    let mut lines = vec![format!(
-        "{kafka}, {}, {mode}, heap {} each, {storage}",
-        plural(cluster.brokers, "broker"),
-        units::size(cluster.heap_bytes)
-    )];
-    if !cluster.config.is_empty() {
-        let text = settings(&cluster.config);
-        lines.push(format!("broker settings: {}", text.trim_start_matches(", ")));
-    }
-    if !cluster.jvm_options.is_empty() {
-        lines.push(format!("JVM options: {}", cluster.jvm_options.join(" ")));
-    }
-    if !cluster.pinned_to.is_empty() {
-        let pins: Vec<String> = cluster
-            .pinned_to
-            .iter()
-            .map(|cpus| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
-            .collect();
-        lines.push(format!("brokers pinned to processors: {}", pins.join(" | ")));
-    }
-    if let Some(processors) = cluster.cpu_limit {
-        let of = units::processors(processors);
-        lines.push(format!("each broker limited to the time of {of} by a control group"));
-    }
-    if !cluster.racks.is_empty() {
-        lines.push(format!("racks: {}", cluster.racks.join(" | ")));
-    }
-    if let Some(zones) = &cluster.zones {
-        lines.push(zones_line(zones, cluster.brokers));
-    }
-    if !cluster.listeners.are_plain() {
-        lines.push(format!("listeners: {}", cluster.listeners));
-    }
-    lines
 }

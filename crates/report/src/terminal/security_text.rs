@@ -3,7 +3,7 @@
 use kdyno_model::plan::{Sasl, Security, Store, StoreContent, Tls};
 
 /// Nothing for plain text.
-pub(super) fn security_line(security: &Security) -> Option<String> {
+pub(crate) fn security_line(security: &Security) -> Option<String> {
     if security.is_plaintext() {
         return None;
     }

@@ -7,7 +7,8 @@ use crate::input::{ReportInput, trial_name};
 use crate::units;
 use kdyno_model::run::TrialStart;
 use std::fmt::Write;
-pub use tiers::Tier;
+pub use tiers::{Frame, Node, Tier};
+pub(crate) use tiers::{frame, shown};
 
 /// Topologies of a run that are drawn at most.
 const DRAWN_MAX: usize = 6;

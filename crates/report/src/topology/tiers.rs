@@ -1,5 +1,8 @@
 //! What a topology is made of.
 
+/// Processes of a frame that are named one by one.
+const NODES_MAX: usize = 24;
+
 /// A process, or a few that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -36,4 +39,20 @@ impl Node {
             format!("{}: {}", self.name, self.lines.join(", "))
         }
     }
+}
+
+/// A frame, unless there is nothing in it.
+pub(crate) fn frame(title: String, nodes: Vec<Node>) -> Option<Frame> {
+    (!nodes.is_empty()).then_some(Frame { title, nodes })
+}
+
+/// The first ones, and how many more there are.
+pub(crate) fn shown(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
+    let mut all: Vec<Node> = nodes.collect();
+    let more = all.len().saturating_sub(NODES_MAX);
+    if more > 0 {
+        all.truncate(NODES_MAX);
+        all.push(Node { name: format!("and {more} more"), lines: Vec::new() });
+    }
+    all
 }

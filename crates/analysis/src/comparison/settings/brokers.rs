@@ -6,7 +6,7 @@ use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{ComparePlan, SystemPlan};
+use kdyno_model::plan::ComparePlan;
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
 use std::collections::BTreeMap;
 
@@ -40,8 +40,7 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
         }
     }
     // Of trials that ran, settings that nobody could read may differ in anything. A null broker has none.
-    let has_settings =
-        |on: &Clusters<'_>, side: usize| !matches!(on.systems[side], SystemPlan::NullBroker(_));
+    let has_settings = |on: &Clusters<'_>, side: usize| on.systems[side].is_kafka();
     let is_unread = |on: &Clusters<'_>| {
         [0, 1].iter().any(|&side| on.has_run[side] && has_settings(on, side) && on.of_side(side).is_none())
     };
@@ -115,32 +114,27 @@ fn judged(
         return (WhyDiffers::Asked, None);
     }
     let unasked = |degree| (WhyDiffers::NotAsked, Some(degree));
-    match on.systems {
-        [SystemPlan::Local(a), SystemPlan::Local(b)] => {
-            let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
-            if of_a != of_b {
-                return (WhyDiffers::Asked, None);
-            }
-            // Neither side sets it, so it is a default, and another version or mode has others; or it belongs to listeners.
-            if of_a.is_none() && on.are_other() {
-                (with_another(sides), None)
-            } else {
-                unasked(Degree::Grave)
-            }
+    if let Some(clusters) = on.local() {
+        let [of_a, of_b] = clusters.map(|cluster| cluster.config.get(setting));
+        if of_a != of_b {
+            return (WhyDiffers::Asked, None);
         }
-        [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
-            let is_set = sides.iter().flatten().any(|setting| setting.is_set());
-            match on.runs_another_version() {
-                // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
-                Some(true) if is_set => unasked(Degree::Usual),
-                // Another version has other defaults.
-                Some(true) => (with_another(sides), None),
-                Some(false) => unasked(Degree::Grave),
-                // Nobody said whether the same runs on both, so it is told and voids nothing.
-                None => unasked(Degree::Usual),
-            }
-        }
-        _ => unasked(Degree::Grave),
+        // Neither side sets it, so it is a default, and another version or mode has others; or it belongs to listeners.
+        return match of_a.is_none() && on.are_other() {
+            true => (with_another(sides), None),
+            false => unasked(Degree::Grave),
+        };
+    }
+    let is_set = sides.iter().flatten().any(|setting| setting.is_set());
+    match on.runs_another_version() {
+        _ if !on.are_other_targets() => unasked(Degree::Grave),
+        // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
+        Some(true) if is_set => unasked(Degree::Usual),
+        // Another version has other defaults.
+        Some(true) => (with_another(sides), None),
+        Some(false) => unasked(Degree::Grave),
+        // Nobody said whether the same runs on both, so it is told and voids nothing.
+        None => unasked(Degree::Usual),
     }
 }
 

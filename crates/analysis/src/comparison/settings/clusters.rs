@@ -1,7 +1,7 @@
 //! The clusters on which pairs ran, and what was in force there.
 
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ComparePlan, Plan, SystemPlan};
+use kdyno_model::plan::{ClusterPlan, ComparePlan, Plan, SystemPlan};
 use kdyno_model::run::{SettingsInForce, TrialStart, cluster_fact};
 use std::collections::BTreeMap;
 
@@ -50,23 +50,15 @@ impl<'a> Clusters<'a> {
     }
 
     pub(super) fn name(&self, side: usize) -> &str {
-        match self.systems[side] {
-            SystemPlan::Attached(target) => &target.target,
-            SystemPlan::Local(_) => "a local cluster",
-            SystemPlan::NullBroker(_) => "a null broker",
-        }
+        self.systems[side].name()
     }
 
     /// The version of Kafka that runs on each side, as far as a target declares it, or it was found out; `None` of a local
     /// cluster, whose plan says it.
     pub(super) fn versions(&self) -> [Option<&'a str>; 2] {
-        [0, 1].map(|side| match self.systems[side] {
-            SystemPlan::Attached(target) => {
-                let found =
-                    || self.trials[side]?.cluster.get(cluster_fact::KAFKA_VERSION).map(String::as_str);
-                target.version().or_else(found)
-            }
-            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
+        [0, 1].map(|side| {
+            let found = || self.trials[side]?.cluster.get(cluster_fact::KAFKA_VERSION).map(String::as_str);
+            self.systems[side].target()?.version().or_else(found)
         })
     }
 
@@ -86,14 +78,21 @@ impl<'a> Clusters<'a> {
     /// Whether both sides run another version, mode or number of brokers, or are reached by other listeners or over other links: of targets
     /// another version alone is known.
     pub(super) fn are_other(&self) -> bool {
-        match self.systems {
-            [SystemPlan::Local(a), SystemPlan::Local(b)] => {
-                let versions = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
-                versions || a.listeners != b.listeners || a.zones != b.zones
-            }
-            [SystemPlan::Attached(_), SystemPlan::Attached(_)] => self.runs_another_version() == Some(true),
-            _ => false,
-        }
+        let Some([a, b]) = self.local() else { return self.runs_another_version() == Some(true) };
+        let versions = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
+        versions || a.listeners != b.listeners || a.zones != b.zones
+    }
+
+    /// Whether both sides are targets, and not the same one.
+    pub(super) fn are_other_targets(&self) -> bool {
+        let [a, b] = self.systems.map(|system| system.target());
+        a.zip(b).is_some_and(|(a, b)| a.cluster_id != b.cluster_id)
+    }
+
+    /// The clusters that kdyno starts, where both sides have one.
+    pub(super) fn local(&self) -> Option<[&'a ClusterPlan; 2]> {
+        let [a, b] = self.systems;
+        Some([a.cluster()?, b.cluster()?])
     }
 
     /// A trial of each side.

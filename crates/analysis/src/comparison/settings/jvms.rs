@@ -6,7 +6,6 @@ use super::differences::{Settings, because, differences as between};
 use kdyno_model::caveat::Degree;
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
-use kdyno_model::plan::SystemPlan;
 use kdyno_model::run::TrialStart;
 use kdyno_model::settings::jvm_flags;
 
@@ -51,14 +50,14 @@ fn told(start: &TrialStart) -> Settings {
 }
 
 fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
-    match on.systems {
-        [SystemPlan::Local(a), SystemPlan::Local(b)]
+    match on.local() {
+        Some([a, b])
             if setting == FLAGS && (a.jvm_options != b.jvm_options || a.heap_bytes != b.heap_bytes) =>
         {
             WhyDiffers::Asked
         }
-        [SystemPlan::Local(_), SystemPlan::Local(_)] if setting == CPU_LIMIT => WhyDiffers::Asked,
-        [SystemPlan::Local(a), SystemPlan::Local(b)] if setting == AGENT => match a.metrics == b.metrics {
+        Some(_) if setting == CPU_LIMIT => WhyDiffers::Asked,
+        Some([a, b]) if setting == AGENT => match a.metrics == b.metrics {
             // It could be had for one side alone.
             true => WhyDiffers::NotAsked,
             false => WhyDiffers::Asked,
