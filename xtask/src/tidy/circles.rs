@@ -200,8 +200,7 @@ fn module_path(root: &str, path: &str) -> Path {
     parts
 }
 
-/// Whether this is compiled for tests only.
-/// Whether what has these attributes is for tests alone.
+/// Whether what has these attributes is compiled for tests only.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
