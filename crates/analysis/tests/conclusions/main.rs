@@ -7,6 +7,7 @@ mod claims;
 mod columns;
 mod comparison;
 mod demand;
+mod drawn;
 mod fixture;
 mod in_force;
 mod judged_by;

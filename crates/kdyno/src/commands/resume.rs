@@ -120,11 +120,24 @@ fn is_judged_early(plan: &Plan, conclusions: &[Conclusion]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::small_comparison;
     use kdyno_model::conclusion::{MetricRole, Says, Verdict};
     use kdyno_model::finding::{Scope, Value};
     use kdyno_model::metric::{Address, Unit};
     use kdyno_model::plan::{Better, EvidenceUnit};
+    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
+    use kdyno_scenario::Scenario;
+
+    /// A comparison of two releases.
+    fn small_comparison() -> kdyno_model::plan::Plan {
+        let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
+                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
+                    phases: {warmup: 0s, measure: 1s}\n";
+        let scenario = Scenario::parse(text, "test").expect("a scenario");
+        let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
+        let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
+        let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
+        kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan")
+    }
 
     #[test]
     fn a_verdict_that_was_drawn_before_its_look_is_the_last_one() {
