@@ -12,7 +12,7 @@ const NS_PER_S: f64 = 1e9;
 
 /// Whether a Java client carries the item.
 pub(crate) fn is_java(item: &Item<'_>) -> bool {
-    !item.plan.driver.is_native()
+    item.plan.driver.as_java().is_some()
 }
 
 /// The Java processes of an item, one for each of its streams; none where kdyno's own client carries it.
@@ -53,8 +53,8 @@ pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f6
     }
 }
 
-/// Whether a metric is made of what is not seen of a Java client: its requests, its batches, what it sent again, how long
-/// brokers held back answers, and what it left out of what it fetched. Their counts are 0 and say nothing.
+/// Whether a metric is made of what a client that does not show its requests hides: requests, batches, what it sent again,
+/// how long brokers held back answers, and what it left out of what it fetched. Their counts are 0 and say nothing.
 pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
     const UNSEEN: [&str; 11] = [
         "retries",
@@ -69,10 +69,11 @@ pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
         "offset_commits",
         "duplicates",
     ];
-    is_java(item) && UNSEEN.contains(&name)
+    !item.plan.driver.shows_requests() && UNSEEN.contains(&name)
 }
 
-/// Whether a Java client of the item may have stored records twice without anybody knowing: what it sent again is not seen.
+/// Whether a client of the item may have stored records twice and it does not show: what it sent again is not seen.
 pub(crate) fn may_repeat(item: &Item<'_>) -> bool {
-    is_java(item) && item.plan.role.as_produce().is_some_and(|plan| !plan.client.enable_idempotence)
+    !item.plan.driver.shows_requests()
+        && item.plan.role.as_produce().is_some_and(|plan| !plan.client.enable_idempotence)
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const NS_PER_S: f64 = 1e9;
 
 /// What is 0 of a Java client and says nothing.
-const UNSEEN_OF_JAVA: [&LiveMetric; 5] = [
+const UNSEEN: [&LiveMetric; 5] = [
     &metrics::REQUESTS,
     &metrics::BATCHES,
     &metrics::BATCH_RETRIES,
@@ -51,8 +51,8 @@ pub struct LiveItems {
 struct Item {
     produces: bool,
     consumes: bool,
-    /// Kafka's Java client carries it: of its requests and batches nothing is seen.
-    is_java: bool,
+    /// Whether the requests and batches of its clients are seen.
+    shows_requests: bool,
     counted: Counts,
     /// Of the newest whole second.
     lag_records: Option<u64>,
@@ -65,13 +65,13 @@ impl LiveItems {
         // A process that goes on would stand there twice, once under the case before.
         self.processes.clear();
         for (name, plan) in load {
-            let is_java = !plan.driver.is_native();
+            let shows_requests = plan.driver.shows_requests();
             if plan.role.as_consume().is_some() {
-                self.item(case, name, RoleKind::Consume).is_java = is_java;
+                self.item(case, name, RoleKind::Consume).shows_requests = shows_requests;
             }
             let Some(produce) = plan.role.as_produce() else { continue };
             let item = self.item(case, name, RoleKind::Produce);
-            item.is_java = is_java;
+            item.shows_requests = shows_requests;
             let of_transactions = produce.transactions.as_ref().map(|_| REASON_OF_TRANSACTIONS);
             for reason in REASONS.into_iter().chain(of_transactions) {
                 item.counted.failed.entry(reason.to_owned()).or_default();
@@ -94,7 +94,7 @@ impl LiveItems {
         for stream in &recent.start.streams {
             let item = self.item(case, &stream.name, stream.role);
             let planned = recent.start.trial.effective.load.get(&stream.name);
-            item.is_java = planned.is_some_and(|planned| !planned.driver.is_native());
+            item.shows_requests = planned.is_none_or(|planned| planned.driver.shows_requests());
             let newest = complete_until.saturating_sub(1);
             item.lag_records = lag_records(recent, newest, |other| other.name == stream.name);
             item.response = Distribution::new();
@@ -131,7 +131,7 @@ impl LiveItems {
         let item = self.items.entry((case.to_owned(), name.to_owned())).or_insert_with(|| Item {
             produces: false,
             consumes: false,
-            is_java: false,
+            shows_requests: true,
             counted: Counts::default(),
             lag_records: None,
             response: Distribution::new(),
@@ -153,9 +153,9 @@ impl Item {
 
     fn values(&self, case: &str, name: &str, values: &mut Vec<LiveValue>) {
         let labels = || vec![case.to_owned(), name.to_owned()];
-        let is_java = self.is_java;
+        let shows_requests = self.shows_requests;
         let mut tell = |metric: &'static LiveMetric, value: f64| {
-            if is_java && UNSEEN_OF_JAVA.contains(&metric) {
+            if !shows_requests && UNSEEN.contains(&metric) {
                 return;
             }
             values.push(LiveValue { metric, labels: labels(), value });

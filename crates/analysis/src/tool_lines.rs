@@ -27,7 +27,7 @@ pub struct Acknowledged {
 /// What the lines call latency: the one of a Java client holds the time in `send()`.
 fn latency(evidence: &TrialEvidence) -> Timing {
     let mut items = evidence.start.trial.effective.load.values();
-    if items.any(|item| !item.driver.is_native()) { Timing::WithoutGenerator } else { Timing::Service }
+    if items.any(|item| item.driver.as_java().is_some()) { Timing::WithoutGenerator } else { Timing::Service }
 }
 
 /// What was acknowledged in each second from T0, of all that produces; seconds without a row are left out.

@@ -71,8 +71,7 @@ fn connections(name: &str, item: &LoadPlan, case: &CasePlan, brokers: u64) -> It
         // Its producer and its consumer each reach every leader.
         Role::EndToEnd(_) => (2 * partitions.min(brokers), 0),
     };
-    // A Java client keeps the connection to the address that it asked first beside those to the brokers by their ids.
-    let bootstrap = u64::from(!item.driver.is_native());
+    let bootstrap = u64::from(item.driver.keeps_first_connection());
     let to_leader = if matches!(item.role, Role::EndToEnd(_)) { 2 } else { 1 };
     ItemConnections {
         name: name.to_owned(),

@@ -199,7 +199,7 @@ fn trial_extra_seconds(case: &CasePlan) -> f64 {
 
 /// Those of a case start all at once.
 fn java_seconds(case: &CasePlan) -> f64 {
-    if case.load.values().all(|item| item.driver.is_native()) { 0.0 } else { JAVA_CLIENT_S }
+    if case.load.values().all(|item| item.driver.as_java().is_none()) { 0.0 } else { JAVA_CLIENT_S }
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {

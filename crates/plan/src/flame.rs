@@ -3,7 +3,7 @@
 use crate::cases::Chosen;
 use crate::choices::{Choices, PlanError};
 use crate::reader::Reader;
-use kdyno_model::plan::{Driver, Plan};
+use kdyno_model::plan::Plan;
 use kdyno_model::stacks::{FlameKind, JVM_OPTIONS};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -39,10 +39,7 @@ pub(crate) fn add_options(plan: &mut Plan) -> Result<(), PlanError> {
     }
     let mut has_java = false;
     for case in plan.every_case_mut() {
-        let drivers = case.load.values_mut().filter_map(|item| match &mut item.driver {
-            Driver::Java(java) => Some(&mut java.jvm),
-            Driver::Native => None,
-        });
+        let drivers = case.load.values_mut().filter_map(|item| Some(&mut item.driver.as_java_mut()?.jvm));
         has_java |= case.system.target().is_some();
         let brokers = case.system.cluster_mut().map(|cluster| &mut cluster.jvm_options);
         let every: Vec<&mut Vec<String>> = drivers.chain(brokers).collect();

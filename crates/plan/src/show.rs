@@ -73,7 +73,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));
         }
         // What the workers take is no part of it.
-        if cases.iter().any(|case| case.load.get(name).is_some_and(|item| !item.driver.is_native())) {
+        if cases.iter().any(|case| case.load.get(name).is_some_and(|item| item.driver.as_java().is_some())) {
             found.push(of(name, CLIENT_CPU));
         }
     }

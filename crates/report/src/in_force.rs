@@ -98,7 +98,7 @@ fn javas(start: &TrialStart) -> Vec<Java> {
             None => found.push(java),
         }
     }
-    let items = start.trial.effective.load.iter().filter(|(_, item)| !item.driver.is_native());
+    let items = start.trial.effective.load.iter().filter(|(_, item)| item.driver.as_java().is_some());
     let of_client = |name: &str, what: &str| fact(cluster_fact::java_client(name, what));
     found.extend(items.map(|(name, _)| Java {
         whose: format!("{name} (kafka-clients {})", of_client(name, "version")),

@@ -193,7 +193,7 @@ impl Streams {
             Self::Consuming => load.role.kind() == RoleKind::Consume,
             Self::Grouped => load.role.group().is_some(),
             Self::Late => load.span.is_late(),
-            Self::Java => !load.driver.is_native(),
+            Self::Java => load.driver.as_java().is_some(),
             Self::Handed => load.role.as_consume().is_some(),
             Self::All => true,
         }

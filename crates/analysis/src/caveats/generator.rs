@@ -5,7 +5,6 @@ use crate::commands;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::Distribution;
-use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::finding::Value;
@@ -80,7 +79,8 @@ const MEAN_RANK: f64 = 0.632;
 /// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
 fn late_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
     // Of a Java client its own delays, a collection or a `send()` that blocks, cannot be told from the load generator's.
-    let judged = trial.items.iter().filter(|item| is_open_loop(item.plan) && !java::is_java(item));
+    let judged =
+        trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());
     let found = judged.flat_map(|item| {
         let of = |name: &'static str, rank: f64, statistic: &dyn Fn(&Distribution) -> Value| {
             let (late_ns, response_ns) = late_ns(item, statistic)?;
@@ -115,7 +115,8 @@ fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
         let senders: Vec<&Item<'_>> = trial.items.iter().filter(sends_to_it).collect();
         // Of all of them it is to be known how late they were, and of the same records.
         let lasts = |one: &Item<'_>| !one.plan.span.is_late() && one.plan.span.until_ns.is_none();
-        let is_known = |one: &&Item<'_>| is_open_loop(one.plan) && !java::is_java(one) && lasts(one);
+        let is_known =
+            |one: &&Item<'_>| is_open_loop(one.plan) && one.plan.driver.shows_requests() && lasts(one);
         if !senders.iter().all(is_known) || !lasts(item) {
             return None;
         }

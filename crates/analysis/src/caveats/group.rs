@@ -91,7 +91,8 @@ fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, 
     let was_there = members.iter().any(lasts) && members.iter().any(is_early);
     // Nor is it known what Java's members were handed twice after a rebalance, or what its writers sent again.
     let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
-    let is_unseen = members.iter().any(|item| java::is_java(item)) || writers().any(java::may_repeat);
+    let is_unseen =
+        members.iter().any(|item| !item.plan.driver.shows_requests()) || writers().any(java::may_repeat);
     if is_unseen || is_others || were_gone || !was_there || cut_short(trial.evidence).is_some() {
         return None;
     }

@@ -4,7 +4,6 @@ use super::found::Found;
 use crate::error::AnalysisError;
 use crate::evidence::{is_open_loop, streams_of};
 use crate::histogram::Distribution;
-use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern, StoodStill};
 use kdyno_model::finding::Value;
@@ -24,7 +23,8 @@ const STRETCH: u32 = 5;
 
 /// Of each item the lowest quantile that a released backlog changes, of any item's: they share the cluster.
 pub(super) fn stood_still(trial: &Trial<'_>) -> Vec<Found> {
-    let producing = || trial.items.iter().filter(|item| is_open_loop(item.plan) && !java::is_java(item));
+    let producing =
+        || trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());
     // A damaged histogram ended the analysis before.
     let backlogs = producing().map(|item| Backlog::of(trial, item)).collect::<Result<Vec<_>, _>>();
     let backlogs: Vec<Backlog> = backlogs.unwrap_or_default();

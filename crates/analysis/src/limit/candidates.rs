@@ -368,7 +368,7 @@ impl Asked<'_> {
     }
 
     fn quota(&self) -> LimitEvidence {
-        if java::is_java(self.item) {
+        if !self.item.plan.driver.shows_requests() {
             return not_judged(
                 LimitKind::Quota,
                 "a Java client does not say whether brokers held back answers",

@@ -3,7 +3,6 @@
 use super::candidates::{Asked, BYTES_UNSEEN, evidence, not_judged};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
-use crate::java;
 use crate::relay;
 use crate::rows::Item;
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
@@ -21,7 +20,8 @@ impl<'a> Asked<'a> {
         };
         let per_s = |bytes: u64| bytes as f64 / self.window.seconds();
         let consumes = |item: &Item<'_>| item.plan.role.as_produce().is_none();
-        let is_unseen = self.trial.items.iter().any(|item| java::is_java(item) && consumes(item));
+        let is_unseen =
+            self.trial.items.iter().any(|item| !item.plan.driver.shows_requests() && consumes(item));
         let Some(given) = given_bytes_per_s(self.trial, self.window).filter(|_| !is_unseen) else {
             return not_judged(LimitKind::Network, BYTES_UNSEEN);
         };

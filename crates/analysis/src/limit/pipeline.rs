@@ -3,7 +3,6 @@
 
 use super::candidates::{Asked, REQUESTS_UNSEEN, evidence, not_judged, percent};
 use crate::evidence::NS_PER_S;
-use crate::java;
 use crate::tally::ratio;
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::sample::Timing;
@@ -42,7 +41,7 @@ impl Asked<'_> {
         if self.plan.client.acks == 0 {
             return not_judged(kind, "no answer is waited for");
         }
-        if java::is_java(self.item) {
+        if !self.item.plan.driver.shows_requests() {
             return not_judged(kind, REQUESTS_UNSEEN);
         }
         let Some((share, limit)) = self.in_flight_share() else {
@@ -63,7 +62,10 @@ impl Asked<'_> {
     /// Which share of their time synchronous clients wait for `linger.ms`, by Little's law; `None`: they are not, or wait for
     /// nothing.
     pub(super) fn linger(&self) -> Option<LimitEvidence> {
-        if !self.plan.synchronous || self.plan.client.linger_ns == 0 || java::is_java(self.item) {
+        if !self.plan.synchronous
+            || self.plan.client.linger_ns == 0
+            || !self.item.plan.driver.shows_requests()
+        {
             return None;
         }
         let per_s = self.item.tally.windowed.acknowledged as f64 / self.window.seconds();
@@ -81,7 +83,7 @@ impl Asked<'_> {
         if self.plan.client.acks != -1 || replicas < 2 {
             return not_judged(kind, "acknowledgements wait for no follower");
         }
-        if java::is_java(self.item) {
+        if !self.item.plan.driver.shows_requests() {
             return not_judged(kind, REQUESTS_UNSEEN);
         }
         let Some(((share, _), request_ns)) = self.in_flight_share().zip(self.request_ns()) else {
@@ -98,7 +100,7 @@ impl Asked<'_> {
     pub(super) fn client_buffer(&self) -> LimitEvidence {
         let kind = LimitKind::ClientBuffer;
         let client = &self.plan.client;
-        if java::is_java(self.item) {
+        if !self.item.plan.driver.shows_requests() {
             return not_judged(kind, "the batches of a Java client are not seen");
         }
         let Some(batches) = self.on_average(self.item.tally.windowed.buffered_ns) else {

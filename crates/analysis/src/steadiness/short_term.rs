@@ -1,7 +1,6 @@
 //! What a claim of sustained load would need and a window did not hold.
 
 use crate::evidence::{NS_PER_S, Window};
-use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::event::Subject;
@@ -39,7 +38,9 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     }
     let counts = &item.tally.windowed;
     // The requests of a Java client are not seen: their values are most of them.
-    let bytes = if java::is_java(item) { counts.acknowledged_bytes } else { counts.request_bytes } as f64;
+    let bytes =
+        if item.plan.driver.shows_requests() { counts.request_bytes } else { counts.acknowledged_bytes }
+            as f64;
     let mut short = Vec::new();
     let rolls =
         bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &item.plan.topic, &topic.config);

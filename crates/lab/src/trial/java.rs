@@ -107,7 +107,7 @@ impl Execution<'_> {
 
 /// Whether a client that is carried by Java is on the worker.
 fn has_java(load: &BTreeMap<String, LoadPlan>, planned: &WorkerPlan) -> bool {
-    let is_java = |item: &str| load.get(item).is_some_and(|item| !item.driver.is_native());
+    let is_java = |item: &str| load.get(item).is_some_and(|item| item.driver.as_java().is_some());
     planned.shares.iter().any(|share| is_java(&share.item))
 }
 

@@ -20,8 +20,7 @@ pub enum Driver {
 /// In a few words: `native`, `java 4.1.1 -Xmx1g`.
 impl fmt::Display for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Java(java) = self else { return f.write_str("native") };
-        f.write_str(&java.words(&java.client.to_string()))
+        f.write_str(&self.words(|path| path.display().to_string()))
     }
 }
 
@@ -54,9 +53,15 @@ impl JavaDriver {
 impl Driver {
     /// What tables call it: of a path only its last part, for it is long and says where it lay on one host.
     pub fn label(&self) -> String {
-        let Self::Java(java) = self else { return self.to_string() };
-        let last = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        java.words(&java.client.words(last))
+        self.words(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned())
+    }
+
+    /// What `shown` makes of a path, in its words.
+    fn words(&self, shown: impl Fn(&Path) -> String) -> String {
+        match self {
+            Self::Native => "native".to_owned(),
+            Self::Java(java) => java.words(&java.client.words(shown)),
+        }
     }
 
     /// Whether it is kdyno's own.
@@ -69,6 +74,31 @@ impl Driver {
         match self {
             Self::Native => None,
             Self::Java(java) => Some(java),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn as_java_mut(&mut self) -> Option<&mut JavaDriver> {
+        match self {
+            Self::Native => None,
+            Self::Java(java) => Some(java),
+        }
+    }
+
+    /// Whether its requests and batches are seen. Where they are not, their counts are 0 and say nothing, and what the client
+    /// itself delays is part of what the load generator does.
+    pub fn shows_requests(&self) -> bool {
+        match self {
+            Self::Native => true,
+            Self::Java(_) => false,
+        }
+    }
+
+    /// Whether a client keeps the connection to the address that it asked first, beside those to the brokers by their ids.
+    pub fn keeps_first_connection(&self) -> bool {
+        match self {
+            Self::Native => false,
+            Self::Java(_) => true,
         }
     }
 }

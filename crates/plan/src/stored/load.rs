@@ -49,7 +49,10 @@ pub(super) fn item(at: &At<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> P
 }
 
 fn carried(at: &At<'_>, driver: &Driver, side: Side) -> Passed {
-    let Driver::Java(JavaDriver { client, jvm, properties }) = driver else { return Ok(()) };
+    let JavaDriver { client, jvm, properties } = match driver {
+        Driver::Native => return Ok(()),
+        Driver::Java(java) => java,
+    };
     match client {
         JavaClient::Version(text) => {
             at.named(text, system::is_release(text), "a release of kafka-clients")?

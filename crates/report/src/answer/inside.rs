@@ -73,7 +73,10 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
 
 /// Whether Kafka's own client carries an item in any case.
 fn is_java(input: &ReportInput<'_>, item: &str) -> bool {
-    input.plan().every_case().any(|case| case.load.get(item).is_some_and(|item| !item.driver.is_native()))
+    input
+        .plan()
+        .every_case()
+        .any(|case| case.load.get(item).is_some_and(|item| item.driver.as_java().is_some()))
 }
 
 fn words(name: &str) -> String {

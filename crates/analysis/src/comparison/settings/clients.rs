@@ -8,6 +8,7 @@ use kdyno_model::plan::{CasePlan, LoadPlan, ProducePlan, Role};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
 use kdyno_model::units;
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 /// Differences of the load: both sides are made from one scenario, so each comes from what was asked to differ, or is a
 /// default of another version or of another client.
@@ -19,7 +20,7 @@ pub(super) fn differences(scope: Scope, cases: [&CasePlan; 2], told: &OfBoth<'_>
         let told = told.each_ref().map(|side| side.get(item.as_str()).copied());
         match (told, plans) {
             ([Some(a), Some(b)], [Some(of_a), Some(of_b)]) => {
-                let is_same_client = of_a.driver.is_native() == of_b.driver.is_native();
+                let is_same_client = discriminant(&of_a.driver) == discriminant(&of_b.driver);
                 found.extend(between_clients(scope, item, [a, b], is_same_client));
             }
             _ => found.extend(between_plans(scope, item, plans, named)),
