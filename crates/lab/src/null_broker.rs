@@ -4,6 +4,7 @@
 use kdyno_model::plan::{NullBrokerPlan, Protocol, Security, StoreContent, Tls, TlsVersion};
 use kdyno_testbed::guard::command_bound_to_us;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
@@ -48,6 +49,8 @@ impl NullBroker {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            // Ctrl-C of a terminal is for the run, which ends it.
+            .process_group(0)
             .spawn()
             .map_err(failed)?;
         let (stdout, pid) = (child.stdout.take(), child.id());

@@ -116,7 +116,9 @@ fn jvm_option(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
     let Some(size) = HEAP_OPTIONS.iter().find_map(|name| option.strip_prefix(name)) else {
         return Ok(option);
     };
-    let heap = java_size(size).map_or_else(|| "1GiB".to_owned(), |bytes| exact_bytes(bytes as f64));
+    // A share of the memory is no size.
+    let bytes = java_size(size).filter(|_| !option.contains("Percentage"));
+    let heap = bytes.map_or_else(|| "1GiB".to_owned(), |bytes| exact_bytes(bytes as f64));
     let message = format!("`jvm`: {} sizes the heap, which `limits.heap` does", quoted(&option));
     Err(reader
         .wrong(typed, message)

@@ -23,8 +23,8 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
     let evidence = Evidence::read_with_stacks(&path)?;
     let target = args.out.clone().unwrap_or_else(|| path.with_extension("html"));
     if target.extension().is_some_and(|ending| ending != "html" && ending != "htm") {
-        return Err(Failure::usage(format!("-o {}: a page is HTML", target.display()))
-            .hint("`kdyno show --markdown` prints Markdown; a browser prints a page to PDF"));
+        return Err(Failure::usage(format!("--out {}: a page is HTML", target.display()))
+            .hint("`kdyno show --format markdown` prints Markdown; a browser prints a page to PDF"));
     }
     out::file(&target, kdyno_report::html::page(&evidence.input()))?;
     out::text(format!("{}\n", target.display()))?;

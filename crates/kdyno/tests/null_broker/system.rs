@@ -2,7 +2,8 @@
 
 use crate::SCENARIO;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, ran};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::os::unix::process::CommandExt;
 
 /// What every output says.
 const MARK: &str = "null broker: the figures are of the client alone";
@@ -95,5 +96,29 @@ fn a_run_that_is_killed_leaves_no_null_broker() {
     running.wait_for("· measure");
     running.signal(Signal::KILL);
     running.wait(QUICKLY);
+    place.expect_no_processes();
+}
+
+/// Ctrl-C of a terminal reaches every process of its foreground group.
+#[test]
+fn ctrl_c_of_a_terminal_stops_the_run_and_not_its_null_broker() {
+    let place = Place::new();
+    let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
+    let scenario = place.file("alone.yaml", &text);
+    let scenario = scenario.to_str().expect("plain path");
+    let mut command = place.command(&["run", scenario, "--share", "--set", "dur=60s"]);
+    let mut running = place.start({
+        command.process_group(0);
+        command
+    });
+    running.wait_for("· measure");
+    let group = i32::try_from(running.pid()).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process_group(group, Signal::INT).expect("it runs");
+    let said = running.wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(130), "{said:?}");
+    let document = place.show();
+    assert_eq!(document["status"], "interrupted");
+    let events = document["events"].as_array().expect("events");
+    assert!(!events.iter().any(|event| event["kind"] == "process-died"), "{events:?}");
     place.expect_no_processes();
 }
