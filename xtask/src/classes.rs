@@ -15,14 +15,19 @@ pub const VARIABLE: &str = "KDYNO_TEST_CLASSES";
 /// The releases that most tests start, as scenarios name them.
 const RELEASES: [&str; 2] = ["4.1.1", "newest"];
 
+/// Says which release is the newest one.
+const RELEASES_KNOWN: &str = include_str!("../../crates/model/src/version.rs");
+
 /// The folder of archives for this host's Java, with an archive for each release. An archive that cannot be made is
 /// left out, and standard error says so: tests start their brokers without it.
 pub fn archives(programs: &Path) -> Option<PathBuf> {
     let kdyno = programs.join("kdyno");
-    // A JVM refuses the archive of another JVM.
+    // Only a JDK has what writes them.
+    output(Command::new("jcmd").arg("-l")).ok()?;
+    // A JVM takes no archive of another JVM, or of other jars, and says so nowhere.
     let java = Command::new("java").arg("-version").output().ok()?;
     let mut hasher = DefaultHasher::new();
-    java.stderr.hash(&mut hasher);
+    (java.stderr, std::env::var_os("JAVA_HOME"), RELEASES_KNOWN).hash(&mut hasher);
     let folder = programs.join(format!("classes-{:016x}", hasher.finish()));
     std::fs::create_dir_all(&folder).ok()?;
     for release in RELEASES {
@@ -67,11 +72,11 @@ fn write(folder: &Path, archive: &Path) -> anyhow::Result<()> {
     let folder = folder.display().to_string();
     let broker = running.lines().find(|line| line.contains("kafka.Kafka") && line.contains(&folder));
     let broker = broker.and_then(|line| line.split(' ').next()).context("jcmd lists no such broker")?;
-    let said = output(Command::new("jcmd").args([broker, "VM.cds", "dynamic_dump"]).arg(archive))?;
-    if !archive.exists() {
-        bail!("jcmd {broker} VM.cds dynamic_dump: {}", said.trim());
-    }
-    Ok(())
+    // One that is half written is never taken for an archive.
+    let part = archive.with_extension("part");
+    let said = output(Command::new("jcmd").args([broker, "VM.cds", "dynamic_dump"]).arg(&part))?;
+    std::fs::rename(&part, archive)
+        .with_context(|| format!("jcmd {broker} VM.cds dynamic_dump: {}", said.trim()))
 }
 
 /// What a command prints.

@@ -22,15 +22,14 @@ fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a 
         let of = Address { subject: of.subject.clone(), metric: metric.to_owned() };
         figures.get(scope, Quantity::Value, &of)
     };
-    let number = |one: &Finding| match one.estimate {
-        Value::Is(number) => Some(number),
-        // Of a trial whose load queued both are bounds, by the same records.
-        Value::AtLeast(number) if one.is_invalid() && matches!(scope, Scope::Trial(_)) => Some(number),
-        Value::AtLeast(_) | Value::None => None,
-    };
     let without = get(&metric)?;
-    let (response, own) = (number(get(&of.metric)?)?, number(without)?);
-    (response > 0.0 && 1.0 - own / response >= SHARE_MIN).then_some(without)
+    // Of two bounds no share is known.
+    match (get(&of.metric)?.estimate, without.estimate) {
+        (Value::Is(response), Value::Is(own)) if response > 0.0 && 1.0 - own / response >= SHARE_MIN => {
+            Some(without)
+        }
+        _ => None,
+    }
 }
 
 /// What follows a figure where it stands alone: ` (16.2 ms without the load generator)`; empty where there is nothing to say.

@@ -33,7 +33,9 @@ impl Asked<'_> {
             f64::from(self.plan.client.in_flight_max) * clients * f64::from(self.brokers()?.min(partitions))
         };
         let in_flight = self.on_average(self.item.tally.windowed.in_flight_ns)?;
-        (limit > 0.0).then(|| (in_flight / limit, limit))
+        // A request counts with all of its time where it ends: in a short window those that began before it can add up to more
+        // than can be.
+        (limit > 0.0).then(|| ((in_flight / limit).min(1.0), limit))
     }
 
     pub(super) fn requests_in_flight(&self) -> LimitEvidence {
