@@ -75,7 +75,7 @@ pub fn masked(line: &str) -> String {
     out + rest
 }
 
-/// Options with which the brokers of a scenario start in a third of the time, for tests that do not judge their speed: the
+/// Options with which the brokers of a scenario start sooner, for tests that do not judge their speed: the
 /// JVM's quick compiler alone, and the classes from the archive that `cargo xtask test` has made of their release. The
 /// archive of another release is not used by the JVM, which says so nowhere.
 fn quick_jvm(scenario: &str) -> String {

@@ -53,7 +53,7 @@ pub fn one_broker() -> ClusterPlan {
     plan(NEWEST, Mode::KraftCombined, 1)
 }
 
-/// Options with which brokers start in a third of the time: the JVM's quick compiler alone, and the classes from the archive
+/// Options with which brokers start sooner: the JVM's quick compiler alone, and the classes from the archive
 /// that `cargo xtask test` has made of the newest release. A JVM of another release does not use it.
 fn quick_jvm() -> Vec<String> {
     let mut options = vec!["-XX:TieredStopAtLevel=1".to_string()];
