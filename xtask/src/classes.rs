@@ -1,7 +1,8 @@
 //! Archives of the classes that a broker loads, for the JVM's class data sharing.
 //!
 //! With one a test's broker is ready after 1.9 s instead of 3.1 s (2.7 s of CPU instead of 4.1 s, median of three starts
-//! each on two quiet processors), and starting brokers is most of what the tests wait for. Only tests use them: a cluster that is measured starts as its release's own scripts start it.
+//! each on two quiet processors), and starting brokers is most of what the tests wait for. Only tests use them: a cluster
+//! that is measured starts as its release's own scripts start it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,18 @@ pub const VARIABLE: &str = "KDYNO_TEST_CLASSES";
 /// The releases that most tests start, as scenarios name them.
 const RELEASES: [&str; 2] = ["4.1.1", "newest"];
 
+/// Test programs whose brokers start from them.
+const PROGRAMS: [&str; 2] = ["real_cluster", "clusters"];
+
 /// Says which release is the newest one.
 const RELEASES_KNOWN: &str = include_str!("../../crates/model/src/version.rs");
+
+/// Whether `cargo test` with these arguments runs a program that uses the archives.
+pub fn are_used(arguments: &[String]) -> bool {
+    let mut named =
+        arguments.windows(2).filter(|pair| pair[0] == "--test").map(|pair| pair[1].as_str()).peekable();
+    named.peek().is_none() || named.any(|name| PROGRAMS.contains(&name))
+}
 
 /// The folder of archives for this host's Java, with an archive for each release. An archive that cannot be made is
 /// left out, and standard error says so: tests start their brokers without it.
@@ -87,4 +98,21 @@ fn output(command: &mut Command) -> anyhow::Result<String> {
         bail!("{}: {}", program.display(), String::from_utf8_lossy(&ended.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_made_for_programs_that_start_brokers_alone() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (arguments, are_wanted) in [
+            ("--lib --bins --tests", true),
+            ("--test report --test clusters", true),
+            ("--lib --test report", false),
+        ] {
+            assert_eq!(are_used(&words(arguments)), are_wanted, "{arguments}");
+        }
+    }
 }

@@ -104,7 +104,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     }
     let mut command = cargo_test(arguments);
     let programs = std::env::current_exe()?;
-    if let Some(archives) = programs.parent().and_then(classes::archives) {
+    if let Some(archives) =
+        programs.parent().filter(|_| classes::are_used(arguments)).and_then(classes::archives)
+    {
         command.env(classes::VARIABLE, archives);
     }
     let mut child =
