@@ -44,7 +44,7 @@ fn text(one: &Finding) -> String {
 
 /// What stands under a table of cases in which there are such figures.
 pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<String> {
-    let mut told = Vec::new();
+    let mut named = Vec::new();
     for row in &table.rows {
         let Some(case) = row.case else { continue };
         let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
@@ -52,10 +52,10 @@ pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<S
         for metric in &table.metrics {
             let Some(one) = without(figures, Scope::Case(case), &metric.of) else { continue };
             let with = if params.is_empty() { String::new() } else { format!(" with {params}") };
-            told.push(format!("{} {}{with}", metric.of, text(one)));
+            named.push(format!("{} {}{with}", metric.of, text(one)));
         }
     }
-    note(&told)
+    note(&named)
 }
 
 /// The same under tables of trials, of those metrics that they show.
@@ -64,17 +64,17 @@ pub(crate) fn of_trials<'a>(
     streams: impl Iterator<Item = (&'a Trial, &'a str)>,
     shown: &[&str],
 ) -> Option<String> {
-    let mut told = Vec::new();
+    let mut named = Vec::new();
     for (trial, stream) in streams {
         let id = trial.id;
         let trial = if trial.label.is_empty() { String::new() } else { format!(" in trial {id}") };
         for metric in shown {
             let of = Address { subject: stream.to_owned(), metric: (*metric).to_owned() };
             let one = without(figures, Scope::Trial(id), &of);
-            told.extend(one.map(|one| format!("{of} {}{trial}", text(one))));
+            named.extend(one.map(|one| format!("{of} {}{trial}", text(one))));
         }
     }
-    note(&told)
+    note(&named)
 }
 
 fn note(told: &[String]) -> Option<String> {

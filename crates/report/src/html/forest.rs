@@ -193,11 +193,11 @@ fn pair_figure(
 fn pair_row(pair: u32, sides: &[Option<&Finding>; 2], across: &Scale) -> Lane {
     let place =
         |side: Option<&Finding>| side.and_then(|one| number(one.estimate)).map(|one| across.place(one));
-    let told = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
+    let text = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
     let down = PAIR_PX / 2.0;
     Lane {
         name: html! { "pair " (pair) },
-        says: format!("pair {pair}: A {}, B {}", told(sides[0]), told(sides[1])),
+        says: format!("pair {pair}: A {}, B {}", text(sides[0]), text(sides[1])),
         height: PAIR_PX,
         drawn: html! {
             @if let [Some(a), Some(b)] = sides.map(place) {
@@ -218,11 +218,11 @@ fn number(value: Value) -> Option<f64> {
 }
 
 fn table(found: &[(u32, [Option<&Finding>; 2])], labels: &[String; 2]) -> Markup {
-    let told = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
+    let text = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
     html! {
         table {
             thead { tr { th scope="col" { "pair" } @for label in labels { th scope="col" { (label) } } } }
-            tbody { @for (pair, sides) in found { tr { th scope="row" { (pair) } @for side in sides { td { (told(*side)) } } } } }
+            tbody { @for (pair, sides) in found { tr { th scope="row" { (pair) } @for side in sides { td { (text(*side)) } } } } }
         }
     }
 }

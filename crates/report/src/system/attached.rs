@@ -39,8 +39,7 @@ impl Shown for AttachedPlan {
     }
 
     fn translated(&self) -> Result<&ClusterPlan, (String, Option<&'static str>)> {
-        let hint =
-            "what it is made of stands with whoever runs it; clusters that kdyno starts can be translated";
+        let hint = "a target does not say what it is made of; a cluster that kdyno starts can be translated";
         Err((format!("an existing cluster, {}", self.target), Some(hint)))
     }
 }
