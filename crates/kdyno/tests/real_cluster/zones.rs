@@ -85,12 +85,15 @@ fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     ran(&start_scenario(&place, text).wait(RUN_DEADLINE));
     place.expect_no_processes();
     let document = place.show();
-    for case in 0..2 {
-        assert!(figure_of(&document, case, "readers.fetched_per_s") > 150.0, "case {case}");
-    }
-    let relayed = |case| figure_of(&document, case, "relay-0.relayed_mib_per_s");
-    assert!(relayed(0) > 1.5, "all records come from the other zone: {} MiB/s", relayed(0));
-    assert!(relayed(1) < 0.2, "none does: {} MiB/s", relayed(1));
+    // Per record, since a busy host may carry fewer of them than are offered.
+    let relayed_kib = |case| {
+        let fetched = figure_of(&document, case, "readers.fetched_per_s");
+        assert!(fetched > 20.0, "case {case}: {fetched} records/s fetched");
+        figure_of(&document, case, "relay-0.relayed_mib_per_s") * 1024.0 / fetched
+    };
+    let (far, near) = (relayed_kib(0), relayed_kib(1));
+    assert!(far > 7.5, "records of 10 KiB come from the other zone: {far} KiB over the relay for each");
+    assert!(near < 1.0, "records of 10 KiB stay in the zone: {near} KiB over the relay for each");
 }
 
 /// TLS, logins and a Java client pass; what is acknowledged by both brokers has been to the other zone and back.

@@ -116,31 +116,37 @@ fn bytes_arrive_whole_and_in_order_also_with_jitter() {
 
 #[test]
 fn a_bandwidth_is_shared_by_the_connections_of_its_direction() {
+    // A busy host may hold one of the two senders back, and the other one then has the link alone. So only a
+    // relay that never shares fails.
+    let shared = (0..5).any(|_| {
+        let took = two_megabytes_over_one_link();
+        let (first, last) = (took[0].min(took[1]), took[0].max(took[1]));
+        assert!(last >= Duration::from_millis(490), "2 MiB at 4 MiB/s take half a second: {took:?}");
+        assert!(last < Duration::from_secs(5), "{took:?}");
+        first >= Duration::from_millis(300)
+    });
+    assert!(shared, "one of the two connections had the link alone, five times of five");
+}
+
+/// How long each of two connections takes for 1 MiB over a link of 4 MiB/s.
+fn two_megabytes_over_one_link() -> [Duration; 2] {
     const BYTES: usize = 1 << 20;
     let scene = Scene::new(LinkPlan { bytes_per_s: Some(4 << 20), ..link(0) });
     let begun = Instant::now();
-    let pairs: Vec<_> = (0..2).map(|_| scene.connect()).collect();
-    let threads: Vec<_> = pairs
-        .into_iter()
-        .map(|(mut client, mut server)| {
-            std::thread::spawn(move || {
-                let sender = std::thread::spawn(move || {
-                    client.write_all(&vec![1; BYTES]).expect("sent");
-                    client
-                });
-                server.read_exact(&mut vec![0; BYTES]).expect("there");
-                let took = begun.elapsed();
-                drop(sender.join().expect("no panic"));
-                took
-            })
+    let pairs = [scene.connect(), scene.connect()];
+    let threads = pairs.map(|(mut client, mut server)| {
+        std::thread::spawn(move || {
+            let sender = std::thread::spawn(move || {
+                client.write_all(&vec![1; BYTES]).expect("sent");
+                client
+            });
+            server.read_exact(&mut vec![0; BYTES]).expect("there");
+            let took = begun.elapsed();
+            drop(sender.join().expect("no panic"));
+            took
         })
-        .collect();
-    let took: Vec<Duration> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
-    let last = took.iter().max().expect("two");
-    assert!(*last >= Duration::from_millis(490), "2 MiB at 4 MiB/s take half a second: {took:?}");
-    assert!(*last < Duration::from_secs(5), "{took:?}");
-    let first = took.iter().min().expect("two");
-    assert!(*first >= Duration::from_millis(300), "neither has it alone: {took:?}");
+    });
+    threads.map(|thread| thread.join().expect("no panic"))
 }
 
 #[test]
