@@ -108,7 +108,7 @@ fn is_void(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::Lost { .. } | Caveat::AccountingBroken { .. } | Caveat::SamplesMissing { .. })
 }
 
-/// The load generator was late, or had no processor time left. Brokers that wait for a processor are the system's.
+/// The load generator was late, or had no CPU time left. Brokers that wait for a processor are the system's.
 pub(crate) fn is_of_generator(caveat: &Caveat) -> bool {
     match caveat {
         Caveat::WaitedForProcessor { who, .. } => !who.starts_with("broker"),

@@ -31,7 +31,7 @@ pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// What is made of the processor time of the whole window: one that died in it has none.
+/// What is made of the CPU time of the whole window: one that died in it has none.
 const OF_PROCESSORS: [&str; 3] = ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"];
 
 /// How far from the window's ends one may have been read first and last: it is read once per second.

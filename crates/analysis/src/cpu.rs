@@ -1,4 +1,4 @@
-//! Processor time and memory of processes and host, from probe readings.
+//! CPU time and memory of processes and host, from probe readings.
 //!
 //! Counters are read about once per second, not at the window's ends; in between they are taken to grow
 //! evenly.
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// process is taken to have ended (or to have started late) and to have used nothing more.
 const GAP_NS_MAX: i64 = 2 * NS_PER_S.cast_signed();
 
-/// Counters that make up a process's processor time, and the host's: everything but idle and iowait. What
+/// Counters that make up a process's CPU time, and the host's: everything but idle and iowait. What
 /// the hypervisor took was wanted, so it counts as busy.
 const PROCESS_COUNTERS: &[&str] = &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
 const HOST_COUNTERS: &[&str] =
@@ -71,7 +71,7 @@ pub(crate) fn is_named(subject: &Subject) -> bool {
     matches!(subject, Subject::Process(_))
 }
 
-/// Processor time that a subject used in the window, seconds.
+/// CPU time that a subject used in the window, seconds.
 pub(crate) fn used_s(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
     counters_s(probes, subject, counters_of(subject), window)
 }
@@ -81,7 +81,7 @@ pub(crate) fn used_by_all_s(probes: &[ProbeReading], subjects: &[Subject], windo
     subjects.iter().map(|subject| used_s(probes, subject, window)).sum()
 }
 
-/// Processor time that the host's programs and kernel used in the window, seconds: without what the hypervisor took.
+/// CPU time that the host's programs and kernel used in the window, seconds: without what the hypervisor took.
 pub(crate) fn host_programs_s(probes: &[ProbeReading], window: Window) -> Option<f64> {
     counters_s(probes, &Subject::Host, PROCESS_COUNTERS, window)
 }
@@ -108,7 +108,7 @@ pub(crate) fn waited_s(probes: &[ProbeReading], subject: &Subject, window: Windo
     counter_s(probes, subject, series::RUN_DELAY_S_TOTAL, window)
 }
 
-/// The threads of a subject, by name, and the processor time each used in the window, seconds.
+/// The threads of a subject, by name, and the CPU time each used in the window, seconds.
 pub(crate) fn threads_s<'a>(
     probes: &'a [ProbeReading],
     subject: &Subject,
@@ -143,7 +143,7 @@ pub(crate) fn grown_of_each<'a>(
     grown.collect()
 }
 
-/// Share of all the host's processor time in the window that the hypervisor took, 0 to 1.
+/// Share of all the host's CPU time in the window that the hypervisor took, 0 to 1.
 pub(crate) fn steal_share(probes: &[ProbeReading], window: Window) -> Option<f64> {
     let stolen = counters_s(probes, &Subject::Host, &[series::CPU_STEAL_S_TOTAL], window)?;
     let all = counters_s(probes, &Subject::Host, HOST_ALL_COUNTERS, window)?;
@@ -162,7 +162,7 @@ pub(crate) fn sampled(probes: &[ProbeReading], subject: &Subject, series: &str) 
     probes.iter().rev().find(is_it).map(|reading| reading.value)
 }
 
-/// Share of the processor time that some processes used in the window, all together, which their sampled stacks hold.
+/// Share of the CPU time that some processes used in the window, all together, which their sampled stacks hold.
 pub(crate) fn sampled_share(
     probes: &[ProbeReading],
     subjects: &[Subject],
@@ -175,7 +175,7 @@ pub(crate) fn sampled_share(
     Some(per_s * window.seconds() / used_s)
 }
 
-/// The processes whose stacks were sampled for their processor time.
+/// The processes whose stacks were sampled for their CPU time.
 pub(crate) fn sampled_processes(probes: &[ProbeReading]) -> Vec<Subject> {
     let is_one = |subject: &Subject| sampled(probes, subject, series::CPU_S_PER_S_SAMPLED).is_some();
     subjects(probes, |subject| (subject.is_broker() || is_java_client(subject)) && is_one(subject))
@@ -252,7 +252,7 @@ pub(crate) fn course(probes: &[ProbeReading], subject: &Subject) -> Vec<CpuPoint
         .collect()
 }
 
-/// Processor time that a subject used in each second of `first..end`, seconds; `None` where there are no readings on
+/// CPU time that a subject used in each second of `first..end`, seconds; `None` where there are no readings on
 /// both sides of it.
 pub(crate) fn per_second_s(
     probes: &[ProbeReading],

@@ -82,7 +82,7 @@ pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
         .or_else(|| cut_off(evidence).next().map(|_| "not every stream gave its totals".to_owned()))
         .or_else(|| {
             let running = evidence.events.iter().find(|event| is_still_running(event, evidence))?;
-            Some(format!("nobody saw the end of {}", running.subject))
+            Some(format!("the end of {} was not seen", running.subject))
         })
 }
 

@@ -142,7 +142,7 @@ impl<'a> Inside<'a> {
         Some((records, per_s))
     }
 
-    /// Processor time that a broker says that it used in the window, seconds.
+    /// CPU time that a broker says that it used in the window, seconds.
     pub(crate) fn cpu_s(&self, broker: &Subject) -> Option<f64> {
         self.grown(broker, series::PROCESS_CPU_S_TOTAL)
     }

@@ -122,7 +122,7 @@ fn whole_ns(value: Value) -> Option<u64> {
     }
 }
 
-/// Newest processor time of all subjects of a kind together, percent of one core.
+/// Newest CPU time of all subjects of a kind together, percent of one core.
 fn cpu_percent(probes: &[ProbeReading], is_one: impl Fn(&Subject) -> bool) -> Option<f64> {
     let subjects = cpu::subjects(probes, is_one);
     let newest = subjects.iter().filter_map(|subject| Some(cpu::course(probes, subject).last()?.percent));

@@ -46,7 +46,7 @@ pub(crate) fn of(trial: &Trial<'_>) -> Option<Processes> {
     (!processes.is_empty()).then(|| Processes { scope: trial.scope(), processes })
 }
 
-/// Of one that tells its processor time: brokers elsewhere tell other things.
+/// Of one that tells its CPU time: brokers elsewhere tell other things.
 fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessUse> {
     // Of an hour there are millions of all, and each figure looks through what it is given.
     let probes: &[ProbeReading] =
@@ -72,7 +72,7 @@ fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessU
 
 /// How resident memory of a process went.
 pub(crate) fn memory(probes: &[ProbeReading], of: &Subject, window: Window) -> Option<MemoryCourse> {
-    // Another process of that name has memory of its own, and its processor time begins at nothing.
+    // Another process of that name has memory of its own, and its CPU time begins at nothing.
     let cpu = of_series(probes, of, series::CPU_USER_S_TOTAL);
     if !cpu.is_sorted_by(|a, b| a.1 <= b.1) {
         return None;

@@ -4,7 +4,7 @@
 //!   measure phase in which every load item was at work, of one that comes or goes by plan those of its own; `offered_per_s` what was intended in them. `failed`,
 //!   `unresolved` and latencies are of the records whose intended instant lies in the measure phase.
 //! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
-//!   brokers together; `workers` all worker processes. A broker's processor time is divided by the records of the
+//!   brokers together; `workers` all worker processes. A broker's CPU time is divided by the records of the
 //!   whole cluster, so the figures of single brokers add up to that of `brokers`.
 //! - A metric that cannot be told from the evidence has no value; only the cost of written data is left out, where no price
 //!   is declared, and what is told of transactions, where there are none.
@@ -50,7 +50,7 @@ use std::collections::BTreeSet;
 /// Acknowledged ÷ offered from which a target rate counts as reached.
 const TARGET_SHARE_MIN: f64 = 0.995;
 
-/// Processor time of a process in the window of which figures per record are made, s: two of the ticks of 10 ms in which the
+/// CPU time of a process in the window of which figures per record are made, s: two of the ticks of 10 ms in which the
 /// kernel counts its user and its system time. Of less than that they are of the ticks, not of the process.
 const USED_S_MIN: f64 = 0.02;
 
@@ -185,7 +185,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Adds how much of its processor time the stacks of each Java client hold that was sampled.
+    /// Adds how much of its CPU time the stacks of each Java client hold that was sampled.
     fn sampled_clients(&self, found: &mut Vec<Finding>) {
         for client in cpu::subjects(self.probes(), cpu::is_java_client) {
             let share = cpu::sampled_share(self.probes(), std::slice::from_ref(&client), self.window);
@@ -344,7 +344,7 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// A metric of brokers, from outside or from inside. Brokers elsewhere tell their processor time themselves.
+    /// A metric of brokers, from outside or from inside. Brokers elsewhere tell their CPU time themselves.
     fn broker_value(&self, inside: &Inside<'_>, brokers: &[Subject], name: &str) -> Value {
         let of_themselves = inside.value(brokers, name).or_else(|| collections::value(self, brokers, name));
         match of_themselves {
@@ -360,7 +360,7 @@ impl<'a> Trial<'a> {
         self.value_by(members, name, &|member| cpu::used_s(self.probes(), member, self.window?))
     }
 
-    /// The same by the processor time of each in the window, seconds.
+    /// The same by the CPU time of each in the window, seconds.
     fn value_by(&self, members: &[Subject], name: &str, used: &dyn Fn(&Subject) -> Option<f64>) -> Value {
         let Some(window) = self.window.filter(|_| !members.is_empty()) else { return Value::None };
         let sum = |of: &dyn Fn(&Subject) -> Option<f64>| -> Option<f64> { members.iter().map(of).sum() };

@@ -148,7 +148,7 @@ impl<'s> Hints<'s> {
     ) -> Result<Option<Vec<T>>, SchemaError> {
         let Some(said) = self.get("options") else { return Ok(None) };
         if let Some(other) = self.said.iter().flat_map(|said| said.keys()).find(|name| *name != "options") {
-            return Err(self.wrong(other, "says nothing beside `options`").hint("leave one of them out"));
+            return Err(self.wrong(other, "says nothing next to `options`").hint("leave one of them out"));
         }
         let wrong = |which: &str| self.wrong("options", &format!("is no list of values of its type{which}"));
         let list = said.as_array().filter(|list| !list.is_empty()).ok_or_else(|| wrong(""))?;

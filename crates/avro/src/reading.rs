@@ -32,7 +32,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Shapes, SchemaError> {
         serde_json::from_slice(text).map_err(|e| SchemaError::new(format!("is no JSON: {e}")))?;
     if json.get("type").is_none() && json.get("schema").is_some_and(Json::is_string) {
         return Err(SchemaError::new("is the answer of a registry")
-            .hint("the schema is the text that stands there under `schema`, without its quotation marks"));
+            .hint("the schema is the text under `schema` there, without its quotation marks"));
     }
     let json = without_defaults(json);
     let schema = Schema::parse(&json).map_err(|e| not_avro(&e.to_string()))?;

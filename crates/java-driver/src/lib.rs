@@ -93,7 +93,7 @@ fn older_build(client: &ClientJar, checkout: &Checkout) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} was built at commit {}, and its checkout is at {head}: an older build, which `./gradlew :clients:jar` makes anew",
+        "{} was built at commit {}, and its checkout is at {head}: an older build, which `./gradlew :clients:jar` builds again",
         client.name(),
         client.commit
     ))

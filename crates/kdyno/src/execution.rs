@@ -14,7 +14,7 @@ use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::Plan;
 use kdyno_plan::Note;
 use kdyno_report::judged::judged;
-use kdyno_report::terminal::{PlanDetail, plan_text};
+use kdyno_report::terminal::{self, PlanDetail, plan_text};
 use kdyno_testbed::git;
 use kdyno_testbed::probe::named::NamedProcesses;
 use std::collections::BTreeMap;
@@ -58,10 +58,12 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
-    announce(&planned);
+    if !args.quiet {
+        announce(&planned);
+    }
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
     let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
-    let mut printer = Printer::new(args.no_progress, looks);
+    let mut printer = Printer::new(args.no_progress || args.quiet, looks);
     let mut listener = match args.metrics_listen {
         Some(address) => Some(MetricsListener::start(address, &args.metrics_host, &planned.plan.scenario)?),
         None => None,
@@ -198,19 +200,26 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome 
     let page = outcome.path.with_extension("html");
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
+    } else if args.quiet {
+        out::painted(&terminal::answer_alone(&input, &out::options()))?;
     } else if !input.findings.is_empty() {
         show::print(&input, args.format)?;
     }
     if let Some(target) = &args.junit {
         out::file(target, kdyno_report::junit::document(&input, args.gate.into()))?;
     }
+    let say = |text: String| {
+        if !args.quiet {
+            out::note(&text);
+        }
+    };
     if outcome.failure.is_none() {
         // After a failure the last line says where the evidence is.
-        out::note(&format!("run     {}", outcome.path.display()));
+        say(format!("run     {}", outcome.path.display()));
     }
     if !input.trials.is_empty() {
         match out::file(&page, kdyno_report::html::page(&input)) {
-            Ok(()) => out::note(&format!("report  {}", page.display())),
+            Ok(()) => say(format!("page    {}", page.display())),
             // The run's own outcome counts: its evidence is kept, and the page can be made from it later.
             Err(failure) => out::note(&format!("no report: {}", failure.message)),
         }

@@ -64,7 +64,7 @@ impl MetricsListener {
         out::note(&format!("metrics http://{address}/metrics"));
         if !address.ip().is_loopback() {
             out::note(
-                "warning: whoever reaches that address can read the metrics, which ask for no password",
+                "warning: everybody who reaches that address can read the metrics, which ask for no password",
             );
         }
         let listener = Self {

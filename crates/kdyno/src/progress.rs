@@ -10,7 +10,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{
-    LiveCourse, LiveState, TextOptions, live_line, live_line_of_pair, live_view, live_view_of_pair,
+    LiveCourse, LiveState, Said, TextOptions, live_line, live_line_of_pair, live_view, live_view_of_pair,
     trial_summary, trial_warnings,
 };
 use std::io::IsTerminal;
@@ -29,6 +29,8 @@ pub(crate) struct Printer {
     courses: [LiveCourse; 2],
     /// The looks of a comparison.
     looks: Option<Looks>,
+    /// Warnings and footnotes that were printed already.
+    said: Said,
     /// When the last plain line of this trial was printed, ns from T0.
     plain_at_ns: Option<u64>,
 }
@@ -44,6 +46,7 @@ impl Printer {
             drawn: Drawn::default(),
             courses: Default::default(),
             looks,
+            said: Said::default(),
             plain_at_ns: None,
         }
     }
@@ -69,7 +72,7 @@ impl Printer {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let mut stated = findings.clone();
                 marks::at_least(&mut stated, caveats);
-                let summary = trial_summary(trial, &stated, caveats, &self.options);
+                let summary = trial_summary(trial, &stated, caveats, &mut self.said, &self.options);
                 if !summary.trim().is_empty() {
                     self.painted(summary.trim_end());
                 }
@@ -209,7 +212,7 @@ pub(crate) fn tell_died(caveats: &[ScopedCaveat]) {
     let (died, of): (Vec<String>, Vec<&str>) = died.unzip();
     if let Some(of) = of.first() {
         out::note(&format!(
-            "warning: {}: figures are those of a {of} that lost it on the way; the exit code tells nothing of that",
+            "warning: {}: figures are those of a {of} that lost it on the way; the exit code does not show that",
             died.join(", ")
         ));
     }

@@ -9,7 +9,7 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Processor time of the thread that asks, ns.
+/// CPU time of the thread that asks, ns.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()

@@ -186,7 +186,7 @@ fn how(ended: Option<&Ended>) -> String {
     match (ended.code, ended.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => "nobody knows how".to_owned(),
+        (None, None) => "how is not known".to_owned(),
     }
 }
 

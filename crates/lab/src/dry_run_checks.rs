@@ -107,7 +107,7 @@ fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
     }
     let seen = match &plan.strategy {
         Strategy::Compare(_) => {
-            ", and the smallest differences that are told are typical of a host with a processor for each"
+            ", and the smallest differences that are shown are typical of a host with a processor for each"
         }
         Strategy::List(_) | Strategy::Find(_) => "",
     };

@@ -242,7 +242,7 @@ impl LabError {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
             }
             Self::Topic { address, source } if is_denied(source) => Some(format!(
-                "a user who may not make topics names one that is there: `topics: {{{address}: NAME}}` in the target file, \
+                "a user without the right to create topics names an existing one: `topics: {{{address}: NAME}}` in the target file, \
                  with `existing-topics` under `guard.allow`; with `kdyno quick` by `--topic NAME`"
             )),
             Self::WorkerNotPrepared { last: Some(last), .. } if last.contains(NO_COORDINATOR) => Some(

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Distance of readings of one that is read, ns: each costs a broker some milliseconds of processor time.
+/// Distance of readings of one that is read, ns: each costs a broker some milliseconds of CPU time.
 const EVERY_NS: u64 = 10 * SECOND_NS;
 
 /// What a thread reads over and over.

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Distance of readings, ns.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// Least distance of the last reading from the one before: processor time is counted in ticks of 10 ms, and
+/// Least distance of the last reading from the one before: CPU time is counted in ticks of 10 ms, and
 /// over a few of them a share of it would say nothing.
 const LAST_NS: u64 = 500_000_000;
 

@@ -65,7 +65,7 @@ pub(crate) fn wait_led_through(
             Ok(told) => {
                 if let Some(broker) = past(&own.brokers, &told.brokers) {
                     return Err(format!(
-                        "who asks it is told that broker {} is at {}:{}, where that broker itself listens: records would go past the \
+                        "its metadata says that broker {} is at {}:{}, where that broker itself listens: records would go past the \
                          proxy, which does not put its own addresses into metadata",
                         broker.id, broker.host, broker.port
                     ));
@@ -74,12 +74,12 @@ pub(crate) fn wait_led_through(
                 if some >= all {
                     return Ok(());
                 }
-                format!("it tells of {some} of {all} brokers")
+                format!("it returns {some} of {all} brokers")
             }
             Err(error) => error.to_string(),
         };
         if let Some(why) = gone() {
-            return Err(format!("{why}; what it answered last to who asked for metadata: {wrong}"));
+            return Err(format!("{why}; its last metadata: {wrong}"));
         }
         if monotonic_ns() > until_ns {
             return Err(format!("it does not lead to the brokers: {wrong}"));

@@ -85,7 +85,7 @@ impl ConnectionsIo {
             }
             ConnectionEvent::MetadataRecovered { topic } => return events.topic_recovered(&topic),
             ConnectionEvent::TopicRecreated { topic } => {
-                let detail = "the topic was deleted and made anew: what was written to it before is gone";
+                let detail = "the topic was deleted and created again: what was written to it before is gone";
                 return events.topic_troubled(at_ns, topic, detail.to_owned());
             }
         };

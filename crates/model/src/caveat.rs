@@ -130,7 +130,7 @@ pub enum Caveat {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_of_ready: Option<f64>,
     },
-    /// A limit on processor time (cgroup) held a process of the run.
+    /// A limit on CPU time (cgroup) held a process of the run.
     ProcessorLimited {
         /// Share of the window in which it was held.
         share: f64,
@@ -249,7 +249,7 @@ pub enum Caveat {
         /// One lowercase sentence: drift or levels, with their size.
         detail: String,
     },
-    /// The warm-up reached its longest time before rate, latency and processor time had settled.
+    /// The warm-up reached its longest time before rate, latency and CPU time had settled.
     WarmupNotSettled {
         /// What had not, one lowercase sentence.
         detail: String,
@@ -341,9 +341,9 @@ pub enum Caveat {
         /// Processors of the host.
         processors: u32,
     },
-    /// The hypervisor took processor time.
+    /// The hypervisor took CPU time.
     Steal {
-        /// Share of all processor time.
+        /// Share of all CPU time.
         share: f64,
     },
     /// Programs that are not part of the run used the processors.
@@ -389,12 +389,12 @@ pub enum Caveat {
     StacksSampled {
         /// What for, e.g. `cpu`.
         of: String,
-        /// Of `cpu`: share of the processor time of these processes that the stacks hold; `None`: not known.
+        /// Of `cpu`: share of the CPU time of these processes that the stacks hold; `None`: not known.
         share: Option<f64>,
     },
-    /// The agents that tell of local brokers took a part of their processor time that is felt.
+    /// The agents that tell of local brokers took a part of their CPU time that is felt.
     AgentBusy {
-        /// Time for which they answered in the window ÷ processor time of the brokers in it.
+        /// Time for which they answered in the window ÷ CPU time of the brokers in it.
         share: f64,
     },
     /// Stacks of a process were to be sampled and were not.

@@ -12,7 +12,7 @@ pub const DURATION: &str = "duration";
 pub const SUCCEEDED: &str = "succeeded";
 /// What it exited with.
 pub const EXIT_CODE: &str = "exit_code";
-/// Processor time of it and of what it started.
+/// CPU time of it and of what it started.
 pub const CPU_TIME: &str = "cpu_time";
 /// Requests that it told of.
 pub const REQUESTS: &str = "requests";
@@ -41,13 +41,13 @@ pub const METRICS: &[Metric] = &[
         CPU_TIME,
         COMMAND,
         Unit::Ns,
-        "processor time of the command and of all processes below it, user and system",
+        "CPU time of the command and of all processes below it, user and system",
     ),
     metric(
         REQUESTS,
         REQUESTED,
         Unit::Count,
-        "requests that the command told of (`parse`); records, of Kafka's own tools",
+        "requests that the command reported (`parse`); records, of Kafka's own tools",
     ),
     metric(ERRORS, REQUESTED, Unit::Count, "those of them that failed"),
     metric(ERROR_SHARE, REQUESTED, Unit::Ratio, "failed requests divided by all of them"),
@@ -55,7 +55,7 @@ pub const METRICS: &[Metric] = &[
         REQUESTS_PER_S,
         REQUESTED,
         Unit::RequestsPerS,
-        "requests per second from the first one's beginning to the last one's end; where the command tells no instants, of \
+        "requests per second from the first one's beginning to the last one's end; where the command reports no instants, of \
          its duration; of Kafka's own tools as they tell it",
     ),
     metric(MIB_PER_S, COMMAND, Unit::MibPerS, "MiB of values per second, as Kafka's own tools tell it"),

@@ -32,7 +32,7 @@ pub enum Concern {
         /// Load item.
         item: String,
     },
-    /// The rates of a load item, and the cost of written data, which rests on them; latencies and processor time stand.
+    /// The rates of a load item, and the cost of written data, which rests on them; latencies and CPU time stand.
     Rates {
         /// Load item.
         item: String,

@@ -187,7 +187,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
             figure: "brokers that ended in the trial",
             threshold: Above(0.0),
             unit: Unit::Count,
-            consequence: "what they led moved or was gone, and what they told of themselves stops before that",
+            consequence: "what they led moved or was gone, and their own metrics stop before that",
             next_step: "read the end of their logs (`kdyno show RUN --logs`), and repeat the trial",
             source: OWN,
         },
@@ -341,7 +341,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
             figure: "packets that the kernel dropped on receipt, per second",
             threshold: Above(1.0),
             unit: Unit::Count,
-            consequence: "of TCP they come again as retransmissions, with their delay; others may be of protocols that nobody \
+            consequence: "of TCP they come again as retransmissions, with their delay; others may be of protocols that no one \
                           here listens to",
             next_step: "look at `ip -s -s link`; enlarge the interface's rings (`ethtool -G`) and net.core.netdev_max_backlog",
             source: USE_METHOD,

@@ -50,7 +50,7 @@ pub enum ShareOf {
     Host,
     /// The processors that brokers are pinned to.
     PinnedTo,
-    /// The processor time that a broker may use.
+    /// The CPU time that a broker may use.
     CpuLimit,
 }
 

@@ -205,7 +205,7 @@ pub mod metrics {
         "kdyno_process_cpu",
         Some(Seconds),
         &["case", "process", "mode"],
-        "Processor time since its start of a broker, controller, worker or Java client on this host, and of a process that \
+        "CPU time since its start of a broker, controller, worker or Java client on this host, and of a process that \
          --probe names, with the case that runs",
     );
     pub static PROCESS_MEMORY: LiveMetric = LiveMetric::gauge(
@@ -218,7 +218,7 @@ pub mod metrics {
         "kdyno_host_cpu",
         Some(Seconds),
         &["mode"],
-        "Processor time of this host, all processors together",
+        "CPU time of this host, all processors together",
     );
     pub static HOST_MEMORY_AVAILABLE: LiveMetric = LiveMetric::gauge(
         "kdyno_host_memory_available",

@@ -215,7 +215,7 @@ const ALL: &[Metric] = &[
         "discarded",
         READ,
         Unit::Count,
-        "records handed over in the window of which nobody knows when this trial intended them: no record of its own",
+        "records handed over in the window without a scheduled send time of this trial: no record of its own",
     ),
     metric(
         "censored",
@@ -270,7 +270,7 @@ const ALL: &[Metric] = &[
         CLIENT_CPU,
         REQUESTS,
         Unit::CpuUsPerRecord,
-        "processor time of the item's Java processes (`driver: java`) per record that it acknowledged or fetched in the window",
+        "CPU time of the item's Java processes (`driver: java`) per record that it acknowledged or fetched in the window",
     ),
     metric(
         CLIENT_THREADS_CPU,
@@ -307,13 +307,13 @@ const ALL: &[Metric] = &[
         "cpu_us_per_record",
         PER_RECORD,
         Unit::CpuUsPerRecord,
-        "processor time per acknowledged record of all load items together; per fetched one where nothing is produced",
+        "CPU time per acknowledged record of all load items together; per fetched one where nothing is produced",
     ),
     metric(
         "records_per_s_per_core",
         PER_RECORD,
         Unit::RecordsPerS,
-        "acknowledged records of all load items per second of processor time; fetched ones where nothing is produced",
+        "acknowledged records of all load items per second of CPU time; fetched ones where nothing is produced",
     ),
     metric(
         COST_PER_GB,
@@ -333,7 +333,7 @@ const ALL: &[Metric] = &[
         SAMPLED_CPU_SHARE,
         BROKER,
         Unit::Ratio,
-        "share of the processor time used in the window that the stacks hold which were sampled with `flame: cpu`; also of \
+        "share of the CPU time used in the window that the stacks hold which were sampled with `flame: cpu`; also of \
          `jvm-WORKER-STREAM`, a Java client's process",
     ),
     metric(
@@ -355,14 +355,14 @@ const ALL: &[Metric] = &[
         HEAP_GROWTH,
         BROKER,
         Unit::MibPerMin,
-        "the same of the heap in use after collections of garbage, of a single broker (`broker-N`) whose log tells them",
+        "the same of the heap in use after collections of garbage, of a single broker (`broker-N`) whose log has them",
     ),
     metric("relayed_mib_per_s", RELAY, Unit::MibPerS, "MiB passed on in the window, both ways together"),
     metric(
         "relayed_mib_per_s_per_core",
         RELAY,
         Unit::MibPerS,
-        "MiB passed on, both ways together, per second of the relay's processor time",
+        "MiB passed on, both ways together, per second of the relay's CPU time",
     ),
     metric(
         "delay_error.p50",

@@ -61,7 +61,7 @@ pub enum Unit {
     Percent,
     /// Percent of one core.
     PercentOfCore,
-    /// Microseconds of processor time per record.
+    /// Microseconds of CPU time per record.
     CpuUsPerRecord,
     /// Bytes.
     Bytes,

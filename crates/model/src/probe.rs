@@ -71,7 +71,7 @@ pub mod series {
     pub const TCP_SEGMENTS_SENT_TOTAL: &str = "tcp_segments_sent_total";
     /// Host only: TCP segments sent again.
     pub const TCP_SEGMENTS_RETRANSMITTED_TOTAL: &str = "tcp_segments_retransmitted_total";
-    /// Workers only: processor time of one thread; the thread's name follows, which is that of the load item it
+    /// Workers only: CPU time of one thread; the thread's name follows, which is that of the load item it
     /// works for, cut off as the kernel does. A second thread of the same name is `NAME#2`.
     pub const THREAD_CPU_S_TOTAL_OF: &str = "thread_cpu_s_total.";
     /// Workers only: time that one thread was ready and waited for a processor; named as [`THREAD_CPU_S_TOTAL_OF`].
@@ -99,9 +99,9 @@ pub mod series {
     pub const RELAYED_IN_WINDOW: &str = "relayed_in_window";
     /// How much later than the link has it they were passed on, s; the name of the quantile follows.
     pub const RELAY_DELAY_ERROR_S_OF: &str = "relay_delay_error_s.";
-    /// Java clients only: processor time of the process, by itself.
+    /// Java clients only: CPU time of the process, by itself.
     pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
-    /// Java clients only: processor time of the client threads.
+    /// Java clients only: CPU time of the client threads.
     pub const JVM_THREADS_CPU_S_TOTAL: &str = "jvm_threads_cpu_s_total";
     /// Java clients only: bytes that the client threads allocated on the heap.
     pub const JVM_ALLOCATED_BYTES_TOTAL: &str = "jvm_allocated_bytes_total";
@@ -115,7 +115,7 @@ pub mod series {
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
     /// Processes: context switches of threads that waited for something.
     pub const CONTEXT_SWITCHES_VOLUNTARY_TOTAL: &str = "context_switches_voluntary_total";
-    /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): processor time of the thread that reads the probes.
+    /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): CPU time of the thread that reads the probes.
     pub const PROBES_CPU_S_TOTAL: &str = "probes_cpu_s_total";
     /// JVMs of brokers and controllers, from their logs: pauses for garbage collection since they are watched.
     pub const GC_PAUSES_TOTAL: &str = "gc_pauses_total";
@@ -131,7 +131,7 @@ pub mod series {
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
-    /// Brokers and Java processes that carry load items, where stacks were sampled for `cpu`: processor time that the samples
+    /// Brokers and Java processes that carry load items, where stacks were sampled for `cpu`: CPU time that the samples
     /// stand for, per second of the measured window, read at its end.
     pub const CPU_S_PER_S_SAMPLED: &str = "cpu_s_per_s_sampled";
     /// Java processes that carry load items: the number of the process.
@@ -173,7 +173,7 @@ pub mod series {
     pub const LOG_FLUSHES_TOTAL: &str = "log_flushes_total";
     /// Time that these took.
     pub const LOG_FLUSH_S_TOTAL: &str = "log_flush_s_total";
-    /// Processor time of the process, user and system, as it tells itself.
+    /// CPU time of the process, user and system, as it tells itself.
     pub const PROCESS_CPU_S_TOTAL: &str = "process_cpu_s_total";
     /// Bytes of the heap in use.
     pub const HEAP_USED_BYTES: &str = "heap_used_bytes";

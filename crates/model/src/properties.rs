@@ -110,7 +110,7 @@ impl Properties {
             if let Some(place) = places.get(&property.name) {
                 let first = found.properties[*place].line;
                 let text = format!(
-                    "`{}` stands here again, first in line {first}: the later one counts",
+                    "`{}` is here again, first in line {first}: the later one counts",
                     shown(&property.name)
                 );
                 found.note(line.number, text);
@@ -276,7 +276,7 @@ impl Line {
                 b'u' => {
                     let Some(unit) = rest.get(..4).and_then(hexadecimal) else {
                         return wrong(
-                            "a `\\u` without four hexadecimal digits stands in the line that begins here",
+                            "a `\\u` without four hexadecimal digits is in the line that begins here",
                             "a backslash itself is written `\\\\`, also in paths",
                         );
                     };
@@ -307,7 +307,7 @@ impl Line {
         let utf_8 = std::str::from_utf8(&self.bytes).is_ok();
         let text = match utf_8 {
             true => format!(
-                "`{name}` has characters in UTF-8, of which Java reads each byte as a character of its own (Latin-1): \
+                "`{name}` has characters in UTF-8, and Java reads each byte as a character of its own (Latin-1): \
                  write them as \\uXXXX"
             ),
             false => format!("`{name}` has characters beyond ASCII, read as Latin-1 as Java reads them"),

@@ -169,7 +169,7 @@ pub struct Counts {
     pub missing_offsets: u64,
     /// Consume: records of this second of t0 that the application was handed, each time counted.
     pub end_to_end: u64,
-    /// Consume: records handed over of which nobody knows when this trial intended them: without kdyno's trailer, of
+    /// Consume: records handed over without a scheduled send time of this trial: without kdyno's trailer, of
     /// another run, or of no instant of this trial's load.
     pub discarded: u64,
     /// Consume: rebalances of the group that were over.
@@ -361,6 +361,6 @@ pub struct NoiseReading {
     pub loopback_ns_p50: u64,
     /// 99th percentile of the same.
     pub loopback_ns_p99: u64,
-    /// Share of processor time stolen during the probe, 0–1.
+    /// Share of CPU time stolen during the probe, 0–1.
     pub steal_share: f64,
 }

@@ -24,7 +24,7 @@ pub struct TrialSeries {
     pub phases: Vec<PhaseSpan>,
     /// Every load item, all of its workers merged.
     pub streams: Vec<StreamSeries>,
-    /// Processor time of every process that was probed, and of the host.
+    /// CPU time of every process that was probed, and of the host.
     pub cpu: Vec<CpuSeries>,
     /// What else was read of processes and the host, for the panels of resources.
     #[serde(default)]
@@ -106,13 +106,13 @@ impl Resource {
             Self::CpuUser => "user time of a process, or of the host",
             Self::CpuSystem => "system time of the same",
             Self::Memory => "resident memory of a process",
-            Self::Heap => "heap in use, as a broker or a Java client tells it",
+            Self::Heap => "heap in use, as a broker or a Java client reports it",
             Self::DiskRead => "read from drives by a process, or by the host",
             Self::DiskWrite => "written to drives by the same; by a process when it makes pages dirty",
             Self::NetworkReceive => "received over the host's network interfaces",
             Self::NetworkTransmit => "sent over the same",
-            Self::BytesIn => "record batches that clients produced, as a broker tells",
-            Self::BytesOut => "record batches that consumers fetched, as a broker tells",
+            Self::BytesIn => "record batches that clients produced, as a broker reports",
+            Self::BytesOut => "record batches that consumers fetched, as a broker reports",
         }
     }
 
@@ -264,7 +264,7 @@ pub struct QuantilePoint {
     pub ns: Value,
 }
 
-/// Processor time of one process, or of the host.
+/// CPU time of one process, or of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuSeries {
     /// The process, or the host.
@@ -273,7 +273,7 @@ pub struct CpuSeries {
     pub points: Vec<CpuPoint>,
 }
 
-/// Processor time between two readings.
+/// CPU time between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CpuPoint {
     /// Where the stretch ends, seconds from T0 (negative: before it).
@@ -304,9 +304,9 @@ pub struct LiveFigures {
     pub open_records: u64,
     /// Records that failed since T0.
     pub failed: u64,
-    /// Newest processor time of all brokers, percent of one core; `None` when none is probed.
+    /// Newest CPU time of all brokers, percent of one core; `None` when none is probed.
     pub brokers_cpu_percent: Option<f64>,
-    /// Newest processor time of all workers, the same way.
+    /// Newest CPU time of all workers, the same way.
     pub workers_cpu_percent: Option<f64>,
     /// The same of all Java clients.
     pub java_cpu_percent: Option<f64>,

@@ -16,7 +16,7 @@ pub const FRAMES_MAX: usize = 512;
 pub const FRAME_CHARACTERS_MAX: usize = 300;
 /// Bytes of collapsed text at most: the rarest stacks beyond are counted together. A broker's are some 2 MB.
 pub const TEXT_BYTES_MAX: usize = 8 << 20;
-/// Processor time of a thread, ms, for which a sample of [`FlameKind::Cpu`] stands.
+/// CPU time of a thread, ms, for which a sample of [`FlameKind::Cpu`] stands.
 pub const CPU_SAMPLE_MS: u64 = 5;
 /// Stands for stacks that were too many to be kept, and for the frames of one that was too deep.
 pub const FURTHER: &str = "[further stacks]";
@@ -45,7 +45,7 @@ pub const JVM_OPTIONS: [&str; 3] =
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FlameKind {
-    /// Where its processor time goes.
+    /// Where its CPU time goes.
     Cpu,
     /// Where its heap is allocated.
     Alloc,
@@ -72,7 +72,7 @@ impl FlameKind {
     /// What it shows, in words.
     pub fn shows(self) -> &'static str {
         match self {
-            Self::Cpu => "processor time",
+            Self::Cpu => "CPU time",
             Self::Alloc => "allocation of heap",
             Self::Lock => "waiting for locks",
             Self::Jfr => "Flight Recorder",

@@ -215,7 +215,7 @@ fn idempotent(
         if let Some(place) = named(IN_FLIGHT).filter(|_| is_too_many && version.at_least(4, 0)) {
             let message =
                 format!("clients from 4.0 on are idempotent by default and take `{IN_FLIGHT}` up to 5");
-            let hint = "write `enable.idempotence: false` beside it, or `defaults` of an older version";
+            let hint = "write `enable.idempotence: false` next to it, or `defaults` of an older version";
             return Err(reader.wrong(place.typed, message).hint(hint));
         }
         settings.enable_idempotence &= settings.acks == -1 && !is_too_many;

@@ -114,7 +114,7 @@ fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanE
 
 /// What waits for users waits until the measure phase is over.
 fn never_ends(reader: &Reader<'_>, typed: &Typed, key: &str, item: &str) -> PlanError {
-    let message = format!("`{key}`: {} are users, who stay until the measure phase ends", quoted(item));
+    let message = format!("`{key}`: {} are users, and users stay until the measure phase ends", quoted(item));
     reader.wrong(typed, message).hint("name a job or a command")
 }
 

@@ -343,7 +343,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
     }
 }
 
-/// Processor time per record, where the brokers can be probed, then what the first load item is about: its rate where it
+/// CPU time per record, where the brokers can be probed, then what the first load item is about: its rate where it
 /// sends as fast as it goes, its latency where it has a rate.
 fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     let judge = |subject: &str, metric: &str, better: Better, unit: Unit| Judge {

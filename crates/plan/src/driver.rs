@@ -69,7 +69,7 @@ pub(crate) fn java(
             let message = format!("`{key}` has a meaning only with `driver: java`");
             return Err(reader
                 .wrong(typed, message)
-                .hint("write `driver: java` beside it; kdyno's own client takes the defaults of a version with `defaults`"));
+                .hint("write `driver: java` next to it; kdyno's own client takes the defaults of a version with `defaults`"));
         }
     }
     Ok(None)
@@ -303,7 +303,7 @@ pub(crate) fn unknown(values: &Values, name: &str, item: &LoadFile) -> Result<Ve
         let near = nearest_known(&setting.text);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!(
-            "`{}` of `{name}` is no setting of Kafka's clients that kdyno knows: it is passed on as it stands{near}",
+            "`{}` of `{name}` is no setting of Kafka's clients that kdyno knows: it is passed on as it is{near}",
             setting.text
         )
     };

@@ -56,7 +56,7 @@ pub(crate) fn null_broker<'r>(
         (system.jvm.first(), "Java process (`jvm`)"),
         (system.racks.first(), "rack (`racks`)"),
         (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),
-        (system.cpus.as_ref(), "limit of processor time (`limits.cpus`)"),
+        (system.cpus.as_ref(), "limit of CPU time (`limits.cpus`)"),
         (system.pin.iter().flatten().next(), "processors of its own (`pin`)"),
     ];
     if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {
@@ -75,7 +75,7 @@ pub(crate) fn null_broker<'r>(
         ..Default::default()
     };
     if listeners != known {
-        let message = format!("a null broker asks nobody who they are: its listener cannot be `{listeners}`");
+        let message = format!("a null broker does not authenticate: its listener cannot be `{listeners}`");
         let hint = "it speaks PLAINTEXT or SSL, without client certificates";
         return Err(reader.wrong(&system.listeners.protocol, message).hint(hint));
     }

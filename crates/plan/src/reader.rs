@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         let (least_ns, most_ns) = (bound(least)?, bound(most)?);
         if least_ns >= most_ns || most_ns > PHASE_NS_MAX {
             let message = format!("`{what}`: {} has no room between its bounds", quoted(text));
-            return Err(self.wrong(typed, message).hint("the shorter time stands first, e.g. `10s..60s`"));
+            return Err(self.wrong(typed, message).hint("the shorter time comes first, e.g. `10s..60s`"));
         }
         Ok((least_ns, Some(most_ns)))
     }

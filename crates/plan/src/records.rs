@@ -32,7 +32,9 @@ pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(Recor
         (None, _) => None,
         (Some(ratio), ValuesPlan::File(_) | ValuesPlan::Sample(_) | ValuesPlan::Avro(_)) => {
             let message = "`compressible`: values of a file, a topic or a schema are what they are";
-            return Err(reader.wrong(ratio, message).hint("leave it out; the ratio that they reach is told"));
+            return Err(reader
+                .wrong(ratio, message)
+                .hint("leave it out; the ratio that they reach is printed"));
         }
         (Some(ratio), _) => Some(reader.number(ratio, "compressible", 1.0..=RATIO_MAX)?),
     };

@@ -132,7 +132,7 @@ impl Side {
         choices: &Choices,
     ) -> Result<Self, PlanError> {
         let mut made = Self {
-            label: Typed::assumed("as it stands", NOWHERE),
+            label: Typed::assumed("unchanged", NOWHERE),
             scenario: scenario.clone(),
             params: Vec::new(),
             touched: Vec::new(),
@@ -325,7 +325,7 @@ fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
     if a.len() != b.len() {
         let message = format!("side A has {} cases, side B {}", a.len(), b.len());
         return Err(InputError::whole(message).hint(
-            "a param that tells cases apart cannot be the one that tells the sides apart: set it for both",
+            "a param in which cases differ cannot be the one in which the sides differ: set it for both",
         ));
     }
     for (a, b) in a.iter().zip(b) {
@@ -411,7 +411,7 @@ fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
     match changes.first() {
         Some(change) => error.hint(format!("`{change}` makes no difference")),
         None => error.hint(
-            "what they change is the same on both, or stands in the scenario already; to see what chance alone does, say the \
+            "what they change is the same on both, or is in the scenario already; to see what chance alone does, say the \
              same of both: `--a PATH=VALUE --b PATH=VALUE`",
         ),
     }

@@ -25,7 +25,7 @@ pub(crate) fn zones(
     racks: &[Typed],
 ) -> Result<ZonesPlan, PlanError> {
     if let Some(rack) = racks.first() {
-        let message = "`racks` beside `zones`: a broker's rack is its zone";
+        let message = "`racks` with `zones`: a broker's rack is its zone";
         return Err(reader.wrong(rack, message).hint("leave `racks` out"));
     }
     let names = |list: &[Typed], key: &str| -> Result<Vec<String>, PlanError> {
@@ -52,7 +52,7 @@ pub(crate) fn zones(
         let zone = zones.of_broker(id);
         if seen.contains(&zone) {
             let message = format!("`between_brokers`: two brokers are in zone {}", quoted(zone));
-            let hint = "brokers of one zone cannot be told apart by the relay: give each a zone of its own";
+            let hint = "the relay cannot distinguish brokers of one zone: give each a zone of its own";
             return Err(reader.wrong(&typed.between_brokers, message).hint(hint));
         }
         seen.push(zone);

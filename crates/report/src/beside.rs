@@ -201,7 +201,7 @@ fn notes(runs: &[CourseRun<'_>], rows: &[Row]) -> Vec<String> {
     if !warned.is_empty() {
         let word = if warned.len() == 1 { "Run" } else { "Runs" };
         let has = if warned.len() == 1 { "has" } else { "have" };
-        notes.push(format!("{word} {} {has} warnings: `kdyno show RUN` tells them.", list(&warned)));
+        notes.push(format!("{word} {} {has} warnings: `kdyno show RUN` prints them.", list(&warned)));
     }
     notes.extend(hosts_note(runs));
     notes.push(

@@ -15,7 +15,7 @@ use kdyno_model::table::TableRow;
 use std::collections::BTreeMap;
 
 /// The table, ready for any printer.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CaseTable<'a> {
     /// Parameters that head each row.
     pub params: Vec<String>,
@@ -28,6 +28,14 @@ pub struct CaseTable<'a> {
 }
 
 impl CaseTable<'_> {
+    /// The same with so many of its figures.
+    pub fn first_figures(&self, count: usize) -> Self {
+        let mut first = self.clone();
+        first.metrics.truncate(count);
+        first.rows.iter_mut().for_each(|row| row.entries.truncate(count));
+        first
+    }
+
     /// Number of a case's row, from 1.
     pub fn row_of(&self, case: u32) -> Option<usize> {
         self.rows.iter().position(|row| row.case == Some(case)).map(|index| index + 1)
@@ -35,7 +43,7 @@ impl CaseTable<'_> {
 }
 
 /// A figure that every row has.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ShownMetric {
     /// The metric, and whose it is.
     pub of: Address,
@@ -50,7 +58,7 @@ pub struct ShownMetric {
 }
 
 /// One case, or one published row that is not tested.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row<'a> {
     /// The case, by its index in the plan; `None`: not tested here.
     pub case: Option<u32>,
@@ -63,7 +71,7 @@ pub struct Row<'a> {
 }
 
 /// Ours and theirs for one row and figure.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry<'a> {
     /// Ours over the repeats; `None`: not tested.
     pub ours: Option<Ours<'a>>,
@@ -88,7 +96,7 @@ impl Ours<'_> {
     /// How many trials count and how many were planned, where those are more.
     pub fn missing(&self) -> Option<(u32, u32)> {
         let counted = self.finding.map_or(0, |one| one.n);
-        // Of a metric that no trial has, such as the processor time of brokers elsewhere, none is missing.
+        // Of a metric that no trial has, such as the CPU time of brokers elsewhere, none is missing.
         self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
     }
 }

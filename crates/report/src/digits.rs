@@ -17,7 +17,7 @@ const DIGITS_MAX: i32 = 7;
 const DECIMALS_MAX: i32 = 6;
 /// What binary fractions add to a decimal number that somebody named lies far below this share of it.
 const NAMED_HAIR: f64 = 1e-9;
-/// Processor time below this, percent of one core, is not resolved: the kernel counts that of a process in ticks of 10 ms, and one
+/// CPU time below this, percent of one core, is not resolved: the kernel counts that of a process in ticks of 10 ms, and one
 /// of them in a window of 10 s is as much.
 const CPU_PERCENT_MIN: f64 = 0.1;
 
@@ -67,7 +67,7 @@ pub fn value(value: Value, unit: Unit, half_width: Option<f64>) -> String {
     }
 }
 
-/// Processor time in percent of one core, without the unit; what the kernel's ticks do not resolve is told as that.
+/// CPU time in percent of one core, without the unit; what the kernel's ticks do not resolve is told as that.
 pub fn cpu_percent(percent: f64) -> String {
     if is_below_ticks(percent) { format!("< {CPU_PERCENT_MIN}") } else { units::significant(percent) }
 }

@@ -165,7 +165,7 @@ fn origin(origin: SettingOrigin) -> &'static str {
         SettingOrigin::Topic => "for the topic",
         SettingOrigin::Client => "for the client",
         SettingOrigin::Derived => "by the client itself",
-        SettingOrigin::Unknown => "not told",
+        SettingOrigin::Unknown => "unknown",
     }
 }
 
@@ -178,13 +178,13 @@ pub(crate) fn differences(groups: &[InForce<'_>], index: usize) -> Option<(Vec<S
         lines.push(format!("Kafka ({} → {})", shown(first), shown(this)));
     }
     if first.javas != this.javas {
-        lines.push("Java, as told above".to_owned());
+        lines.push("Java, as above".to_owned());
     }
     let is_told =
         |subject: &&Subject| first.settings.contains_key(*subject) != this.settings.contains_key(*subject);
     let subjects: std::collections::BTreeSet<&Subject> =
         first.settings.keys().chain(this.settings.keys()).filter(is_told).collect();
-    lines.extend(subjects.into_iter().map(|subject| format!("{}, told of one of both", whose(subject))));
+    lines.extend(subjects.into_iter().map(|subject| format!("{}, known of one of both", whose(subject))));
     // What is set first, then what differs by its default.
     let mut defaults = Vec::new();
     for (subject, settings) in this.settings {

@@ -36,7 +36,7 @@ pub struct ReportInput<'a> {
     pub caveats: &'a [ScopedCaveat],
     /// What the numbers say: steadiness, limits, verdicts, searches, claims.
     pub conclusions: &'a [Conclusion],
-    /// Rates, latencies and processor time of each trial over time, for the charts.
+    /// Rates, latencies and CPU time of each trial over time, for the charts.
     pub series: &'a [TrialSeries],
     /// Stacks that were sampled, for the page.
     pub stacks: &'a [TrialStacks],
@@ -70,8 +70,10 @@ impl<'a> ReportInput<'a> {
     pub(crate) fn conditioning_note(&self) -> Option<String> {
         let ran = self.trials.len() - self.reported().count();
         (ran > 0).then(|| {
-            let (trials, stand) = if ran == 1 { ("trial", "stands") } else { ("trials", "stand") };
-            format!("{ran} conditioning {trials} for freshly started clusters ran besides and {stand} in no table.")
+            let (trials, are) = if ran == 1 { ("trial", "is") } else { ("trials", "are") };
+            format!(
+                "{ran} conditioning {trials} for freshly started clusters also ran and {are} in no table."
+            )
         })
     }
 

@@ -92,10 +92,10 @@ fn evidence(input: &ReportInput<'_>) -> TestCase {
     }
     let loss = caveats.into_iter().filter(|one| one.is_loss);
     let loss = loss.map(|one| format!("DATA LOSS: {}.", one.sentence));
-    let shown = invalid_shown(input).map(|one| format!("{} must not be used.", figure_of(one, input)));
+    let shown = invalid_shown(input).map(|one| format!("{} is invalid.", figure_of(one, input)));
     let why: Vec<String> = loss.chain(shown).collect();
     let message = if why.is_empty() {
-        "A figure that the answer rests on must not be used.".to_owned()
+        "A figure that the answer rests on is invalid.".to_owned()
     } else {
         why.join(" ")
     };

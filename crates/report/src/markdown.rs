@@ -1,49 +1,97 @@
 //! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
 
-use crate::answer::{Answer, answers, commands, components, health, inside, logs, notes, processes};
-use crate::case_table::case_table;
+use crate::answer::glance::{Doubt, Glance, glance};
+use crate::answer::{
+    Answer, answers, commands, components, health, inside, logs, notes, processes, search, verdict,
+};
+use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
 use crate::declared;
 use crate::figures::Figures;
 use crate::grid::clean;
 use crate::input::ReportInput;
-use crate::result::{Heads, by_case, table_notes};
+use crate::result::{Heads, by_case, figure_notes, table_notes};
 use crate::table::{Cell, Column, Table};
 use crate::terminal::first_line;
 use crate::trials::row_mark;
 use crate::units;
-use kdyno_model::caveat::Severity;
 use kdyno_model::run::Session;
 
-/// The block, with a line end.
+/// The block, with a line end: the answer, its figures and what limits it; the rest is folded.
 pub fn block(input: &ReportInput<'_>) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
+    let glance = glance(input, &table);
     let mut out =
         format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
     if let Some(outcome) = input.outcome(&figures) {
         out.push_str(&format!("**{}**\n\n", escaped(&outcome)));
     }
-    let is_told = |one: &&caveats::Worded| one.severity > Severity::Note && !one.is_elsewhere;
-    for one in caveats::worded(input).iter().filter(is_told) {
+    for one in caveats::worded(input).iter().filter(|one| one.is_loss) {
+        out.push_str(&format!("**{}**: {}\n\n", one.label(), escaped(&one.sentence)));
+    }
+    for sentence in &glance.answer {
+        out.push_str(&format!("**{}**\n\n", escaped(&sentence.text)));
+    }
+    out.push_str(&results(input, &table));
+    out.push_str(&doubts(&glance));
+    let details = details(input, &table);
+    out.push_str(&format!("<details><summary>Details</summary>\n\n{details}</details>\n\n"));
+    out.push_str(&origin(input));
+    out
+}
+
+/// The figures of the answer.
+fn results(input: &ReportInput<'_>, table: &CaseTable<'_>) -> String {
+    let mut out = String::new();
+    let mut notes: Vec<String> = Vec::new();
+    let labels = verdict::labels(input);
+    for scope in verdict::compared_scopes(input.conclusions) {
+        let verdicts = verdict::short_table(input.conclusions, scope, &labels);
+        notes.extend(verdicts.signs().legend());
+        notes.extend(verdict::short_notes(input, scope));
+        out.push_str(&grid(&verdicts));
+    }
+    for answer in search::answers(input) {
+        out.extend(answer.table.as_ref().map(grid));
+        notes.extend(answer.table.and_then(|table| table.signs().legend()));
+    }
+    if !table.rows.is_empty() && !table.metrics.is_empty() {
+        out.push_str(&grid(&by_case(table, Heads::Markdown)));
+        notes.extend(figure_notes(input, table));
+    }
+    out.extend(notes.iter().map(|note| format!("{}\n\n", escaped(note))));
+    out
+}
+
+fn doubts(glance: &Glance) -> String {
+    let line = |doubt: &Doubt| format!("- **{}**: {}\n", doubt.severity, escaped(&doubt.text));
+    let mut out: String = glance.doubts.iter().map(line).collect();
+    if glance.more > 0 {
+        out.push_str(&format!("- {} more below\n", glance.more));
+    }
+    out.extend(glance.next.iter().map(|next| format!("- next: {}\n", escaped(next))));
+    if out.is_empty() { out } else { out + "\n" }
+}
+
+/// All else that there is to say: caveats in full, answers with all of their figures, the cluster, the processes.
+fn details(input: &ReportInput<'_>, table: &CaseTable<'_>) -> String {
+    let mut out = String::new();
+    for one in caveats::worded(input).iter().filter(|one| !one.is_elsewhere) {
         let concerns =
             if one.concerns.is_empty() { String::new() } else { format!(" [{}]", escaped(&one.concerns)) };
         out.push_str(&format!("- **{}**: {}{concerns}\n", one.label(), escaped(&one.sentence)));
     }
-    if out.ends_with('\n') && !out.ends_with("\n\n") {
+    if !out.is_empty() {
         out.push('\n');
     }
     for answer in answers(input) {
         out.push_str(&answer_block(&answer));
     }
-    if let Some(line) = caveats::elsewhere(input) {
-        out.push_str(&format!("{}\n\n", escaped(&line)));
-    }
-    if !table.rows.is_empty() && !table.metrics.is_empty() {
-        out.push_str(&grid(&by_case(&table, Heads::Markdown)));
-        for note in table_notes(input, &table, &|cases| notes::by_row(&table, cases)) {
-            out.push_str(&format!("{}\n\n", escaped(&note)));
-        }
+    let notes = table_notes(input, table, &|cases| notes::by_row(table, cases));
+    let is_shown = !table.rows.is_empty() && !table.metrics.is_empty();
+    for note in notes.iter().filter(|_| is_shown).chain(&caveats::elsewhere(input)) {
+        out.push_str(&format!("{}\n\n", escaped(note)));
     }
     out.extend(commands::answer(input).map(|answer| answer_block(&answer)));
     out.extend(components::answer(input).map(|answer| answer_block(&answer)));
@@ -53,7 +101,6 @@ pub fn block(input: &ReportInput<'_>) -> String {
     // The table is for those who look into the run.
     let processes = processes::answer(input).map(Answer::sentences_alone);
     out.extend(processes.filter(|answer| !answer.sentences.is_empty()).map(|answer| answer_block(&answer)));
-    out.push_str(&origin(input));
     out
 }
 
@@ -129,21 +176,48 @@ pub(crate) fn repeat(input: &ReportInput<'_>) -> Option<String> {
     input.sessions.first().map(|(session, _)| command(session, input.plan().seed))
 }
 
+/// The command of a comparison again, as a verdict, which may take so long; `None`: nothing was begun.
+pub(crate) fn repeat_with(input: &ReportInput<'_>, budget_ns: Option<u64>) -> Option<String> {
+    /// Where a plan has room for clusters that take longer to start.
+    const RESERVE: u64 = 10;
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let (session, _) = input.sessions.first()?;
+    let mut words = Vec::new();
+    let mut is_value = false;
+    for word in &session.command_line {
+        if std::mem::take(&mut is_value) || word == "--quick" || word.starts_with("--budget=") {
+            continue;
+        }
+        is_value = word == "--budget";
+        words.extend((!is_value).then(|| word.clone()));
+    }
+    let minutes = budget_ns.map(|ns| (ns + ns / RESERVE).div_ceil(MINUTE_NS));
+    words.extend(minutes.into_iter().flat_map(|minutes| ["--budget".to_owned(), format!("{minutes}m")]));
+    Some(typed(&words))
+}
+
 /// Commands that draw a seed when none is given; what others repeat has its own.
 const DRAW_A_SEED: [&str; 3] = ["run", "compare", "find"];
 
 /// The command line as typed, the program by its name, with the seed that was drawn for it.
 fn command(session: &Session, seed: u64) -> String {
-    let typed: Vec<&str> = session.command_line.iter().skip(1).map(String::as_str).collect();
-    let is_seed = |word: &&str| *word == "--seed" || word.starts_with("--seed=");
-    let draws = typed.first().is_some_and(|name| DRAW_A_SEED.contains(name)) && !typed.iter().any(is_seed);
-    let seed = draws.then(|| ["--seed".to_owned(), seed.to_string()]).into_iter().flatten();
-    let words = typed.into_iter().map(|word| {
+    let mut words = session.command_line.clone();
+    let is_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    let draws = words.get(1).is_some_and(|name| DRAW_A_SEED.contains(&name.as_str()));
+    if draws && !words.iter().any(is_seed) {
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    typed(&words)
+}
+
+/// A command line as one types it, the program by its name.
+fn typed(command_line: &[String]) -> String {
+    let words = command_line.iter().skip(1).map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
         let quoted = || format!("'{}'", word.replace('\'', r"'\''"));
-        if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { quoted() }
+        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { quoted() }
     });
-    let words = std::iter::once("kdyno".to_owned()).chain(words).chain(seed);
+    let words = std::iter::once("kdyno".to_owned()).chain(words);
     // A backtick would end the code.
     clean(&words.collect::<Vec<_>>().join(" ")).replace('`', "'")
 }

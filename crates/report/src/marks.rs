@@ -1,5 +1,4 @@
-//! The marks of figures: signs before a number, explained under the table in which it stands; in a sentence their
-//! names.
+//! The marks of figures: `!` before an invalid number, a footnote behind one with a known problem; in a sentence their names.
 //!
 //! Every table is made of cells (`table::Cell`) and every other text of [`text`], so that a figure's marks come with its
 //! text.
@@ -8,20 +7,38 @@ use crate::digits;
 use kdyno_model::finding::{Finding, Mark};
 use std::collections::BTreeSet;
 
-/// The sign that stands before the number, and what it means.
-pub fn sign(mark: Mark) -> (&'static str, &'static str) {
-    match mark {
-        Mark::Invalid => ("!", "must not be used"),
-        Mark::Drifting => ("~", "rose or fell throughout the window"),
-        Mark::SeveralLevels => ("^", "stayed at several levels in the window"),
-        Mark::TooShortToTell => ("?", "the window is too short to tell whether it was steady"),
-        Mark::ShortTerm => ("'", "short-term: says nothing about load that goes on for hours"),
-        Mark::FewRecords => ("°", "fewer than 100 records lie beyond this quantile"),
-        Mark::Backlog => ("#", "holds what the load generator sent at once after it had stood still"),
-        Mark::FewSeconds => {
-            ("*", "nearly all that lies beyond this quantile comes from three seconds or fewer")
-        }
-    }
+/// Before a number that is invalid.
+const INVALID: &str = "!";
+/// Behind a number of a window that was not shown to be in a steady state.
+const NOT_STEADY: &str = "ᵃ";
+/// Behind a quantile that rests on little, or on what the load generator did.
+const TAIL: &str = "ᵇ";
+
+/// The sign of a mark, and what it means. `None`: it holds for nearly every run of minutes, so no number repeats it; documents for
+/// programs have it, and a trial's details say why.
+fn sign(mark: Mark) -> Option<(&'static str, &'static str)> {
+    Some(match mark {
+        Mark::Invalid => (INVALID, "invalid"),
+        Mark::Drifting => (NOT_STEADY, "rose or fell throughout the window"),
+        Mark::SeveralLevels => (NOT_STEADY, "stayed at several levels in the window"),
+        Mark::TooShortToTell => (NOT_STEADY, "window too short to confirm a steady state"),
+        Mark::FewRecords => (TAIL, "fewer than 100 records lie beyond this quantile"),
+        Mark::Backlog => (TAIL, "includes what the load generator sent at once after a pause"),
+        Mark::FewSeconds => (TAIL, "nearly all beyond this quantile comes from three seconds or fewer"),
+        Mark::ShortTerm => return None,
+    })
+}
+
+/// The footnotes of a number, e.g. `ᵃᵇ`.
+pub fn footnotes(marks: &BTreeSet<Mark>) -> String {
+    let signs = marks.iter().filter_map(|mark| sign(*mark)).map(|(sign, _)| sign);
+    signs.filter(|sign| *sign != INVALID).collect::<BTreeSet<&str>>().into_iter().collect()
+}
+
+/// What the marks of a number mean; empty where it has none that is shown.
+pub fn meanings(marks: &BTreeSet<Mark>) -> String {
+    let meanings = marks.iter().filter_map(|mark| sign(*mark)).map(|(_, meaning)| meaning);
+    meanings.collect::<Vec<_>>().join("; ")
 }
 
 /// A finding as printed wherever it stands: its signs, then the number.
@@ -29,34 +46,35 @@ pub fn text(finding: &Finding) -> String {
     marked(&finding.marks, digits::text(finding))
 }
 
-/// Text of a number with the signs of its marks before it.
+/// Text of a number with the signs of its marks.
 pub fn marked(marks: &BTreeSet<Mark>, text: String) -> String {
-    if marks.is_empty() {
-        return text;
+    let text = if marks.contains(&Mark::Invalid) { format!("{INVALID} {text}") } else { text };
+    match footnotes(marks) {
+        notes if notes.is_empty() => text,
+        notes => format!("{text} {notes}"),
     }
-    let signs: String = marks.iter().map(|mark| sign(*mark).0).collect();
-    format!("{signs} {text}")
 }
 
 /// What a sentence ends with whose figures have marks, e.g. `; marked: drifting, few records`; empty without marks.
 pub fn clause(marks: &BTreeSet<Mark>) -> String {
-    if marks.is_empty() { String::new() } else { format!("; {}", named(marks)) }
+    named(marks).map_or_else(String::new, |named| format!("; {named}"))
 }
 
 /// The same of a sentence that stands whatever its figures are marked with: `; it stands, its figures are marked: drifting`.
 pub fn clause_that_stands(marks: &BTreeSet<Mark>) -> String {
-    if marks.is_empty() { String::new() } else { format!("; it stands, its figures are {}", named(marks)) }
+    named(marks).map_or_else(String::new, |named| format!("; it stands, its figures are {named}"))
 }
 
-fn named(marks: &BTreeSet<Mark>) -> String {
-    let names: Vec<String> = marks.iter().map(|mark| mark.to_string().replace('_', " ")).collect();
-    format!("marked: {}", names.join(", "))
+fn named(marks: &BTreeSet<Mark>) -> Option<String> {
+    let shown = marks.iter().filter(|mark| sign(**mark).is_some());
+    let names: Vec<String> = shown.map(|mark| mark.to_string().replace('_', " ")).collect();
+    (!names.is_empty()).then(|| format!("marked: {}", names.join(", ")))
 }
 
 /// The sign of a number that is only known to be a least one, and what it means.
 pub const AT_LEAST: (&str, &str) = (
     "≥",
-    "at least this: it falls among records that failed or stayed open, reaches beyond what was seen, or the load queued",
+    "at least: it falls among records that failed or stayed open, reaches beyond what was seen, or the load queued",
 );
 
 /// The signs that stand in some tables.
@@ -81,9 +99,16 @@ impl Signs {
 
     /// What they mean, in one line; `None` where there are none.
     pub fn legend(&self) -> Option<String> {
-        let at_least = self.at_least.then_some(AT_LEAST);
-        let signs = self.marks.iter().map(|mark| sign(*mark)).chain(at_least);
-        let text = signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect::<Vec<_>>().join("; ");
+        let mut signs: Vec<(&str, String)> = Vec::new();
+        for (sign, meaning) in self.marks.iter().filter_map(|mark| sign(*mark)) {
+            match signs.iter_mut().find(|(known, _)| *known == sign) {
+                Some((_, meanings)) => meanings.push_str(&format!(", or {meaning}")),
+                None => signs.push((sign, meaning.to_owned())),
+            }
+        }
+        signs.extend(self.at_least.then(|| (AT_LEAST.0, AT_LEAST.1.to_owned())));
+        let text = signs.into_iter().map(|(sign, meaning)| format!("{sign} {meaning}"));
+        let text = text.collect::<Vec<_>>().join("; ");
         (!text.is_empty()).then(|| text + ".")
     }
 }
@@ -93,8 +118,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sign_is_another_one() {
-        let all = [
+    fn a_number_has_two_footnotes_at_most() {
+        let all = BTreeSet::from([
             Mark::Invalid,
             Mark::Drifting,
             Mark::SeveralLevels,
@@ -103,17 +128,24 @@ mod tests {
             Mark::FewRecords,
             Mark::Backlog,
             Mark::FewSeconds,
-        ];
-        let signs: BTreeSet<&str> = all.map(|mark| sign(mark).0).into_iter().chain([AT_LEAST.0]).collect();
-        assert_eq!(signs.len(), all.len() + 1);
+        ]);
+        assert_eq!(marked(&all, "4.38 ms".to_owned()), "! 4.38 ms ᵃᵇ");
         let mut signs = Signs::default();
-        signs.add(&all.into_iter().collect(), "4.38 ms");
+        signs.add(&all, "4.38 ms");
         let legend = signs.legend().expect("marks");
-        assert!(legend.starts_with("! must not be used; ~ ") && legend.ends_with("fewer."), "{legend}");
+        assert!(legend.starts_with("! invalid; ᵃ rose or fell throughout the window, or stayed"), "{legend}");
+        assert_eq!(legend.matches([';']).count(), 2, "{legend}");
     }
 
     #[test]
-    fn a_number_that_is_a_least_one_is_explained_wherever_it_stands() {
+    fn that_a_run_is_short_is_not_repeated_at_each_number() {
+        let marks = BTreeSet::from([Mark::ShortTerm]);
+        assert_eq!(marked(&marks, "4.38 ms".to_owned()), "4.38 ms");
+        assert_eq!(clause(&marks) + &clause_that_stands(&marks) + &meanings(&marks), "");
+    }
+
+    #[test]
+    fn a_least_number_is_explained_wherever_it_stands() {
         for (text, is_told) in
             [("≥ 4.38 ms", true), ("4.38 ms – ≥ 5.02 ms", true), ("4.38 ms – 5.02 ms", false), ("", false)]
         {
@@ -121,7 +153,7 @@ mod tests {
             own.add(&BTreeSet::new(), text);
             all.add_all(&own);
             let told = all.legend();
-            assert_eq!(told.is_some_and(|text| text.starts_with("≥ at least this: ")), is_told, "{text}");
+            assert_eq!(told.is_some_and(|text| text.starts_with("≥ at least: ")), is_told, "{text}");
         }
     }
 

@@ -198,6 +198,20 @@ fn ratio(ratio: Option<&Finding>) -> Cell {
 
 /// What has to be said under the table, in which cases have the given names.
 pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &Names<'_>) -> Vec<String> {
+    let mut notes = figure_notes(input, table);
+    notes.extend(bytes_note(table));
+    if let Some(published) = input.plan().published.as_ref() {
+        notes.push(source_text(published));
+        if table.metrics.iter().any(|shown| shown.ratios) {
+            notes.push(RATIO_NOTE.to_owned());
+        }
+    }
+    notes.extend(notes::notes(input, table, names));
+    notes
+}
+
+/// What the figures of the table are: their marks, what the load generator made of them, their repeats.
+pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let mut notes: Vec<String> = by_case(table, Heads::Page).signs().legend().into_iter().collect();
     notes.extend(without_generator::of_cases(&Figures::new(input.findings, input.caveats), table));
     notes.extend(repeats_note(table));
@@ -212,14 +226,6 @@ pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &Names
     if table.rows.iter().any(|row| row.cut_short) {
         notes.push(CUT_SHORT_NOTE.to_owned());
     }
-    notes.extend(bytes_note(table));
-    if let Some(published) = input.plan().published.as_ref() {
-        notes.push(source_text(published));
-        if table.metrics.iter().any(|shown| shown.ratios) {
-            notes.push(RATIO_NOTE.to_owned());
-        }
-    }
-    notes.extend(notes::notes(input, table, names));
     notes
 }
 
@@ -263,7 +269,7 @@ fn bytes_note(table: &CaseTable<'_>) -> Option<String> {
 }
 
 /// Why ratios are printed.
-const RATIO_NOTE: &str = "Absolute figures of two machines are not comparable; beside them stands each figure's \
+const RATIO_NOTE: &str = "Absolute figures of two machines are not comparable; next to them is each figure's \
     ratio to the first row that has both ours and the published one.";
 
 /// Where the published figures come from.

@@ -44,6 +44,6 @@ pub(crate) fn left_out(starts: usize) -> String {
     let (are, other) = if starts == 1 { ("is", "start") } else { ("are", "starts") };
     let starts = units::count(starts as f64);
     format!(
-        "Not told {are} {starts} further {other} of the same systems, with other ports and folders; the run file has them all."
+        "Not shown {are} {starts} further {other} of the same systems, with other ports and folders; the run file has them all."
     )
 }

@@ -3,7 +3,7 @@
 //! Whoever has figures to show makes a [`Table`]; each form prints every table in one place: `terminal::answer_text`,
 //! `html::tables`, `markdown`.
 
-use crate::marks::{Signs, marked};
+use crate::marks::{Signs, footnotes, marked};
 use crate::{digits, units};
 use kdyno_model::finding::{Finding, Mark};
 use kdyno_model::metric::Address;
@@ -98,11 +98,16 @@ impl Table {
     }
 
     /// The same without columns beside the names in which no row has anything.
-    pub fn without_empty(mut self) -> Self {
+    pub fn without_empty(self) -> Self {
         let is_kept = |index: usize| {
             index < self.names || self.rows.iter().any(|row| row[index].text() != units::NOTHING)
         };
         let kept: Vec<bool> = (0..self.columns.len()).map(is_kept).collect();
+        self.with_columns(&kept)
+    }
+
+    /// The same with those of its columns that are kept.
+    pub fn with_columns(mut self, kept: &[bool]) -> Self {
         let mut of_columns = kept.iter();
         self.columns.retain(|_| of_columns.next() == Some(&true));
         for row in &mut self.rows {
@@ -155,7 +160,13 @@ impl Cell {
         signs.add(&BTreeSet::new(), self.spread());
     }
 
-    /// As printed without its spread: the signs of its marks, then the text.
+    /// Its footnotes as printed behind it, with the space before them.
+    pub fn tail(&self) -> String {
+        let notes = footnotes(&self.marks);
+        if notes.is_empty() { notes } else { format!(" {notes}") }
+    }
+
+    /// As printed without its spread, with the signs of its marks.
     pub fn text(&self) -> String {
         marked(&self.marks, self.text.clone())
     }

@@ -260,7 +260,8 @@ pub const TABLES: [Spec; 11] = [
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
-const UNANSWERED_NOTE: &str = "With acks=0 nobody answers: acknowledged then means written to the socket.";
+const UNANSWERED_NOTE: &str =
+    "With acks=0 brokers do not answer: acknowledged then means written to the socket.";
 
 /// Said under the tables when a Java client carries a stream.
 const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are seen, and no stage of the service: linger, \
@@ -268,11 +269,11 @@ const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are 
     until fetched and hand-over have none.";
 
 /// Said under the tables when an item shares its group with another one.
-const SHARED_GROUP_NOTE: &str = "Of an item that shares its group with another one censored is not told, and its lag in \
+const SHARED_GROUP_NOTE: &str = "For an item that shares its group with another one, censored is not known, and its lag in \
     records alone: nobody counts what is written to the partitions of one of them.";
 
 /// Said under the tables where rebalances are timed.
-const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it to the last assignment, of which the protocols \
+const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it to the last assignment, and protocols \
     make more or fewer: protocols are compared by the time in which a partition had no owner (without owner).";
 
 /// Said under the tables where it is told whether a group's records were conserved.
@@ -284,7 +285,7 @@ const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one di
     have other ratios.";
 
 /// Said under the tables where records handed over stand beside rates.
-const HANDED_NOTE: &str = "Records handed over, beside end-to-end latencies, are those intended in the measure phase, also where they \
+const HANDED_NOTE: &str = "Records handed over, next to end-to-end latencies, are those intended in the measure phase, also where they \
     came after it; a rate of records handed over is of those that came in the window.";
 
 /// Whether figures tell what went wrong and nothing else.

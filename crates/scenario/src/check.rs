@@ -168,7 +168,7 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
     for (at, name) in named.iter().enumerate().skip(items.len()) {
         if let Some(first) = named[..at].iter().find(|first| first.text == name.text) {
             let message =
-                format!("`{}` is already the name of what stands in line {}", name.text, first.place.line);
+                format!("`{}` is already the name of what is in line {}", name.text, first.place.line);
             return Err(InputError::at(name.place, message).hint(
                 "load items, labels, components and a `proxy` need names of their own: metrics are called by them",
             ));

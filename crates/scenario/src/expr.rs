@@ -133,7 +133,7 @@ impl<'t> Parser<'t, '_> {
             }
             Some(c) if c.is_ascii_digit() => self.literal(),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => self.name(),
-            Some('$') => Err("inside a formula a param stands without `$`".to_owned()),
+            Some('$') => Err("inside a formula a param has no `$`".to_owned()),
             Some(c) => Err(format!("the formula has {} where a value belongs", shown(c))),
             None => Err("the formula ends where a value belongs".to_owned()),
         }?;

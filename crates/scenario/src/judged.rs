@@ -38,13 +38,13 @@ pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, Inpu
     let op = parser.op()?;
     let right = parser.sum()?;
     if let Some(c) = parser.peek() {
-        let message = format!("{} stands where the expression could end", quoted(&c.to_string()));
+        let message = format!("{} is where the expression could end", quoted(&c.to_string()));
         let error = InputError::at(parser.place(), message);
         let is_comparison = matches!(c, '<' | '>' | '=');
         return Err(if is_comparison { error.hint("one comparison each: write two of them") } else { error });
     }
     if !left.expr.has_metric() && !right.expr.has_metric() {
-        return Err(InputError::at(typed.place, "no metric stands in the expression")
+        return Err(InputError::at(typed.place, "no metric is in the expression")
             .hint("e.g. `writers.response.p99 <= 20ms`"));
     }
     let (left, right) = parser.alike(left, right, typed.place, "are compared")?;
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
         let Some((text, op)) = found else {
             let there = self.rest().chars().next();
             let there = there
-                .map_or("the expression ends".to_owned(), |c| format!("{} stands", quoted(&c.to_string())));
+                .map_or("the expression ends".to_owned(), |c| format!("{} comes", quoted(&c.to_string())));
             let error = self.wrong(format!("{there} where `<`, `<=`, `>` or `>=` belongs"));
             let equal = self.rest().starts_with('=');
             return Err(if equal { error.hint("figures that are measured are never equal") } else { error });
@@ -154,22 +154,22 @@ impl<'a> Parser<'a> {
         if self.depth > DEPTH_MAX {
             return Err(self.wrong(format!("the expression is nested more than {DEPTH_MAX} deep")));
         }
-        let side =
-            match self.peek() {
-                Some('(') => {
-                    self.eat('(');
-                    let side = self.sum()?;
-                    match self.eat(')') {
-                        true => Ok(side),
-                        false => Err(self.wrong("a `(` has no `)`")),
-                    }
+        let side = match self.peek() {
+            Some('(') => {
+                self.eat('(');
+                let side = self.sum()?;
+                match self.eat(')') {
+                    true => Ok(side),
+                    false => Err(self.wrong("a `(` has no `)`")),
                 }
-                Some(c) if c.is_ascii_digit() => self.number(),
-                Some(c) if c.is_ascii_alphabetic() => self.metric(),
-                Some(c) => Err(self
-                    .wrong(format!("{} stands where a number or a metric belongs", quoted(&c.to_string())))),
-                None => Err(self.wrong("the expression ends where a number or a metric belongs")),
-            }?;
+            }
+            Some(c) if c.is_ascii_digit() => self.number(),
+            Some(c) if c.is_ascii_alphabetic() => self.metric(),
+            Some(c) => {
+                Err(self.wrong(format!("{} is where a number or a metric belongs", quoted(&c.to_string()))))
+            }
+            None => Err(self.wrong("the expression ends where a number or a metric belongs")),
+        }?;
         self.depth -= 1;
         Ok(side)
     }
@@ -352,7 +352,7 @@ mod tests {
                 "7:24: `=` stands where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
             ),
             ("w.acked_per_s", "the expression ends where `<`"),
-            ("1 < 2", "no metric stands in the expression"),
+            ("1 < 2", "no metric is in the expression"),
             ("w.acked_per_s > 5parsecs", "7:26: `5parsecs` is no number"),
             ("w.acked_per_s > 1/s > 2/s", "one comparison each"),
             ("w.acked_per_s / 0 > 1/s", "divides by zero"),

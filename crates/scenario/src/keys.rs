@@ -150,7 +150,7 @@ pub static SCENARIO: Section = Section {
         key(
             "components",
             Kind::Named(&COMPONENT),
-            "what stands beside the cluster: services of your own system, databases; their names are addresses",
+            "what runs next to the cluster: services of your own system, databases; their names are addresses",
         ),
         needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
         key(
@@ -160,12 +160,7 @@ pub static SCENARIO: Section = Section {
              `disk.limit` and `network.limit`, per broker, are limits that health is held against",
         ),
         or("repeat", COUNT, "1", "trials per case"),
-        or(
-            "isolation",
-            Kind::Choice(&["cluster", "topic", "none"]),
-            "topic",
-            "what is made anew for each trial",
-        ),
+        or("isolation", Kind::Choice(&["cluster", "topic", "none"]), "topic", "what is new for each trial"),
         key(
             "budget",
             DURATION,
@@ -174,7 +169,7 @@ pub static SCENARIO: Section = Section {
         key(
             "flame",
             Kind::Choice(FlameKind::NAMES),
-            "sample the stacks of local brokers and of Java clients in the measured window, for flame graphs: of processor time \
+            "sample the stacks of local brokers and of Java clients in the measured window, for flame graphs: of CPU time \
              (`cpu`), allocation (`alloc`) or waiting for locks (`lock`), or all three as a Flight Recorder file (`jfr`)",
         ),
         key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
@@ -188,7 +183,7 @@ pub static SCENARIO: Section = Section {
         key(
             "expect",
             Kind::List(&Kind::Section(&EXPECT)),
-            "expectations of the cluster to be judged: they hold, do not hold, or it cannot be told. They need repeats",
+            "expectations of the cluster to be judged: they hold, do not hold, or are inconclusive. They need repeats",
         ),
         key(
             "contrasts",
@@ -196,7 +191,7 @@ pub static SCENARIO: Section = Section {
             "named ratios between two cases: `[{bigger batches: {from: {batch: 1KiB}, to: {batch: 16KiB}, of: [writers.acked_per_s]}}]`",
         ),
         key("show", Kind::Section(&SHOW), "the table to print"),
-        key("published", Kind::Section(&PUBLISHED), "figures somebody published, to set beside ours"),
+        key("published", Kind::Section(&PUBLISHED), "published figures, to compare with ours"),
     ],
     later: &[("sla", "`find: {highest: …, while: […]}` searches for the load at an SLA"), ("faults", "")],
     open: false,
@@ -373,13 +368,13 @@ pub static PHASES: Section = section(
             Kind::Scalar("`auto`, `LEAST..MOST` or a duration"),
             "5s",
             "load that is not reported. `10s..60s` ends by evidence between these bounds, when rate, latency and the \
-             brokers' processor time have settled; `auto` is `5s..60s`",
+             brokers' CPU time have settled; `auto` is `5s..60s`",
         ),
         or(
             "condition",
             Kind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration"),
             "auto",
-            "load for a local cluster that was just started, before its first trial; it stands in no table. `auto` is \
+            "load for a local cluster that was just started, before its first trial; it is in no table. `auto` is \
              `20s..60s`; a target gets none",
         ),
         needed(

@@ -208,7 +208,7 @@ fn between(here: Begun<'_>, last: Option<Begun<'_>>) -> InputError {
 }
 
 fn no_item(here: Begun<'_>) -> InputError {
-    let message = format!("{} stands among the items of a list, but does not begin with `- `", shown(here));
+    let message = format!("{} is among the items of a list, but does not begin with `- `", shown(here));
     InputError::at(place(here.line, here.column), message).hint("a list has only items, a map only keys")
 }
 

@@ -200,9 +200,9 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let what = option.map_or_else(|| format!("`{name}`"), |option| format!("`{option}` in `{name}`"));
-        let message = format!("{what} has `${{…}}` in it, which stands only for the whole value of a secret");
+        let message = format!("{what} has `${{…}}` in it, which can only be the whole value of a secret");
         Err(self.wrong(name, message).hint(
-            "write what it stands for; a secret that has `${…}` in itself may lie in a file: `${file:PATH:NAME}`",
+            "write its value; a secret that has `${…}` in itself may lie in a file: `${file:PATH:NAME}`",
         ))
     }
 

@@ -134,7 +134,7 @@ impl TargetFile {
             if typed.is_empty() || typed.len() > BOOTSTRAP_MAX {
                 let message =
                     format!("the properties file {} lacks a usable `bootstrap.servers`", quoted(&path.text));
-                let error = InputError::at(path.place, message).hint("or name `bootstrap` beside it");
+                let error = InputError::at(path.place, message).hint("or name `bootstrap` next to it");
                 return Err(error.in_file(&self.file_name));
             }
         }
@@ -209,7 +209,7 @@ fn address(typed: &Typed) -> Result<String, InputError> {
     match is_address(text) {
         true => Ok(text.to_owned()),
         false => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))
-            .hint("an IPv6 address stands in brackets, as in `[::1]:9092`")),
+            .hint("an IPv6 address needs brackets, as in `[::1]:9092`")),
     }
 }
 
@@ -271,7 +271,7 @@ fn allow(node: &Node) -> Result<Vec<String>, InputError> {
         let typed = scalar(node, "allow")?;
         let name = typed.text.as_str();
         if found.iter().any(|known| known == name) {
-            return Err(InputError::at(typed.place, format!("permission `{name}` stands here twice")));
+            return Err(InputError::at(typed.place, format!("permission `{name}` is here twice")));
         }
         if keys::ALLOW_LATER.contains(&name) {
             let what = format!("permission `{name}`");

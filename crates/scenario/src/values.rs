@@ -44,7 +44,7 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
         }
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         if end == 0 {
-            return Err("`$` stands without the name of a param; `$$` means a dollar sign".to_owned());
+            return Err("`$` is without the name of a param; `$$` means a dollar sign".to_owned());
         }
         found.push(Piece::Param(&rest[..end]));
         rest = &rest[end..];

@@ -136,7 +136,7 @@ fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
     let error = if info.contains("tab") {
         here("indent with spaces")
     } else if let Some(place) = tab(text, place) {
-        InputError::at(place, "a tab stands before the text of this line").hint("indent with spaces")
+        InputError::at(place, "a tab is before the text of this line").hint("indent with spaces")
     } else if info.contains("mismatched bracket") || info.contains("nesting") {
         here("each `[` and `{` needs its `]` and `}`")
     } else if two_colons {
@@ -247,8 +247,7 @@ impl Tree {
 }
 
 fn duplicate(key: &Typed, first: &Typed) -> InputError {
-    let message =
-        format!("{} stands here a second time; first in line {}", quoted(&key.text), first.place.line);
+    let message = format!("{} is here a second time; first in line {}", quoted(&key.text), first.place.line);
     InputError::at(key.place, message)
 }
 

@@ -155,7 +155,7 @@ impl Shortage {
         };
         let items = self.items.iter().map(|(name, clients, fit)| {
             let is_only = self.items.len() == 1;
-            let beside = if is_only { "" } else { " beside the others" };
+            let beside = if is_only { "" } else { " next to the others" };
             format!("of the {} clients of `{name}` {} fit{beside}", shown(*clients), shown(*fit))
         });
         let items: Vec<String> = match self.limit {

@@ -1,4 +1,4 @@
-//! Limits on the processor time of single processes, each by a control group of its own (both versions of cgroups).
+//! Limits on the CPU time of single processes, each by a control group of its own (both versions of cgroups).
 //!
 //! A group is made by the guard that owns the process, is named by that guard, and is removed by it at the end. Where the
 //! guard was killed, the next kdyno finds from the name that its owner is gone, and removes it.

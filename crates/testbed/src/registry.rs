@@ -111,7 +111,7 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
         return Err(TestbedError::Registry {
             message: format!("a cluster named {name} is running already, at {}", running.bootstrap.join(",")),
             hint: Some(format!(
-                "end it with `kdyno cluster down {name}`; `kdyno cluster up OTHER-NAME` starts another beside it"
+                "end it with `kdyno cluster down {name}`; `kdyno cluster up OTHER-NAME` starts another one"
             )),
         });
     }

@@ -30,7 +30,7 @@ pub struct Figures {
     pub p50_us: Series,
     /// 99th percentile of the lag.
     pub p99_us: Series,
-    /// Processor time ÷ time.
+    /// CPU time ÷ time.
     pub cpu_share: Series,
     /// Rounds whose counts were wrong, in words.
     pub wrong: Vec<String>,

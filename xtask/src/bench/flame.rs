@@ -1,4 +1,4 @@
-//! `flame`: where the processor time of the send path goes: the worker at its maximum rate against the null broker, its stacks
+//! `flame`: where the CPU time of the send path goes: the worker at its maximum rate against the null broker, its stacks
 //! sampled by perf, kept as a flame graph.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::process::{measured, tail, words};
 use super::sender::null_broker;
 use super::setup::Setup;
 
-/// Samples per second of processor time; no divisor of anything that happens at a steady rate.
+/// Samples per second of CPU time; no divisor of anything that happens at a steady rate.
 const SAMPLES_PER_S: &str = "199";
 /// What of each stack is kept to be unwound: there are no frame pointers in a release.
 const CALL_GRAPH: &str = "dwarf,16384";
@@ -44,12 +44,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let [text, picture] = ["collapsed", "svg"].map(|ending| bench.folder.join(format!("send-path.{ending}")));
     std::fs::write(&text, written(&stacks)).with_context(|| text.display().to_string())?;
     let mut draw = Command::new(&bench.kdyno);
-    draw.args([
-        "bench-flame",
-        "--title",
-        "kdyno's send path, maximum rate, null broker: processor time",
-        "--out",
-    ]);
+    draw.args(["bench-flame", "--title", "kdyno's send path, maximum rate, null broker: CPU time", "--out"]);
     measured(draw.arg(&picture).arg(&text))?;
     let in_kernel =
         stacks.iter().filter(|(stack, _)| stack.ends_with(KERNEL)).map(|(_, count)| count).sum::<u64>();

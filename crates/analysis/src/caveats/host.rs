@@ -12,10 +12,10 @@ use kdyno_model::plan::Storage;
 use kdyno_model::sample::series;
 use std::collections::BTreeSet;
 
-/// Share of processor time taken by the hypervisor from which it is worth a word.
+/// Share of CPU time taken by the hypervisor from which it is worth a word.
 const STEAL_SHARE_MAX: f64 = 0.01;
 
-/// Share of all processor time that programs outside the run may use.
+/// Share of all CPU time that programs outside the run may use.
 const OTHER_LOAD_SHARE_MAX: f64 = 0.15;
 
 /// Of the time in which the brokers' threads were ready or running, the share that they may wait.
@@ -24,7 +24,7 @@ const BROKERS_WAITED_SHARE_MAX: f64 = 0.2;
 /// Below this share of the window brokers that waited had nothing to do.
 const BROKERS_WAITED_S_MIN: f64 = 0.05;
 
-/// Share of the window for which a limit on processor time may hold a process.
+/// Share of the window for which a limit on CPU time may hold a process.
 const LIMITED_SHARE_MAX: f64 = 0.01;
 
 /// Written to disk ÷ (bytes of requests × replicas) below which the page cache took the load.
@@ -82,7 +82,7 @@ fn sum(subjects: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f64
     subjects.iter().map(of).sum()
 }
 
-/// The process of the run that a limit on processor time held longest; processes of one group are held together.
+/// The process of the run that a limit on CPU time held longest; processes of one group are held together.
 pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
     let Some(window) = trial.window else { return Vec::new() };
     let share = |process: &Subject| {

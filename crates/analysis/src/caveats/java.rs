@@ -10,7 +10,7 @@ use kdyno_model::metric::CLIENT_GC;
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
-/// Share of the brokers' processor time that their agents may take before it is told: less than what most comparisons can see.
+/// Share of the brokers' CPU time that their agents may take before it is told: less than what most comparisons can see.
 const AGENT_SHARE_MAX: f64 = 0.03;
 
 /// Full garbage collections of an item's Java processes in its window.
@@ -49,7 +49,7 @@ pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
 /// just started.
 const ANSWER_S_MAX: f64 = 1.0;
 
-/// The agents of the brokers are in their processes: what they use is in the brokers' processor time.
+/// The agents of the brokers are in their processes: what they use is in the brokers' CPU time.
 pub(super) fn agent_busy(trial: &Trial<'_>) -> Vec<Found> {
     let Some(window) = trial.window else { return Vec::new() };
     let (probes, brokers) = (trial.probes(), trial.brokers());

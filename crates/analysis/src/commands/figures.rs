@@ -68,7 +68,7 @@ pub(crate) fn failed_requests(evidence: &TrialEvidence, item: &str) -> Option<(f
     (!own.has_failed && errors > 0.0 && requests > 0.0).then(|| (errors, errors / requests))
 }
 
-/// Processor time that users of an item took to send, percent of one core, from its start to its end; `None`: there are none.
+/// CPU time that users of an item took to send, percent of one core, from its start to its end; `None`: there are none.
 pub(crate) fn users_cpu_percent(evidence: &TrialEvidence, item: &str) -> Option<f64> {
     let plan = evidence.start.trial.effective.commands.get(item)?;
     plan.http.as_ref().filter(|http| matches!(http, HttpLoad::Users(_)))?;
@@ -90,7 +90,7 @@ pub(crate) fn beyond(requests: f64, quantile: f64) -> u64 {
     (requests * (1.0 - quantile)).floor() as u64
 }
 
-/// Processor time of all commands together, s.
+/// CPU time of all commands together, s.
 pub(crate) fn cpu_s(evidence: &TrialEvidence) -> f64 {
     let commands = evidence.start.trial.effective.commands.keys();
     commands.filter_map(|item| Readings::of(evidence, item).last(series::CPU_S)).sum()

@@ -159,17 +159,17 @@ impl Told {
                 0 => "there was none".to_owned(),
                 lines => format!("{lines} lines are of another form"),
             };
-            return Some(format!("it told of no request that could be read: {lines}"));
+            return Some(format!("it printed no request that could be read: {lines}"));
         }
         if self.requests > 0 && self.errors >= self.requests {
-            return Some(format!("each of the {} requests that it told of failed", self.requests));
+            return Some(format!("each of the {} requests that it reported failed", self.requests));
         }
         let (first_ns, last_ns) = self.span_ns?;
         let t0_unix_ns = t0_unix_ns.cast_signed();
         let begins_ns = t0_unix_ns.saturating_add(from_ns).saturating_sub(OUTSIDE_NS_MAX);
         let ends_ns = t0_unix_ns.saturating_add(end_ns).saturating_add(OUTSIDE_NS_MAX);
         (first_ns < begins_ns || last_ns > ends_ns).then(|| {
-            "requests that it told of began or ended when it did not run: its instants are to be in ms since 1970".to_owned()
+            "requests that it reported began or ended when it did not run: its instants are to be in ms since 1970".to_owned()
         })
     }
 

@@ -50,7 +50,7 @@ pub fn hosts(
             )
         } else if boots.len() > 1 {
             format!(
-                "between the pairs the host was started anew, or another of its kind took its place: {} boots",
+                "between the pairs the host was restarted, or another of its kind took its place: {} boots",
                 boots.len()
             )
         } else {

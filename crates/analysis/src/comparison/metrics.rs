@@ -36,7 +36,7 @@ pub(super) const FALSE_SHARE: f64 = 0.10;
 
 /// The smallest change of a latency that matters when nothing else was said.
 const LATENCY_MARGIN: f64 = 0.10;
-/// The same of rates, processor time and the rest.
+/// The same of rates, CPU time and the rest.
 const MARGIN: f64 = 0.03;
 
 /// Which direction of a metric is better when nobody said so.
@@ -54,7 +54,7 @@ fn efficiency() -> [Address; 2] {
     EFFICIENCY.map(|(subject, metric)| Address { subject: subject.to_owned(), metric: metric.to_owned() })
 }
 
-/// Every metric of which stored runs are compared: processor time per record, then the columns of the table; and by
+/// Every metric of which stored runs are compared: CPU time per record, then the columns of the table; and by
 /// themselves the series that were imported into any of them.
 pub(super) fn compared_runs<'a>(
     plan: &Plan,
@@ -103,7 +103,7 @@ impl Compared {
     }
 }
 
-/// Every metric that is compared: processor time per record, those to be judged, the other columns of the table, and
+/// Every metric that is compared: CPU time per record, those to be judged, the other columns of the table, and
 /// what was imported into the trials.
 pub(super) fn compared(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Vec<Compared> {
     let efficiency = efficiency();

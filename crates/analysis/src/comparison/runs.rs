@@ -151,7 +151,7 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Ve
         .map(|session| session.boot_id.as_str())
         .collect();
     if boots.len() > 1 {
-        tell(format!("the host was started anew in between: {} boots", boots.len()));
+        tell(format!("the host was restarted in between: {} boots", boots.len()));
     }
 }
 

@@ -20,7 +20,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, ComparePlan, EvidenceUnit, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
+/// What the pairs say of each case that has a trial: CPU time per record first, then the metrics to be judged,
 /// then the other columns of the table and what was imported. `trials` are those of all sessions in the order in which they ran.
 pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     judged(plan, settings, trials, Stage::of)

@@ -168,7 +168,7 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
             (Some(_), Some(_)) => Err(wrong(format!("two columns are called {}", shown(name)))),
             _ if names.len() == 1 && names[0].contains([';', '\t']) => Err(hinted(
                 "its first line has one column",
-                "values are separated by commas; write the file anew",
+                "values are separated by commas; write the file again",
             )),
             _ if names.iter().all(|name| name.chars().all(char::is_control)) => {
                 Err(wrong("its first line names no column"))
@@ -185,7 +185,7 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
         false => how.columns.iter().map(String::as_str).collect(),
     };
     if wanted.is_empty() {
-        return Err(wrong("it has no column beside the times"));
+        return Err(wrong("it has no column but the times"));
     }
     let mut found = Vec::new();
     for name in wanted {

@@ -43,7 +43,7 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Limi
     all
 }
 
-/// Processor time that the programs on the host used in the window, seconds.
+/// CPU time that the programs on the host used in the window, seconds.
 struct HostUse {
     /// Workers and Java clients.
     generator_s: f64,
@@ -123,7 +123,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Processor time of the item's Java processes, where it has such, seconds.
+    /// CPU time of the item's Java processes, where it has such, seconds.
     fn java_used_s(&self) -> Option<f64> {
         let processes = java::processes(self.trial, self.item);
         let used_s = cpu::used_by_all_s(self.trial.probes(), &processes, self.window);
@@ -185,7 +185,7 @@ impl Asked<'_> {
         (all_s > 0.0).then(|| (others_s / all_s).clamp(0.0, 1.0))
     }
 
-    /// As how many processors of the window a processor time is told.
+    /// As how many processors of the window a CPU time is told.
     fn processors(&self, used_s: f64) -> String {
         units::significant(used_s.max(0.0) / self.window.seconds())
     }
@@ -251,7 +251,7 @@ impl Asked<'_> {
         LimitEvidence { others: by_place.others, ..found }
     }
 
-    /// Of brokers with a limit of processor time: the one that used most of it.
+    /// Of brokers with a limit of CPU time: the one that used most of it.
     fn limited_broker(&self, processors: f64) -> LimitEvidence {
         let kind = LimitKind::BrokerProcessors;
         let Some(used) = self.busiest_broker() else {

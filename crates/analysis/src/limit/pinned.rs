@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub(super) struct Group {
     pub(super) processors: BTreeSet<u32>,
     pub(super) brokers: usize,
-    /// Processor time of these brokers together, in processors.
+    /// CPU time of these brokers together, in processors.
     used: f64,
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn queue_s(evidence: &TrialEvidence, name: &str, seconds: u32) -> Vec
     offered.iter().zip(&settled).map(&mut queue).collect()
 }
 
-/// Processor time of the brokers per record that the whole cluster served in each second, µs. `None` unless every broker
+/// CPU time of the brokers per record that the whole cluster served in each second, µs. `None` unless every broker
 /// was probed.
 pub(crate) fn brokers_cpu_us_per_record(
     evidence: &TrialEvidence,

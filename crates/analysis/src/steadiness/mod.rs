@@ -19,7 +19,7 @@ use kdyno_model::metric::{Address, is_cost};
 const RATES: &[&str] =
     &["achieved_per_s", "acked_per_s", "acked_mib_per_s", "fetched_per_s", "fetched_wire_mib_per_s"];
 
-/// What processor time is divided by records for, or the other way round.
+/// What CPU time is divided by records for, or the other way round.
 const EFFICIENCIES: &[&str] = &["cpu_us_per_record", "records_per_s_per_core"];
 
 const BROKERS: &str = "brokers";
@@ -163,7 +163,7 @@ fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec
     Ok(tested)
 }
 
-/// A rate's mark goes to the rates and, of what drifts or steps, to processor time per record; in a closed loop
+/// A rate's mark goes to the rates and, of what drifts or steps, to CPU time per record; in a closed loop
 /// latencies are what the rate makes them. A p50's goes to the latencies.
 fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
     let is_open_loop = is_open_loop(item.plan);

@@ -60,7 +60,7 @@ const FLOOR: f64 = 0.01;
 /// What kind of figure a series is of: it says how large a change has to be to matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// A rate, or processor time per record: 3 %.
+    /// A rate, or CPU time per record: 3 %.
     Rate,
     /// A latency: 10 %.
     Latency,

@@ -30,7 +30,7 @@ pub fn progress(evidence: &TrialEvidence, seconds: u32) -> Result<Option<Progres
 }
 
 /// The series that must have settled: the rate of each item that is there by then, in an open loop its p50 and its open records, and the brokers'
-/// processor time per record where all of them are probed.
+/// CPU time per record where all of them are probed.
 ///
 /// # Errors
 /// When a stored histogram is damaged.

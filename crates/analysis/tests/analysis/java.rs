@@ -25,7 +25,7 @@ fn carried(trial: &mut Trial, item: &str) {
     trial.start.trial.effective.load.get_mut(item).unwrap().driver = java();
 }
 
-/// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of processor time, 0.1 s of
+/// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of CPU time, 0.1 s of
 /// it in client threads, 2 MB and 5 ms of collections each second for 1,000 records.
 fn by_java() -> Trial {
     let mut trial = Trial::clean();

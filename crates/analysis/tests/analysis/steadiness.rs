@@ -36,7 +36,7 @@ fn about(number: u64, second: u32) -> u64 {
 }
 
 impl Course {
-    /// Acknowledged, fetched and timed in the second of their intent; two brokers share the processor time.
+    /// Acknowledged, fetched and timed in the second of their intent; two brokers share the CPU time.
     fn trial(&self) -> Trial {
         let mut trial = Trial::clean();
         trial.samples.clear();

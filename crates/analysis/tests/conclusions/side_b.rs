@@ -39,7 +39,7 @@ fn what_was_imported_is_compared_and_changes_no_other_verdict() {
                 (finding.of, finding.estimate) = (address(of), Value::Is(value));
                 finding
             };
-            // Side B has a third more processor time, and hardly another rate.
+            // Side B has a third more CPU time, and hardly another rate.
             let cpu = more(CPU, if at % 2 == 0 { 0.3 } else { 0.4 });
             let rate = more(RATE, 1000.0 + [3.0, 1.0, 2.0][at % 3]);
             outcome.findings.push(rate);

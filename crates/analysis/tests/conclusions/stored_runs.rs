@@ -239,7 +239,7 @@ fn what_else_differs_is_named() {
             "parameters set by hand differ: (), (size=1KiB)",
             "the hosts differ: cpu_model Xeon · 2 processors, cpu_model Xeon · 64 processors",
             "versions of kdyno differ: 0.1.0, 0.2.0",
-            "the host was started anew in between: 2 boots",
+            "the host was restarted in between: 2 boots",
         ]
     );
 }

@@ -64,7 +64,7 @@ fn what_is_settled_from_the_start_ends_soon_also_on_a_noisy_host() {
 }
 
 /// The minute after it has the mean of what it settles at, within half a percent; brokers that compile use ever less
-/// processor time per record, and their rate rises.
+/// CPU time per record, and their rate rises.
 #[test]
 fn what_still_falls_or_rises_goes_on() {
     for (amplitude, time) in [(0.5, 5.0), (0.5, 10.0), (-0.5, 10.0), (1.0, 15.0), (2.0, 15.0)] {

@@ -69,7 +69,7 @@ fn producers(of: &str, name: &str, item: &LoadPlan, produce: &ProducePlan) -> Ve
             "zstd".to_owned(),
             Reason {
                 severity: Low,
-                why: "fewer bytes on network and disk, at a price in processor time: of values that shrink",
+                why: "fewer bytes on network and disk, at a price in CPU time: of values that shrink",
                 source: source::INTEL,
             },
             in_scenario("compression.type", "zstd"),
@@ -123,7 +123,7 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
             THREADS,
             (words(given(THREADS)), threads.map(|threads| threads <= most)),
             format!("at most {most}"),
-            reason("collections leave processors to the client's own threads and to the brokers beside it"),
+            reason("collections leave processors to the client's own threads and to the brokers next to it"),
             |_| in_scenario(&format!("{THREADS}{most}")),
         ),
     ]
@@ -166,7 +166,7 @@ fn heartbeats(of: &str, name: &str, protocol: &GroupProtocol) -> Option<Advice> 
     let most_ms = (session_ms / 3).max(1);
     let reason = Reason {
         severity: Medium,
-        why: "one heartbeat or two that come late must not end a session: the group would share out its partitions anew",
+        why: "one heartbeat or two that come late must not end a session: the group would rebalance",
         source: source::KAFKA_CONSUMER_CONFIGS,
     };
     let how = |_: &str| {

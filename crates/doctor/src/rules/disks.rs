@@ -109,7 +109,7 @@ fn filesystem(of: &str, disk: &Disk) -> Advice {
         source: source::KAFKA_HOST,
     };
     let current = (Some(disk.filesystem.clone()), expect.is_followed(&disk.filesystem));
-    let how = |_: &str| Some(Change::by_hand("make the file system anew: mkfs.xfs DEVICE"));
+    let how = |_: &str| Some(Change::by_hand("make a new file system: mkfs.xfs DEVICE"));
     advice(of, "file system", current, expect.words(), reason, how)
 }
 

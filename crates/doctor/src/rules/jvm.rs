@@ -100,7 +100,7 @@ pub(crate) fn heaps(brokers: &[Broker], memory_bytes: u64) -> Option<Advice> {
     };
     Some(advice(
         "brokers",
-        "heaps beside the host's memory",
+        "heaps against the host's memory",
         (Some(format!("{}{sum}, of {}", words(all_bytes), words(memory_bytes))), is_followed),
         format!("at most half of it, {}", words(most_bytes)),
         reason,

@@ -95,7 +95,7 @@ pub(super) fn connect(address: &Address, deadline: Deadline) -> Result<TcpStream
         Ok(found) => found.collect(),
         Err(source) => return Err(AdminError::Resolve { address: name, source }),
     };
-    let mut last = io::Error::new(ErrorKind::NotFound, "the name stands for no address");
+    let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
     for (tried, socket) in found.iter().enumerate() {
         let left = deadline.share(found.len() - tried).left().max(WAIT_MIN);
         match TcpStream::connect_timeout(socket, left) {

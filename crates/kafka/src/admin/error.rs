@@ -154,7 +154,7 @@ pub enum AdminError {
         brokers: Vec<i32>,
     },
     /// A leader left a partition out of its answer.
-    #[error("no broker told the offset of {topic}-{partition}")]
+    #[error("no broker returned the offset of {topic}-{partition}")]
     NoOffset {
         /// Name of the topic.
         topic: String,

@@ -31,7 +31,7 @@ impl<T> BrokerConnections<T> {
         self.is_patient &= self.patience_ns.is_none_or(|until_ns| until_ns > now_ns);
         self.metadata.grow_old(now_ns, self.config.metadata_max_age_ns);
         if self.metadata.gives_up_on_brokers(now_ns) {
-            self.rebootstrap("none of the known brokers told of the cluster for too long");
+            self.rebootstrap("none of the known brokers returned metadata for too long");
         }
         let metadata = &mut self.metadata;
         if !metadata.is_due(now_ns) {

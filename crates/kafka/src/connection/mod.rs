@@ -195,7 +195,7 @@ impl<T> Connection<T> {
                 "during the TLS handshake, without a byte of TLS",
                 "its listener is probably PLAINTEXT or SASL_PLAINTEXT (security.protocol)",
             ),
-            (Some(Some(true)), _) => early("during the TLS handshake", "its log tells why"),
+            (Some(Some(true)), _) => early("during the TLS handshake", "its log says why"),
             (Some(None), Some(when)) if !self.handshake.has_versions() => early(
                 when,
                 "it may ask for a client certificate (its ssl.client.auth; our ssl.keystore.location)",
@@ -203,7 +203,7 @@ impl<T> Connection<T> {
             (None, Some(when)) if !self.handshake.has_versions() => {
                 early(when, "its listener is probably SSL or SASL_SSL (security.protocol)")
             }
-            (_, Some(when)) => early(when, "its log tells why"),
+            (_, Some(when)) => early(when, "its log says why"),
             (_, None) if !self.was_of_use && !self.in_flight.is_empty() && !self.handshake.has_login() => {
                 early(
                     "instead of answering the first request",
@@ -404,7 +404,7 @@ impl<T> Connection<T> {
     /// when the connection ends.
     fn next_response(&mut self) -> wire::Result<Option<Response<T>>> {
         let Some(frame) = self.input.next_frame()? else { return Ok(None) };
-        let unexpected = WireError::Invalid("a reply came that nothing was asked for");
+        let unexpected = WireError::Invalid("a reply came without a request");
         let written = self.in_flight.front().filter(|front| front.is_answered && self.written_count > 0);
         let Some(front) = written else { return Err(unexpected) };
         let mut reader = Reader::new(self.input.frame(frame.clone()));

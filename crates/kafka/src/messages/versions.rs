@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VersionError {
     /// The broker does not have the API at all.
-    #[error("the broker does not offer {api}, of which versions {min} to {max} would do")]
+    #[error("the broker does not offer versions {min} to {max} of {api}")]
     Unknown {
         /// Name of the API.
         api: &'static str,

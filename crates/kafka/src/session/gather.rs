@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 
 /// Most bytes handed to one write. Alternated three times against the null broker, slices of 112 KiB cost
-/// 0.074–0.082 s of processor time per GB and slices of 32 KiB 0.100–0.108; the bare writer of `make bench`
+/// 0.074–0.082 s of CPU time per GB and slices of 32 KiB 0.100–0.108; the bare writer of `make bench`
 /// finds its floor at 112 KiB as well, and a session of TLS costs more with 32 or 48 KiB of ciphertext at once. Other
 /// machines may differ: its table shows the sizes side by side.
 pub(crate) const WRITE_BYTES_MAX: usize = 112 << 10;

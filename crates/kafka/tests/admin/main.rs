@@ -457,7 +457,7 @@ fn an_offset_left_out_is_an_error() {
     let broker = single(|_| (0, vec![0, 0]), |_, version| offsets(version, &[(0, ErrorCode::NONE, 5)]));
     let mut admin = connect(&[&broker], IMPATIENCE).unwrap();
     let error = admin.list_offsets("t", OffsetAt::Earliest).unwrap_err();
-    assert_eq!(error.to_string(), "no broker told the offset of t-1");
+    assert_eq!(error.to_string(), "no broker returned the offset of t-1");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(crate) struct DoctorArgs {
     /// of what is free at most, then writes of 4 KiB that are waited for, for 5 s at most; the file is removed
     #[arg(long, conflicts_with = "script")]
     pub(crate) measure: bool,
-    /// Measure the network to another host instead of a disk (or beside it, with --data), where `kdyno doctor --serve-network`
+    /// Measure the network to another host instead of a disk (or in addition, with --data), where `kdyno doctor --serve-network`
     /// answers: round trips of 64 bytes, then as much as one connection carries there and back, for 9 s and 8 GiB each way at most
     #[arg(long, value_name = "HOST:PORT", requires = "measure")]
     pub(crate) network: Option<String>,

@@ -55,11 +55,11 @@ pub(crate) struct ExecutionArgs {
     /// What makes the exit code red
     #[arg(long, value_enum, default_value_t)]
     pub(crate) gate: Gate,
-    /// Also read another process of this host, such as an application or a database, beside the run's own. PID: that process
+    /// Also read another process of this host, such as an application or a database, next to the run's own. PID: that process
     /// alone. NAME: its whole name as in `pgrep -x`, the file name of its program, or of a Java process its main class (with or
     /// without package) or jar; looked up when the run starts (none there is an error) and in each trial, and a single process of
     /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. `--resume`
-    /// and `rerun` look for the names again, where a name that nothing has is told and no error; a PID is not kept
+    /// and `rerun` look for the names again, where a name that nothing has is a warning and no error; a PID is not kept
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
     /// Run although another run measures on this host
@@ -72,11 +72,14 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
+    /// Print the answer alone: no plan, no progress, no table
+    #[arg(long, short = 'q', conflicts_with_all = ["json", "format"])]
+    pub(crate) quiet: bool,
     /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is
     /// an IP address [default: do not listen; HOST: 127.0.0.1]
     #[arg(long, value_name = "[HOST:]PORT", value_parser = listen_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// Name under which others ask for metrics, such as that of this host, besides localhost and IP addresses; may be repeated
+    /// Name under which others ask for metrics, such as that of this host, in addition to localhost and IP addresses; may be repeated
     #[arg(long, value_name = "NAME", requires = "metrics_listen")]
     pub(crate) metrics_host: Vec<String>,
 }

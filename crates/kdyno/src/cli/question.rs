@@ -31,7 +31,7 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) sustain: Option<u64>,
     /// Sample the stacks of local brokers and of Java clients in the measured window, for flame graphs in the report: cpu
-    /// (processor time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without a
+    /// (CPU time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without a
     /// graph (`kdyno export`) [default: what the scenario says, else not sampled]
     #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
@@ -68,7 +68,7 @@ impl From<Design> for PairDesign {
 
 const RUN_AFTER: &str = "\
 Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed ·
-6 a figure of the answer must not be used, or records were lost · 3 a `fail_if` is true, a claim or an
+6 a figure of the answer is invalid, or records were lost · 3 a `fail_if` is true, a claim or an
 SLA is not met · 4 side B materially worse · 5 a claim or `fail_if` has no answer (with --gate strict
 also a comparison or search; with --gate worse 0) · 0 done, also where a broker died and all was
 carried: a warning says so";
@@ -100,10 +100,8 @@ pub(crate) struct RunArgs {
 }
 
 const COMPARE_AFTER: &str = "\
-Examples:
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0      two releases under one load
+More examples:
   kdyno compare upgrade-check --set old=3.7.2 --set new=3.7.2 --a mode=zookeeper --b mode=kraft
-  kdyno compare my.yaml --a load.writers.client.linger.ms=0 --b load.writers.client.linger.ms=5
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
@@ -134,7 +132,7 @@ pub(crate) struct CompareArgs {
     /// A metric to judge, with the smallest change that matters, e.g. writers.response.p99:10%; may be repeated
     #[arg(long, value_name = "METRIC[:MARGIN]")]
     pub(crate) judge: Vec<String>,
-    /// A setting that may differ beside what is compared; may be repeated
+    /// A setting that may differ in addition to what is compared; may be repeated
     #[arg(long, value_name = "SETTING")]
     pub(crate) may_differ: Vec<String>,
     /// How the two of a pair run: one after the other, or both at once under the same arrivals [default: as the scenario
@@ -164,10 +162,8 @@ pub(crate) struct CompareArgs {
 }
 
 const FIND_AFTER: &str = "\
-Examples:
-  kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
+More examples:
   kdyno find my.yaml --highest writers.clients --each 1k/s --while 'writers.response.p99 <= 20ms'
-  kdyno find intel-sla --quick                                      the scenario's own `find:`
   kdyno find upgrade-check --side B --highest events.rate --while 'events.response.p99 <= 20ms'
 
 Exit codes: as of `kdyno run --help`; 0: a load was confirmed, or every load up to the end of the range met the

@@ -28,7 +28,7 @@ pub(crate) struct RunChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; several stand beside each
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; several are shown next to each
     /// other
     #[arg(value_name = "RUN", default_value = "latest", value_hint = ValueHint::FilePath)]
     pub(crate) runs: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct ShowArgs {
     /// Print everything: notes, all figures of each trial, groups, logs of the cluster; without it the result in short
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) details: bool,
-    /// Print what was asked for: systems, security, topics, load and settings of its clients
+    /// Print the plan: systems, security, topics, load and settings of its clients
     #[arg(long, conflicts_with_all = ["json", "format", "details"])]
     pub(crate) plan: bool,
     /// Print what was really in force: settings of brokers, topics and clients against their defaults, versions, Java, and in
@@ -123,7 +123,7 @@ pub(crate) struct ReportArgs {
     /// Make a document of the runs, with this front: Markdown that begins with its title and other facts between lines of ---
     #[arg(long, value_name = "FRONT", value_hint = ValueHint::FilePath)]
     pub(crate) document: Option<PathBuf>,
-    /// File to write; a document whose name ends in .md is Markdown [default: beside the run file, with .html; of a document
+    /// File to write; a document whose name ends in .md is Markdown [default: next to the run file, with .html; of a document
     /// the front's name]
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
@@ -155,7 +155,7 @@ pub(crate) struct ServeArgs {
     /// Port of the loopback address; 0 takes a free one
     #[arg(long, default_value_t = 8390, value_name = "PORT")]
     pub(crate) port: u16,
-    /// Name under which a proxy or tunnel reaches it, beside localhost; may be repeated
+    /// Name under which a proxy or tunnel reaches it, in addition to localhost; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
     let mut worker = Worker::spawn(&program, 0, log_dir.path(), &[], inbox.sender())?;
     let (totals, seen) = drive(&mut worker, &inbox, args)?;
     let end = worker.finish(false);
-    let cpu_s = end.cpu_s.ok_or_else(|| Failure::tool("the worker's processor time is not known"))?;
+    let cpu_s = end.cpu_s.ok_or_else(|| Failure::tool("the worker's CPU time is not known"))?;
     out::text(format!("{}\n", report(args, &totals, &seen, cpu_s)))?;
     Ok(Exit::Done)
 }

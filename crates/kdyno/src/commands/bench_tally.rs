@@ -18,7 +18,7 @@ pub(crate) fn bench_tally(args: &BenchTallyArgs) -> Outcome {
         }
     }
     let Some(late) = all else {
-        return Err(Failure::tool(format!("{} tells of nothing that was passed on", args.file.display())));
+        return Err(Failure::tool(format!("{} has nothing that was passed on", args.file.display())));
     };
     let late_ns = serde_json::json!({
         "p50": late.value_at_quantile(0.5), "p99": late.value_at_quantile(0.99), "max": late.max(),

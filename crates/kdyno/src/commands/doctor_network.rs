@@ -45,7 +45,7 @@ pub(super) fn serve(address: SocketAddr) -> Outcome {
     ));
     if !address.ip().is_loopback() {
         out::note(
-            "warning: whoever reaches that address can have it send for some seconds; it asks for no password",
+            "warning: everybody who reaches that address can make it send for some seconds; it asks for no password",
         );
     }
     let served = network_speed::serve(&listener, SERVE_TIME_MAX, &stop, &mut |failed| {

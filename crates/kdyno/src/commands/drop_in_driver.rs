@@ -105,7 +105,7 @@ impl Carrier {
                 Ok(())
             }
             (Self::Java(_), None) => {
-                out::note("there are no metrics to print: the client told none");
+                out::note("there are no metrics to print: the client reported none");
                 Ok(())
             }
         }

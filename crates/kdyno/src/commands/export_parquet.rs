@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Rows of a group: an hour of seventy series, about 20 MB while they are written.
 const ROWS_MAX: usize = 1 << 18;
 
-/// Every second of every stream, then every reading of processor time and other resources, then what was imported and what
+/// Every second of every stream, then every reading of CPU time and other resources, then what was imported and what
 /// commands told.
 ///
 /// # Errors

@@ -138,7 +138,7 @@ fn outside(file: &RunFile, columns: &[Column]) -> Result<Failure, Failure> {
     let t0 = || starts.iter().map(|start| start.t0_unix_ns.cast_signed());
     let points = || columns.iter().flat_map(|column| column.points.iter().map(|(at_ns, _)| *at_ns));
     let message = format!(
-        "no value lies within a trial of the run: its trials began from {} to {}, the file tells of {} to {}",
+        "no value lies within a trial of the run: its trials began from {} to {}, the file has {} to {}",
         at(t0().min()),
         at(t0().max()),
         at(points().min()),

@@ -56,7 +56,7 @@ fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
     }
     if runs.len() > BESIDE_MAX {
         return Err(Failure::usage(format!(
-            "{} runs are more than the {BESIDE_MAX} that stand beside each other",
+            "{} runs are more than the {BESIDE_MAX} that fit next to each other",
             runs.len()
         ))
         .hint("`kdyno compare --course METRIC RUN…` prints one figure of many runs"));

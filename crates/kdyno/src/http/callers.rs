@@ -46,7 +46,7 @@ impl AllowedHosts {
         if !text("host").is_some_and(|host| self.has(host)) {
             let addresses = if self.has_addresses { "any address" } else { "a loopback address" };
             return Some(format!(
-                "the host that was asked for is none of this server's: it answers to localhost, {addresses}, and names given \
+                "the requested host is none of this server's: it answers to localhost, {addresses}, and names given \
                  with {}",
                 self.option
             ));

@@ -110,7 +110,7 @@ fn a_heap_beyond_the_memory_and_slow_heartbeats_are_told() {
     let path = place.file("large.yaml", &with);
     let path = path.to_str().expect("plain path");
     let all = advice(&place, &[path]);
-    let heaps = find(&all, "brokers", "heaps beside the host's memory");
+    let heaps = find(&all, "brokers", "heaps against the host's memory");
     assert_eq!((&heaps["verdict"], &heaps["severity"]), (&"not_followed".into(), &"high".into()), "{heaps}");
     let heartbeats = find(&all, "load readers", "heartbeat.interval.ms");
     assert_eq!(heartbeats["verdict"], "not_followed");

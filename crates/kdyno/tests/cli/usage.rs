@@ -175,7 +175,7 @@ fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
         &up(&["--kafka", "3.4.1", "--protocol", "SASL_SSL"]),
         &["no SCRAM users in its KRaft mode", "from 3.5"],
     );
-    refused(&up(&["--acls"]), &["an authorizer has to know who clients are"]);
+    refused(&up(&["--acls"]), &["an authorizer needs authenticated clients"]);
     refused(&up(&["--tls", "1.3"]), &["TLS versions and client certificates go with SSL and SASL_SSL"]);
     let said = up(&["--config", "log.retention.bytes=1", "--heap", "1TiB", "--kafka", "0.1"]);
     refused(&said, &["is not a Kafka version"]);

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A mounted hierarchy whose groups can limit processor time.
+/// A mounted hierarchy whose groups can limit CPU time.
 struct Hierarchy {
     root: PathBuf,
     is_unified: bool,
@@ -45,7 +45,7 @@ pub fn of_brokers() -> Vec<PathBuf> {
     found
 }
 
-/// A group with a limit on processor time; removed at the end.
+/// A group with a limit on CPU time; removed at the end.
 pub struct Group(PathBuf);
 
 impl Group {

@@ -131,7 +131,7 @@ phases: {warmup: 0s, measure: {until: endless, within: 1m}}
     assert!(document.failure("code").contains("one | two") || document.failure("code").contains("two | one"));
     let garbage = document.failure("garbage");
     assert!(
-        garbage.contains("it told of no request that could be read") && garbage.contains("of another form")
+        garbage.contains("it printed no request that could be read") && garbage.contains("of another form")
     );
     let stale = document.failure("stale");
     assert!(stale.contains("are there before it is started"), "{stale}");

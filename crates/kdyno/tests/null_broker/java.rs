@@ -263,7 +263,7 @@ fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
     assert!(matches!(said.code, Some(0 | 6)), "on a busy host figures may be invalid: {said:?}");
     for note in [
         "`auto.include.jmx.reporter` of `writers`: Kafka's clients do not know it any more from 4.0 on",
-        "warning: `lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it stands; did \
+        "warning: `lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it is; did \
          you mean `linger.ms`?",
     ] {
         assert!(said.stderr.contains(note), "{note}: {said:?}");

@@ -137,7 +137,7 @@ fn a_worker_that_must_wait_for_a_processor_says_so() {
 fn a_worker_that_is_held_by_a_limit_says_so() {
     let (_turn, place) = (alone(), Place::new());
     let Some(group) = Group::of_hundredths(10) else {
-        eprintln!("skipped: a limit on processor time cannot be set here (needs root)");
+        eprintln!("skipped: a limit on CPU time cannot be set here (needs root)");
         return;
     };
     let seen = against_the_null_broker(&place, FASTEST, |command| group.starts(&command), |_| ());

@@ -75,7 +75,8 @@ fn doctor_sees_its_brokers(place: &Place) {
     let of_broker = |setting: &str| of_broker(&advice, setting);
     assert_eq!(of_broker("num.network.threads")["current"], "2");
     assert_eq!(of_broker("heap (-Xms = -Xmx)")["current"], "256 MiB", "by the command line of its process");
-    let heaps = advice.iter().find(|one| one["setting"] == "heaps beside the host's memory").expect("a rule");
+    let heaps =
+        advice.iter().find(|one| one["setting"] == "heaps against the host's memory").expect("a rule");
     assert_eq!(heaps["verdict"], "followed", "{heaps}");
     let fetchers = of_broker("num.replica.fetchers");
     assert_eq!((&fetchers["current"], &fetchers["verdict"]), (&"1".into(), &"not_followed".into()));

@@ -69,7 +69,7 @@ fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
     for subject in ["broker-0", "broker-1", "brokers", "jvm-0-0"] {
         let share = figure(&document, &format!("{subject}.sampled_cpu_share"));
         // Of each thread up to a sample's worth is lost at the end, which is much of a client that has little to do.
-        assert!((0.3..1.3).contains(&share), "{subject}: {share} of its processor time");
+        assert!((0.3..1.3).contains(&share), "{subject}: {share} of its CPU time");
     }
     assert_eq!(event_kinds(&document).iter().filter(|kind| *kind == "stacks-sampled").count(), 2);
     let start = &file.trials().expect("trials")[0];
@@ -96,7 +96,7 @@ fn is_shown(place: &Place, document: &Value) {
     let svg = export(&["flame", "--trial", "2", "--against", "1"]);
     ended(&svg, 0);
     assert!(svg.stdout.contains("brokers, trial 2 (B) against trial 1 (A)"), "{svg:?}");
-    assert_eq!(svg.stdout.matches("% of the processor time used").count(), 2, "of each side");
+    assert_eq!(svg.stdout.matches("% of the CPU time used").count(), 2, "of each side");
     let unknown = export(&["flame", "--of", "broker-7"]);
     ended(&unknown, 2);
     assert!(unknown.stderr.contains("sampled: broker-0, broker-1, jvm-0-0"), "{unknown:?}");

@@ -127,7 +127,7 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     assert!(figure(&document, "brokers.produce_total_mean") > 0.0);
     assert!(caveats(&document, "warning").contains(&"brokers-fresh"), "{}", document["caveats"]);
     assert!(figure(&document, "broker-0.heap_used_bytes_max") > 1e6);
-    assert!(figure(&document, "brokers.cpu_us_per_record") > 0.0, "the process tells its processor time");
+    assert!(figure(&document, "brokers.cpu_us_per_record") > 0.0, "the process tells its CPU time");
 
     // An answer takes the exporter a second and more on a busy host, and the instant of its values is known to half of that. So
     // what the broker counted is compared without a clock: it had taken nothing when it was started, and when the next run

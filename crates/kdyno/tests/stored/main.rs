@@ -186,7 +186,7 @@ fn a_scenario_that_is_named_for_a_run_is_a_mistake_and_told_how_to_run_it() {
     assert!(said.stderr.contains("hint: a scenario is run with `kdyno run orders.yaml`"), "{said:?}");
 }
 
-/// A run of scenario `rate` with a rate and the processor time that it cost.
+/// A run of scenario `rate` with a rate and the CPU time that it cost.
 fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
     measured_with(place, number, rate, marks, Vec::new());
 }

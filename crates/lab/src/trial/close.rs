@@ -105,7 +105,7 @@ impl Execution<'_> {
     }
 }
 
-/// A worker's processor time over its whole life: the tool's own cost.
+/// A worker's CPU time over its whole life: the tool's own cost.
 fn cost(at_ns: i64, subject: &Subject, end: &WorkerEnd) -> Vec<ProbeReading> {
     let Some((user_s, system_s)) = end.cpu_s else { return Vec::new() };
     let named = [(series::CPU_USER_S_AT_EXIT, user_s), (series::CPU_SYSTEM_S_AT_EXIT, system_s)];

@@ -269,7 +269,7 @@ fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short
         (None, Some(0), _) => None,
         (None, Some(code), _) => Some(format!("it ended with exit code {code} after {took}")),
         (None, None, Some(signal)) => Some(format!("it was ended by signal {signal} after {took}")),
-        (None, None, None) => Some(format!("nobody knows how it ended after {took}")),
+        (None, None, None) => Some(format!("how it ended is not known, after {took}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the application of a consuming client does: it takes records in the order in which they came, at most so many with
 //! each poll, and works on one after the other. While it works, its client sends no fetch.
 //!
-//! Work is time that passes, not processor time. Its instants are reckoned, not waited for: a thread that looks up to a
+//! Work is time that passes, not CPU time. Its instants are reckoned, not waited for: a thread that looks up to a
 //! tick late tells them as they would have been.
 
 use super::polls::Polls;

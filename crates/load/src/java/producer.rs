@@ -173,7 +173,7 @@ impl Producer {
             TransactionHow::Aborted => TransactionEnd::Aborted,
             TransactionHow::Failed(why) => {
                 events.transaction_failed(over.asked_ns, why);
-                TransactionEnd::Failed("told by the Java client")
+                TransactionEnd::Failed("reported by the Java client")
             }
         };
         let TransactionOver { asked_ns, ended_ns, partitions, .. } = *over;

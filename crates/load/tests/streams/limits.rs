@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 struct Scene {
     load: Load,
     service: Service,
-    /// Processor time of the broker, which has a processor of its own, for each record, ns.
+    /// CPU time of the broker, which has a processor of its own, for each record, ns.
     record_cost_ns: u64,
     /// The generator's highest rate, as it was measured against a broker that does nothing.
     generator_max_per_s: Option<f64>,
@@ -134,7 +134,7 @@ impl Scene {
         ]
     }
 
-    /// The broker's processor time at each second, by what it had served.
+    /// The broker's CPU time at each second, by what it had served.
     fn probes(&self, traces: &[RequestTrace]) -> Vec<ProbeReading> {
         let mut probes = Vec::new();
         for second in 0..=self.load.seconds as u64 {

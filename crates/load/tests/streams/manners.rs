@@ -44,7 +44,8 @@ fn a_new_leader_gets_the_records_of_the_old_one_at_once() {
 /// the new id and sends them again.
 #[test]
 fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
-    let told = "metadata-error: the topic was deleted and made anew: what was written to it before is gone";
+    let told =
+        "metadata-error: the topic was deleted and created again: what was written to it before is gone";
     for (config, events) in [(config(2, 4), vec![told]), (config(2, 4).without_topic_ids(), vec![])] {
         let mut cluster = FakeCluster::new(config);
         cluster.script().at(T0 + 2 * SECOND).recreate_topic(TOPIC);
@@ -68,7 +69,7 @@ fn a_consumer_of_a_topic_that_is_made_anew_goes_on_with_the_new_one() {
     assert_eq!(outcome.counts().fetched, records, "all of the old one");
     let told = [
         "fetch-error: client 0: partition 0: fetching failed: UNKNOWN_TOPIC_ID".to_owned(),
-        "metadata-error: the topic was deleted and made anew: what was written to it before is gone"
+        "metadata-error: the topic was deleted and created again: what was written to it before is gone"
             .to_owned(),
         format!(
             "records-skipped: client 0: partition 0: offset {records} does not exist: fetching went back to offset 0"

@@ -17,6 +17,8 @@ pub struct Row {
     pub usual: Grade,
     /// When it is told with another weight, if ever.
     pub grave: Option<Grade>,
+    /// The caveat in one line, with values in braces as in [`Words::sentence`]: what a summary prints.
+    pub short: &'static str,
     /// What speaks against figures, in a few words. Empty: it is summed up with others.
     pub brief: &'static str,
     /// What reports say: the first that fits. The last one always does.
@@ -33,6 +35,7 @@ impl Row {
         name: "",
         usual: note(""),
         grave: None,
+        short: "",
         brief: "",
         words: &[],
         more: "",

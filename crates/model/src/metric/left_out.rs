@@ -19,7 +19,7 @@ pub fn is_cost(name: &str) -> bool {
 /// Heap that brokers allocate per record; left out where their allocation was not sampled.
 pub const BROKER_ALLOCATED: &str = "allocated_bytes_per_record";
 
-/// Share of a process's processor time that its sampled stacks hold; left out where none were sampled for it.
+/// Share of a process's CPU time that its sampled stacks hold; left out where none were sampled for it.
 pub const SAMPLED_CPU_SHARE: &str = "sampled_cpu_share";
 
 /// By how much resident memory grows; left out where there is no slope.
@@ -27,7 +27,7 @@ pub const MEMORY_GROWTH: &str = "memory_growth";
 /// The same of the heap in use after collections.
 pub const HEAP_GROWTH: &str = "heap_growth";
 
-/// Processor time of a Java client per record.
+/// CPU time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
 /// The same of the application's and the clients' threads alone.
 pub const CLIENT_THREADS_CPU: &str = "client_threads_cpu_us_per_record";

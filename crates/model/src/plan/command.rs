@@ -140,7 +140,7 @@ pub const COURSES: [(&str, Unit, &str); 2] = [
     (
         "requests",
         Unit::RequestsPerS,
-        "requests per second that commands and users told of; of Kafka's tools since the line before",
+        "requests per second that commands and users reported; of Kafka's tools since the line before",
     ),
     (
         "mean response time of requests",
@@ -159,7 +159,7 @@ pub mod series {
     pub const ENDED_AFTER_S: &str = "command_ended_after_s";
     /// What it exited with; none of one that a signal ended.
     pub const EXIT_CODE: &str = "command_exit_code";
-    /// Processor time of it and of all processes below it that had ended, s.
+    /// CPU time of it and of all processes below it that had ended, s.
     pub const CPU_S: &str = "command_cpu_s";
     /// Bytes that it wrote to standard output and error.
     pub const OUTPUT_BYTES: &str = "command_output_bytes";

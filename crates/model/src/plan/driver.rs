@@ -140,7 +140,7 @@ pub enum JavaClient {
     Home(PathBuf),
     /// A checkout of Kafka's sources in which the clients' jar has been built.
     Source(PathBuf),
-    /// One jar of kafka-clients; what it needs besides comes as for the newest release.
+    /// One jar of kafka-clients; what else it needs comes as for the newest release.
     Jar(PathBuf),
 }
 

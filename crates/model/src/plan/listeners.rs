@@ -64,7 +64,7 @@ impl Listeners {
         }
         if self.authorizer && !protocol.has_sasl() && !client_certificates {
             return Err(
-                "an authorizer has to know who clients are: by a login (sasl), or by client certificates",
+                "an authorizer needs authenticated clients: by a login (sasl), or by client certificates",
             );
         }
         Ok(())

@@ -330,7 +330,7 @@ pub struct PhasesPlan {
     pub drain_ns: u64,
 }
 
-/// A warm-up that ends when rate, latency and the brokers' processor time have settled (docs/METHOD.md, Steady state).
+/// A warm-up that ends when rate, latency and the brokers' CPU time have settled (docs/METHOD.md, Steady state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmupAuto {
     /// It lasts so long at least, ns.

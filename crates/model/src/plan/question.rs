@@ -139,7 +139,7 @@ pub struct Judge {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Better {
-    /// Less is better: latency, processor time.
+    /// Less is better: latency, CPU time.
     Lower,
     /// More is better: rates.
     Higher,

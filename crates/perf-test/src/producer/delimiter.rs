@@ -1,9 +1,9 @@
-//! `--payload-delimiter`: a regular expression of Java, of which those are understood that stand for one text.
+//! `--payload-delimiter`: a regular expression of Java, and only those that mean one text are understood.
 
 /// The text that a delimiter stands for.
 ///
 /// # Errors
-/// What of it stands for more than one text, or for none; one lowercase clause.
+/// What of it means more than one text, or for none; one lowercase clause.
 pub fn literal(delimiter: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = delimiter;
@@ -20,7 +20,7 @@ pub fn literal(delimiter: &str) -> Result<String, String> {
                     (Some(_), None) if one != inside => {
                         escaped(one, &mut text)?;
                     }
-                    _ => return Err(format!("`[{inside}]` stands for more than one character")),
+                    _ => return Err(format!("`[{inside}]` means more than one character")),
                 }
                 rest = behind;
             }
@@ -56,7 +56,7 @@ fn escaped<'a>(rest: &'a str, text: &mut String) -> Result<&'a str, String> {
             return Ok(behind);
         }
         letter if letter.is_ascii_alphanumeric() => {
-            return Err(format!("`\\{letter}` stands for more than one text"));
+            return Err(format!("`\\{letter}` means more than one text"));
         }
         other => text.push(other),
     }

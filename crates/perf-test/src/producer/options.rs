@@ -88,7 +88,7 @@ static FLAGS: &[Flag] = &[
             PAYLOAD_DELIMITER,
             Kind::Text,
             "PAYLOAD-DELIMITER",
-            "What stands between the pieces of --payload-file, a regular expression that stands for one text.",
+            "What is between the pieces of --payload-file, a regular expression that means one text.",
         ),
     ),
     needed(flag(

@@ -86,7 +86,7 @@ impl<'a> Ground<'a> {
 /// How fast a case's own load is when it conditions a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// As fast as it goes: what takes most processor time is compiled soonest.
+    /// As fast as it goes: what takes most CPU time is compiled soonest.
     Most,
     /// As planned. A duet's sides share the machine as they do in its pairs, and small batches at a given rate take another
     /// way through the brokers than full ones.

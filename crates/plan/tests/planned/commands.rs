@@ -59,7 +59,7 @@ fn its_figures_can_be_named_wherever_others_can() {
         .expect("a plan");
     let Strategy::Compare(comparison) = &usual.strategy else { panic!("a comparison") };
     let judged: Vec<String> = comparison.judge.iter().map(|judge| judge.of.to_string()).collect();
-    assert_eq!(judged, ["c.duration"], "there are no records that processor time could be of");
+    assert_eq!(judged, ["c.duration"], "there are no records that CPU time could be of");
     assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.duration <= 5m}]\n").is_ok());
     assert!(planned(load, "measure: 1m", "expect: [{claim: x, that: c.requests_per_s >= 5/s}]\n").is_ok());
     let wrong = planned(load, "measure: 1m", "show: {columns: [c.acked_per_s]}\n").expect_err("a producer's");

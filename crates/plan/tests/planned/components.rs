@@ -104,7 +104,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         ("c: {postgres: {database: 'a\"b'}}", "cannot name the database"),
         ("c: {postgres: {database: postgres}}", "cannot name the database"),
         ("c: {postgres: {version: new}}", "`version`"),
-        ("w: {command: [x]}", "`w` is already the name of what stands in line "),
+        ("w: {command: [x]}", "`w` is already the name of what is in line "),
         ("host: {command: [x]}", "`host` names something else in metrics"),
         ("Big: {command: [x]}", "`Big` cannot name a component"),
         ("a-b: {command: [x]}\n  a_b: {command: [x]}", "have one name in variables"),

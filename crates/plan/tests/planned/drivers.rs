@@ -169,7 +169,7 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
     for (writers, told) in [
         (
             "client: {version: 4.1.1}",
-            "`version` has a meaning only with `driver: java` | write `driver: java` beside it",
+            "`version` has a meaning only with `driver: java` | write `driver: java` next to it",
         ),
         ("client: {jvm: [-Xmx1g]}", "`jvm` has a meaning only with `driver: java`"),
         ("client: {driver: jvm}", "`driver`: `jvm` is none of"),
@@ -245,7 +245,7 @@ fn sizes_are_taken_as_java_takes_them() {
 fn a_setting_that_no_table_has_is_told_with_the_nearest_and_passed_on() {
     let of = |client: &str| facts(&text(&format!("client: {{{client}}}"), "clients: 1"), &Choices::default());
     let (_, warnings) = of("driver: java, lingr.ms: 5, interceptor.classes: a.B");
-    let told = "`lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it stands; \
+    let told = "`lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it is; \
                 did you mean `linger.ms`?";
     let passed_on: Vec<_> = warnings.iter().filter(|text| text.contains("of `writers`")).collect();
     assert_eq!(passed_on, [told]);

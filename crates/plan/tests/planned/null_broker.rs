@@ -79,7 +79,7 @@ fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
         (", mode: {controllers: 3}", "a null broker has no `mode`"),
         (", storage: memory", "a null broker has no `storage`"),
         (", limits: {heap: 2GiB}", "a null broker has no heap"),
-        (", limits: {cpus: 1.5}", "a null broker has no limit of processor time"),
+        (", limits: {cpus: 1.5}", "a null broker has no limit of CPU time"),
         (", limits: {pin: [[0]]}", "a null broker has no processors of its own"),
         (", jvm: [-Xss1m]", "a null broker has no Java process"),
         (", racks: [a]", "a null broker has no rack"),

@@ -99,7 +99,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         (
             "proxy: $p",
             "components: {proxy: {command: [x]}}\n",
-            "`proxy` is already the name of what stands in line ",
+            "`proxy` is already the name of what is in line ",
         ),
         ("proxy: none", "show: {columns: [proxy.cpu_percent]}\n", "`proxy` is neither a load item"),
         ("proxy: $p", "show: {columns: [proxy.transactions_per_s]}\n", "is not a metric of `proxy`"),

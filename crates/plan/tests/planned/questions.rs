@@ -421,7 +421,7 @@ fn thresholds_that_make_no_sense_are_refused_by_name() {
     let unknown = typed("writers.response.p98 > 50ms");
     assert!(unknown.starts_with("`--fail-if writers.response.p98 > 50ms`: "), "{unknown}");
     assert!(typed("writers.response.p99").contains("where `<`, `<=`, `>` or `>=` belongs"));
-    assert!(typed("1 > 2").contains("no metric stands in the expression"));
+    assert!(typed("1 > 2").contains("no metric is in the expression"));
     let elsewhere = typed("writers.response.p99[kafka=9.9.9] > 50ms");
     assert!(elsewhere.contains("`kafka` is never `9.9.9`"), "{elsewhere}");
     let of_itself = format!(

@@ -24,7 +24,7 @@ const COLUMNS: [(&str, &str); 13] = [
     ("not parsed", UNPARSED_LINES),
 ];
 
-const NOTE: &str = "Of a command the duration is from its start to its exit; requests and what they took are what it told of them itself.";
+const NOTE: &str = "The duration of a command is from its start to its exit; requests and their times are as the command reported them.";
 
 const HTTP_NOTE: &str = "Of users and jobs the duration is from their start to their end; kdyno itself measured what requests took.";
 

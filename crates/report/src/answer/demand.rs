@@ -57,7 +57,7 @@ fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cel
         AtLimit::Reached => "at its limit".to_owned(),
         AtLimit::At { .. } => times(of.at_limit).unwrap_or_default(),
         AtLimit::NotWithin => format!("beyond {} × this load", bound()),
-        AtLimit::CannotTell => "cannot be told".to_owned(),
+        AtLimit::CannotTell => "inconclusive".to_owned(),
         AtLimit::OneLoad => "not foretold from one load".to_owned(),
     };
     let cells = [
@@ -97,7 +97,7 @@ pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 fn resources(demand: &Demand) -> String {
-    // Per record it is the time of a whole resource, not the processor time of a process, so that stands in the table alone.
+    // Per record it is the time of a whole resource, not the CPU time of a process, so that stands in the table alone.
     let each = demand.resources.iter().map(|of| {
         let what = name(demand, of.kind);
         let comma = if what == SHARED { "," } else { "" };
@@ -160,13 +160,11 @@ fn next_sentence(whose: &str, demand: &Demand) -> Option<String> {
             )
         }
         AtLimit::CannotTell => format!(
-            "{whose}: the next limit is {what}; it cannot be told whether it lies within {bound} × {load}, {rate} ({how}){unknown}."
+            "{whose}: the next limit is {what}; inconclusive whether it lies within {bound} × {load}, {rate} ({how}){unknown}."
         ),
         AtLimit::Reached => {
             let used = words::percent(next.used, OF_TIMES);
-            format!(
-                "{whose}: the next limit is {what}, of which {used} is used at {load} already, {rate}{unknown}."
-            )
+            format!("{whose}: the next limit is {what}: {used} is used at {load} already, {rate}{unknown}.")
         }
         AtLimit::NotWithin => format!(
             "{whose}: nothing that was judged is used up within {bound} × {load}, {rate}; the nearest is {what} ({how}){unknown}."

@@ -22,6 +22,8 @@ const SENTENCES_MAX: usize = 4;
 const CASES_MAX: usize = 4;
 /// Figures of a run of one case that are named beside a latency.
 const FIGURES_MAX: usize = 2;
+/// Cases whose figures are within so much of each other are not called different.
+const ALIKE_MAX: f64 = 1.01;
 /// Metric that tells what was asked for.
 const INPUT: &str = "offered_per_s";
 
@@ -135,7 +137,10 @@ fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
         }
         _ => known.into_iter().filter(|(column, figures)| is_answer(column) && differ(figures)).collect(),
     };
-    let told = chosen(told, if table.rows.len() > 1 { 1 } else { FIGURES_MAX });
+    let told = match table.rows.len() {
+        0 | 1 => chosen(told, FIGURES_MAX),
+        _ => chosen(by_spread(told), 1),
+    };
     if told.is_empty() {
         return Headline::default();
     }
@@ -151,7 +156,7 @@ fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
 }
 
 /// Whether a column tells what came out, not what was put in.
-fn is_answer(column: &ShownMetric) -> bool {
+pub fn is_answer(column: &ShownMetric) -> bool {
     metric::is_outcome(&column.of.metric) && column.of.metric != INPUT
 }
 
@@ -172,14 +177,38 @@ fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetr
     kept
 }
 
-/// Whether a column says something about the cases.
+/// Columns in which the cases differ most come first.
+fn by_spread<'a, T>(mut told: Vec<(T, Vec<Figure<'a>>)>) -> Vec<(T, Vec<Figure<'a>>)> {
+    told.sort_by(|(_, a), (_, b)| spread(b).total_cmp(&spread(a)));
+    told
+}
+
+/// Whether a column says something about the cases: it differs by more than its last printed digits.
 fn differ(figures: &[Figure<'_>]) -> bool {
-    let estimates: Vec<Value> = figures.iter().map(|(_, one, _)| one.estimate).collect();
-    estimates.windows(2).any(|pair| pair[0] != pair[1])
+    spread(figures) > ALIKE_MAX
+}
+
+/// The highest figure of a column ÷ its lowest; 1 where fewer than two are known.
+fn spread(figures: &[Figure<'_>]) -> f64 {
+    let numbers = figures.iter().filter_map(|(_, one, _)| match one.estimate {
+        Value::Is(number) | Value::AtLeast(number) => Some(number),
+        Value::None => None,
+    });
+    let ends = numbers.map(|one| (one, one)).reduce(|(low, high), (one, _)| (low.min(one), high.max(one)));
+    match ends {
+        Some((low, high)) if high > low => {
+            if low > 0.0 {
+                high / low
+            } else {
+                f64::INFINITY
+            }
+        }
+        _ => 1.0,
+    }
 }
 
 /// A row by the parameters in which those differ that have figures.
-fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
+pub fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
     let tested = || table.rows.iter().filter(|row| row.case.is_some());
     let differs = |index: usize| tested().any(|other| other.params.get(index) != row.params.get(index));
     let params = table.params.iter().zip(&row.params).enumerate();
@@ -224,10 +253,10 @@ fn confidence(all: &[&Finding]) -> String {
     let most = repeats.last().copied().unwrap_or_default();
     if let Some(least) = levels.iter().copied().reduce(f64::min) {
         let level = units::significant(least * 100.0);
-        return format!(" (in brackets where the true figure lies, with {level} % confidence at least)");
+        return format!(" (in brackets intervals of {level} % confidence)");
     }
     match most {
-        0 | 1 => " (one trial each, which says nothing about the next one)".to_owned(),
-        many => format!(" (in brackets the range over {many} repeats, too few for an interval)"),
+        0 | 1 => " (one trial per case: run-to-run variation unknown)".to_owned(),
+        many => format!(" (in brackets the range of {many} repeats, too few for an interval)"),
     }
 }

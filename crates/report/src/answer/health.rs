@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 const TITLE: &str = "Health";
 /// Reasons at most why something could not be read.
 const UNREAD_TOLD_MAX: usize = 3;
+/// Broken rules at most that one line names.
+const NAMED_MAX: usize = 3;
 
 /// Said where brokers stand on hosts that are not probed.
 const ELSEWHERE: &str = "Drives, memory and network are those of the host that kdyno ran on; the hosts of the brokers, which are \
@@ -41,10 +43,7 @@ struct Check<'a> {
 
 /// The rules that were broken, what records took, and every check as a table; `None`: nothing was checked.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let groups: Vec<Group<'_>> = groups(input)
-        .into_iter()
-        .map(|(name, trials)| Group { name, trials: of_group(input.conclusions, &trials, of_trial) })
-        .collect();
+    let groups = judged_groups(input);
     let checks: Vec<Check<'_>> = groups.iter().flat_map(checks).collect();
     if checks.is_empty() {
         return None;
@@ -55,6 +54,28 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         sentences: sentences.collect(),
         ..Answer::of_table(TITLE.to_owned(), table(&checks), elsewhere(input))
     })
+}
+
+fn judged_groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
+    let of_trials = |(name, trials): (String, Vec<TrialId>)| {
+        let trials = of_group(input.conclusions, &trials, of_trial);
+        Group { name, trials }
+    };
+    groups(input).into_iter().map(of_trials).collect()
+}
+
+/// The broken rules in one line; `None`: all hold, or none was asked.
+pub fn line(input: &ReportInput<'_>) -> Option<Sentence> {
+    let groups = judged_groups(input);
+    let checks: Vec<Check<'_>> = groups.iter().flat_map(checks).collect();
+    let broken = || checks.iter().filter(|check| check.is_broken());
+    let rules: BTreeSet<HealthRule> = broken().map(|check| check.rule).collect();
+    let named: Vec<&str> = rules.iter().take(NAMED_MAX).map(|rule| rule.text().figure).collect();
+    let more =
+        if rules.len() > NAMED_MAX { format!(", {} more", rules.len() - NAMED_MAX) } else { String::new() };
+    let (broken, all) = (broken().count(), checks.len());
+    let text = format!("{broken} of {all} health checks failed: {}{more}.", named.join(", "));
+    (broken > 0).then(|| Sentence::new(Tone::Warn, text))
 }
 
 /// How many checks hold, and which of these do not in some trials.

@@ -24,7 +24,7 @@ const NOTES: [&str; 3] = [
 ];
 
 const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: what the brokers tell is part of its service, and the \
-    rest of that its own time, such as linger, and the way there and back. Its processor time is told by itself; that of kdyno's own \
+    rest of that its own time, such as linger, and the way there and back. Its CPU time is shown separately; that of kdyno's own \
     client is part of its worker's.";
 
 /// The table: a row for each stage, a column for each case and side; `None`: no broker told its split.

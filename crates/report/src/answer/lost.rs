@@ -29,7 +29,7 @@ fn text(caveat: &Caveat) -> Option<String> {
         ),
         Caveat::PairsTied(PairsTied { metric, pairs, first }) => {
             let pairs = units::plural(*pairs, "pair");
-            format!("ties in {metric}, for figures that must not be used: {pairs}, the first: {first}.")
+            format!("ties in {metric}, for invalid figures: {pairs}, the first: {first}.")
         }
         _ => return None,
     };

@@ -11,6 +11,7 @@ pub mod curve;
 pub mod demand;
 mod differences;
 mod form;
+pub mod glance;
 pub mod headline;
 pub mod health;
 mod imported;

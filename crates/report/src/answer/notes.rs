@@ -30,8 +30,8 @@ fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<St
     let empty =
         columns.filter(|of| OF_OWN_PARTITIONS.contains(&of.metric.as_str()) && is_shared(&of.subject));
     let empty: Vec<String> = empty.map(ToString::to_string).collect();
-    let why = "not told where the item shares its group with another one, for nobody counts what is written to the \
-        partitions of one of them; `lag_records` is told.";
+    let why = "not known where the item shares its group with another one, since what is written to the partitions of one of \
+        them is not counted; `lag_records` is.";
     (!empty.is_empty()).then(|| format!("{}: {why}", words::list(&empty)))
 }
 
@@ -47,9 +47,9 @@ pub fn by_row(table: &CaseTable<'_>, cases: &[u32]) -> (usize, String) {
     (rows.len(), format!("{word} {}", words::list(&names)))
 }
 
-/// Said where cases cannot be told apart, of which single intervals may seem to say otherwise.
-const JUDGED_TOGETHER: &str = "Cases are told apart by all comparisons of a figure judged together (Holm's correction), which \
-    asks for more than that one interval leaves out ×1.";
+/// Said where cases are not shown to differ, of which single intervals may seem to say otherwise.
+const JUDGED_TOGETHER: &str = "All comparisons of a figure are judged together (Holm's correction), which needs more than one \
+    interval that leaves out ×1.";
 
 /// Which rows the figures tell apart; once for all figures that say the same.
 fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
@@ -74,7 +74,7 @@ fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> 
         && let [one, _, ..] = group.as_slice()
         && let Some(why_not) = &one.why_not
     {
-        return vec![format!("No figure tells the cases apart: {why_not}.")];
+        return vec![format!("No confidence intervals: {why_not}.")];
     }
     let texts = alike.iter().map(|group| told_apart(group, name));
     let mut texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
@@ -84,14 +84,17 @@ fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> 
     texts
 }
 
-/// What some figures say that say the same: `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from
-/// it.`
+fn are(cases: usize) -> &'static str {
+    if cases == 1 { "is" } else { "are" }
+}
+
+/// What some figures say that say the same: `writers.acked_per_s: rows 2 and 3 differ from row 1; row 4 is not shown to.`
 pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
     let Some(of) = group.first() else { return String::new() };
     let by: Vec<String> = group.iter().map(|one| one.of.to_string()).collect();
     let by = words::list(&by);
     if let Some(why_not) = &of.why_not {
-        return format!("By {by} no cases can be told apart: {why_not}.");
+        return format!("{by}: inconclusive: {why_not}.");
     }
     let base = match name(&[of.base]) {
         (0, _) => "the first row".to_owned(),
@@ -101,9 +104,9 @@ pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
     let differ_text = format!("{differing} {} from {base}", if differ == 1 { "differs" } else { "differ" });
     match (differ, same) {
         (0, 0) => String::new(),
-        (_, 0) => format!("By {by} {differ_text}."),
-        (0, _) => format!("By {by} {alike} cannot be told from {base}."),
-        _ => format!("By {by} {differ_text}; {alike} cannot be told from it."),
+        (_, 0) => format!("{by}: {differ_text}."),
+        (0, _) => format!("{by}: {alike} {} not shown to differ from {base}.", are(same)),
+        _ => format!("{by}: {differ_text}; {alike} {} not shown to.", are(same)),
     }
 }
 
@@ -111,7 +114,7 @@ pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
 type Whose<'a> = (u32, Option<&'a str>, &'a str);
 
 /// One line per case, side and load item. A search names its limit where it was reached.
-fn limits(input: &ReportInput<'_>) -> Vec<String> {
+pub(super) fn limits(input: &ReportInput<'_>) -> Vec<String> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         return Vec::new();
     }
@@ -193,11 +196,9 @@ fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
     let used = words::range(used, |share| words::percent(share, Some(0.05)));
     let used = used.map_or_else(String::new, |used| format!(" ({used})"));
     match kind {
-        LimitKind::Schedule => {
-            "no limit was reached: all that was offered was carried, and no queue grew".to_owned()
-        }
-        LimitKind::Unknown => "what the limit was could not be shown".to_owned(),
-        kind => format!("the limit was {}{used}{}", words::limit(kind), not_judged(kind, group)),
+        LimitKind::Schedule => "kept up with the offered load, not saturated".to_owned(),
+        LimitKind::Unknown => "what limited it is unknown".to_owned(),
+        kind => format!("limited by {}{used}{}", words::limit(kind), not_judged(kind, group)),
     }
 }
 

@@ -48,22 +48,6 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
-/// In short: the table where somebody named processes to be probed, else what it says of memory that grows; `None` where none
-/// does.
-pub fn summary(input: &ReportInput<'_>) -> Option<Answer> {
-    let is_named = |one: &Conclusion| match one {
-        Conclusion::Processes(of) => of.processes.iter().any(|one| matches!(one.of, Subject::Process(_))),
-        _ => false,
-    };
-    if input.conclusions.iter().any(is_named) {
-        return short_answer(input);
-    }
-    let mut all = answer(input)?.without_table();
-    all.sentences.retain(|sentence| sentence.tone != Tone::Plain);
-    all.notes.clear();
-    (!all.sentences.is_empty()).then_some(all)
-}
-
 /// The same for a terminal, which has no room for a long table.
 pub fn short_answer(input: &ReportInput<'_>) -> Option<Answer> {
     let all = answer(input)?;
@@ -135,7 +119,7 @@ fn growing(rows: &[Row<'_>]) -> Option<Sentence> {
         })
         .collect();
     let said = format!(
-        "memory grows throughout the window: {}. A longer run tells whether that is a leak or a cache that fills.",
+        "memory grows throughout the window: {}. A longer run shows whether that is a leak or a cache that fills.",
         words::list(&told)
     );
     (!told.is_empty()).then(|| Sentence::new(Tone::Warn, said))

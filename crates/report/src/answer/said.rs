@@ -25,8 +25,8 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
     let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
     let (metric, margin) = (words::metric(&verdict.of), words::margin(verdict.margin));
-    let told = Told { verdict, a, b, metric, margin, change, between, rests, figures };
-    let (tone, text) = told.is_imported().or_else(|| told.open()).unwrap_or_else(|| told.clear());
+    let said = Said { verdict, a, b, metric, margin, change, between, rests, figures };
+    let (tone, text) = said.is_imported().or_else(|| said.open()).unwrap_or_else(|| said.clear());
     let marked = marked(verdict);
     let text = match verdict.depth {
         Depth::Quick => format!("quick look, these starts only: {text}{marked}."),
@@ -36,7 +36,7 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
 }
 
 /// A verdict, and what its sentence is made of.
-struct Told<'a> {
+struct Said<'a> {
     verdict: &'a Verdict,
     a: &'a str,
     b: &'a str,
@@ -52,7 +52,7 @@ struct Told<'a> {
     figures: String,
 }
 
-impl Told<'_> {
+impl Said<'_> {
     /// Nobody said which direction of what was imported is better.
     fn is_imported(&self) -> Option<(Tone, String)> {
         let Self { verdict, a, b, metric, change, figures, .. } = self;
@@ -73,23 +73,23 @@ impl Told<'_> {
                 let starts = words::percent(*starts_differ, Some(starts_differ / 4.0));
                 format!(
                     "on this start {metric} was {change} with {b} than with {a} ({figures}); starts differ by about {starts}, so \
-                     that another one may show no difference"
+                     another start may show no difference"
                 )
             }
             // What one start shows is no reason to call a side worse.
             Says::MaybeMaterial { more_needed, .. } if verdict.depth == Depth::Quick => {
                 let more = more(*more_needed, verdict);
                 format!(
-                    "on this start {metric} was {change} with {b} than with {a} ({figures}), and whether that is more than the \
-                     margin of {margin} cannot be told; {more}"
+                    "on this start {metric} was {change} with {b} than with {a} ({figures}), and it is inconclusive whether that is \
+                     more than the margin of {margin}; {more}"
                 )
             }
             Says::MaybeMaterial { worse, more_needed } => {
                 let word = if *worse { "worse" } else { "better" };
                 let more = more(*more_needed, verdict);
                 format!(
-                    "{b} is maybe {word} than {a}: {metric} is {change} ({figures}), and whether that is more than the margin \
-                     of {margin} cannot be told; {more}"
+                    "{b} is maybe {word} than {a}: {metric} is {change} ({figures}), and it is inconclusive whether that is more \
+                     than the margin of {margin}; {more}"
                 )
             }
             Says::DifferentAlone { together, more_needed, .. } => {
@@ -104,7 +104,7 @@ impl Told<'_> {
                 let lies =
                     if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
                 format!(
-                    "it cannot be told whether {b} differs from {a} in {metric}{lies}; {rests} were compared, {more}"
+                    "inconclusive whether {b} differs from {a} in {metric}{lies}; {rests} compared, {more}"
                 )
             }
             Says::Different { .. } | Says::Equivalent | Says::Invalid { .. } => return None,
@@ -128,17 +128,13 @@ impl Told<'_> {
                 );
                 (Tone::Plain, text)
             }
-            Says::Invalid { reason } => {
-                (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))
-            }
+            Says::Invalid { reason } => (Tone::Bad, format!("{metric} of {b} and {a} is invalid: {reason}")),
             _ => {
                 let lies = match between.as_str() {
                     "" => format!("within ±{margin} ({rests})"),
                     _ => format!("{figures}, within ±{margin}"),
                 };
-                let text = format!(
-                    "{b} is no different from {a} in {metric} as far as it matters: the change lies {lies}"
-                );
+                let text = format!("{b} is equivalent to {a} in {metric}: the change lies {lies}");
                 (Tone::Plain, text)
             }
         }
@@ -172,14 +168,12 @@ fn more(needed: Option<u32>, verdict: &Verdict) -> String {
                 None => is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH),
             };
             let beyond = if is_beyond { ": not with this design on this machine" } else { "" };
-            format!("it would take about {told} more{time}{beyond}")
+            format!("about {told} more needed{time}{beyond}")
         }
         None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
-            "too few for an interval, so it is not known how many it would take".to_owned()
+            "too few for an interval, so it is unknown how many more are needed".to_owned()
         }
-        None if verdict.depth == Depth::Quick => "a verdict, with more starts, would tell more".to_owned(),
-        None => {
-            "the estimate is so near to where the answer turns that no number of them would tell".to_owned()
-        }
+        None if verdict.depth == Depth::Quick => "a verdict needs more starts".to_owned(),
+        None => "the estimate is so near to the margin that no number of them would decide".to_owned(),
     }
 }

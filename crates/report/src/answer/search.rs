@@ -25,6 +25,10 @@ const FLAT: f64 = 1.0;
 /// Metric of the finding that states the estimate, with the marks of what it rests on.
 const ESTIMATE: &str = "highest_per_s";
 
+/// Names of rows that are no loads.
+const SLOPE: &str = "slope there";
+const TRIED: &str = "loads tried";
+
 /// One answer per searched case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let found = input.conclusions.iter().filter_map(|one| match one {
@@ -242,10 +246,15 @@ fn table(result: &SearchResult, input: &ReportInput<'_>) -> Table {
         .map(|load| Cell::figure(&marks_at(result, load, |_| true), words::rate(load, None)));
     row("first load that failed", first_failing.unwrap_or_else(|| "none".into()));
     if let Some(slope) = result.slope {
-        row("slope there", slope_text(slope).into());
+        row(SLOPE, slope_text(slope).into());
     }
-    row("loads tried", format!("{} trials", result.points.len()).into());
+    row(TRIED, format!("{} trials", result.points.len()).into());
     Table::new(&[("", false), ("", false)], rows)
+}
+
+/// Whether a row of the table is no load: how steep it is there, and how many trials were made.
+pub fn is_aside(name: &str) -> bool {
+    [SLOPE, TRIED].contains(&name)
 }
 
 fn estimate_text(estimate: &Ratio) -> String {
@@ -293,7 +302,7 @@ fn inversions(result: &SearchResult) -> Option<String> {
 
 /// What the limit was at the load of the answer, by the trials that confirmed it or else by all of that load, and at the
 /// first load that failed.
-fn limit_there(result: &SearchResult, input: &ReportInput<'_>) -> Vec<String> {
+pub(super) fn limit_there(result: &SearchResult, input: &ReportInput<'_>) -> Vec<String> {
     let answer = at_answer(result);
     let failing = result.first_failing_per_s.map(|load| ("the first load that failed", load, None));
     let text = |(what, load, stage): (&str, f64, Option<SearchStage>)| {

@@ -9,35 +9,32 @@ use kdyno_model::finding::Scope;
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
 const SETTINGS_MAX: usize = 20;
 
-/// Most defaults of another version that are named: whoever wants all asks for the configuration.
+/// Most settings that one line names.
+const NAMED_MAX: usize = 2;
+
+/// Most defaults of another version that are named; the configuration has all.
 const DEFAULTS_MAX: usize = 5;
 
 /// Why settings differ, in the order in which they are told.
-const TOLD: [(Option<WhyDiffers>, &str, usize); 5] = [
+const KINDS: [(Option<WhyDiffers>, &str, usize); 5] = [
     (Some(WhyDiffers::NotAsked), "Not asked for", SETTINGS_MAX),
     (Some(WhyDiffers::Asked), "As asked", SETTINGS_MAX),
     (None, "As they may", SETTINGS_MAX),
     (
         Some(WhyDiffers::ComesWith),
-        "With another version, mode, number of brokers, listeners or client",
+        "With another release, mode, number of brokers, listeners or client",
         DEFAULTS_MAX,
     ),
-    (Some(WhyDiffers::OtherDefault), "Defaults of another version", DEFAULTS_MAX),
+    (Some(WhyDiffers::OtherDefault), "Defaults of another release", DEFAULTS_MAX),
 ];
 
 /// In what B differs from A; `None`: no difference is known.
 pub(super) fn difference(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Option<Sentence> {
-    let all: Vec<&SettingDiffers> = conclusions
-        .iter()
-        .filter_map(|one| match one {
-            Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
-            _ => None,
-        })
-        .collect();
+    let all: Vec<&SettingDiffers> = of_scope(conclusions, scope).collect();
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
     let [a, b] = labels;
     let mut text = format!("{b} differs from {a} in {}", plural(count, "setting"));
-    for (why, words, shown_max) in TOLD {
+    for (why, words, shown_max) in KINDS {
         let of_kind: Vec<&&SettingDiffers> = all.iter().filter(|one| reason(one) == why).collect();
         if !of_kind.is_empty() {
             text.push_str(&format!(". {words}: {}", named(&of_kind, shown_max)));
@@ -45,6 +42,31 @@ pub(super) fn difference(conclusions: &[Conclusion], scope: Scope, labels: &[Str
     }
     let is_open = all.iter().any(|one| !one.declared);
     (!all.is_empty()).then(|| Sentence::new(if is_open { Tone::Warn } else { Tone::Plain }, text + "."))
+}
+
+/// The same in one line: how many there are of each kind, with the names of those that were not asked for.
+pub(super) fn line(conclusions: &[Conclusion], scope: Scope) -> Option<String> {
+    let all: Vec<&SettingDiffers> = of_scope(conclusions, scope).collect();
+    let parts = KINDS.iter().filter_map(|(why, words, _)| {
+        let of_kind: Vec<&&SettingDiffers> = all.iter().filter(|one| reason(one) == *why).collect();
+        let names = || named(&of_kind, NAMED_MAX);
+        match (of_kind.len(), why) {
+            (0, _) => None,
+            (many, Some(WhyDiffers::NotAsked)) => Some(format!("{words}: {many} ({})", names())),
+            (many, _) => Some(format!("{words}: {many}")),
+        }
+    });
+    let parts: Vec<String> = parts.collect();
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let verb = if count == 1 { "differs" } else { "differ" };
+    (count > 0).then(|| format!("{} {verb}. {}.", plural(count, "setting"), parts.join(". ")))
+}
+
+fn of_scope(conclusions: &[Conclusion], scope: Scope) -> impl Iterator<Item = &SettingDiffers> {
+    conclusions.iter().filter_map(move |one| match one {
+        Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
+        _ => None,
+    })
 }
 
 /// Why it differs, as far as the run file says.

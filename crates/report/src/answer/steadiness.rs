@@ -76,7 +76,7 @@ fn summary(item: &str, windows: &[&Steadiness]) -> String {
     count("on several levels", |one| matches!(one.state, SteadyState::SeveralLevels { .. }));
     count("short-term", |one| !one.short_term.is_empty());
     let n = windows.len();
-    format!("{item}: of {n} windows {}; the column `steady` tells of each trial.", words::list(&seen))
+    format!("{item}: of {n} windows {}; the column `steady` has each trial.", words::list(&seen))
 }
 
 /// What was found, without the trial: `writers: acked_per_s drifted by +3.1 % per minute; …`.
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(
             summary("writers", &[&short(40), &levels, &short(16), &steady]),
             "writers: of 4 windows 2 too short to tell whether they were steady (16 to 40 s would do), 1 on several levels \
-             and 1 short-term; the column `steady` tells of each trial."
+             and 1 short-term; the column `steady` has each trial."
         );
     }
 

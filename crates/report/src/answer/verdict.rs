@@ -6,7 +6,7 @@ use super::{differences, lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Scope, marks_of_both};
@@ -58,7 +58,7 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
     let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
     if sentences.is_empty() {
-        let text = "no metric was named to be judged beforehand, so there is no verdict: the table says what differs";
+        let text = "no metric was named to be judged, so there is no verdict: the table shows what differs";
         sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
     }
     let name = match of_scope.first() {
@@ -67,23 +67,34 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
         _ => "Verdict",
     };
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
-    let mut notes = Vec::new();
-    let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
-    let is_imported = |one: &&Verdict| one.role == MetricRole::Imported;
-    if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
-        notes.push(
-            "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict."
-                .to_owned(),
-        );
-    }
-    if of_scope.iter().any(is_imported) {
-        notes.push(
-            "imported-…: somebody else measured it, and nobody said which direction is better.".to_owned(),
-        );
-    }
+    let mut notes = roles(&of_scope);
     notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
     notes.extend(two_levels(&of_scope));
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
+}
+
+/// What brackets and names of metrics that nobody judged mean.
+fn roles(verdicts: &[&Verdict]) -> Vec<String> {
+    let has = |role| verdicts.iter().any(|one| one.role == role);
+    let is_mixed = has(MetricRole::Judged) && (has(MetricRole::Exploratory) || has(MetricRole::Imported));
+    let exploratory = is_mixed.then_some("(in brackets): exploratory, no verdict.");
+    let imported = has(MetricRole::Imported)
+        .then_some("imported-…: measured elsewhere; which direction is better is not known.");
+    exploratory.into_iter().chain(imported).map(str::to_owned).collect()
+}
+
+/// What a summary says under [`short_table`]: pairs that do not count, settings that differ, and what the table's names mean.
+pub(crate) fn short_notes(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
+    let Scope::Comparison { case } = scope else { return Vec::new() };
+    let of_scope: Vec<&Verdict> = verdicts(input.conclusions).filter(|one| one.scope == scope).collect();
+    let differs =
+        |one: &&&Verdict| one.role == MetricRole::Judged || matches!(one.says, Says::Different { .. });
+    let shown: Vec<&Verdict> = of_scope.iter().filter(differs).copied().collect();
+    let mut notes = roles(&shown);
+    notes.extend(lost::sentences(input, case).map(|sentence| sentence.text));
+    notes.extend(settings::line(input.conclusions, scope));
+    notes.extend(at_once(compared(input)));
+    notes
 }
 
 /// Why intervals of one table have several levels.
@@ -92,8 +103,8 @@ fn two_levels(verdicts: &[&Verdict]) -> Option<String> {
     let levels: BTreeSet<String> =
         judged_by.filter_map(|ratio| words::bounds(&ratio)).map(|(_, _, level)| level_text(level)).collect();
     (levels.len() > 1).then(|| {
-        "Two levels of confidence: that the sides differ is judged at the error of the look; that they are equivalent, or \
-         differ by less than the margin, at twice that error (two one-sided tests)."
+        "Two levels of confidence: a difference is judged at the error of the look; equivalence, or a difference below the \
+         margin, at twice that error (two one-sided tests)."
             .to_owned()
     })
 }
@@ -118,8 +129,8 @@ fn changes(compare: Option<&ComparePlan>) -> Option<String> {
 
 /// Of a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
-    let told = "Both sides ran at once on this machine: their figures are not those of a system that has it for itself. What \
-                disturbed one disturbed the other, so the ratio is what is compared.";
+    let told = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
+                the other.";
     (compare?.design == PairDesign::Duet).then(|| told.to_owned())
 }
 
@@ -148,8 +159,8 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
     let told = || {
         let reach = digits::decimals_apart_from(&[margin * 100.0], reach * 100.0, Some(reach * 100.0), 0);
         format!(
-            "The interval of {} is as wide as ±{} % at {} confidence, wider than the margin of ±{}: so much evidence could not \
-             show that the sides are alike in it.",
+            "The interval of {} is as wide as ±{} % at {} confidence, wider than the margin of ±{}: this evidence cannot show \
+             equivalence.",
             verdict.of,
             reach,
             level_text(level),
@@ -173,7 +184,7 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Says::DifferentAlone { .. } => "differs alone",
         Says::OnThisStart { .. } => "this start",
         Says::Equivalent => "equivalent",
-        Says::Inconclusive { .. } => "cannot tell",
+        Says::Inconclusive { .. } => "inconclusive",
         Says::Invalid { .. } => "invalid",
     }
 }
@@ -184,7 +195,7 @@ pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> Table {
         ("metric", false),
         (labels[0].as_str(), true),
         (labels[1].as_str(), true),
-        ("B ÷ A", true),
+        ("B ÷ A of pairs", true),
         ("interval", true),
         ("level", true),
         ("n", true),
@@ -195,26 +206,61 @@ pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> Table {
     Table::new(&head, verdicts.iter().map(|one| row(one)).collect())
 }
 
-fn row(verdict: &Verdict) -> Vec<Cell> {
+/// Columns of [`table`] that a summary leaves out: level, units of evidence and direction are in the sentence.
+const NOT_IN_SHORT: [&str; 3] = ["level", "n", "better"];
+/// Exploratory metrics of a summary at most.
+const EXPLORATORY_MAX: usize = 3;
+
+/// The verdicts of a scope for a summary: what was judged, and of the rest what differs.
+pub(crate) fn short_table(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Table {
+    let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
+    let (judged, others): (Vec<&Verdict>, Vec<&Verdict>) =
+        of_scope.into_iter().partition(|one| one.role == MetricRole::Judged);
+    let differs = |one: &&Verdict| matches!(one.says, Says::Different { .. });
+    let shown = judged.into_iter().chain(others.into_iter().filter(differs).take(EXPLORATORY_MAX));
+    let table = table(&shown.collect::<Vec<_>>(), labels);
+    let is_kept = |column: &Column| !NOT_IN_SHORT.contains(&column.title().as_str());
+    let kept: Vec<bool> = table.columns.iter().map(is_kept).collect();
+    table.with_columns(&kept)
+}
+
+/// The figures of both sides.
+pub(crate) fn sides(verdict: &Verdict) -> [Cell; 2] {
     let ratio = verdict.judged_by();
-    let bounds = ratio.as_ref().and_then(words::bounds);
-    let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
+    let half_width = ratio.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
     let side = |value| words::side(&verdict.of.metric, value, verdict.unit, half_width);
+    let [of_a, of_b] = &verdict.marks;
+    [Cell::figure(of_a, side(verdict.a)), Cell::figure(of_b, side(verdict.b))]
+}
+
+/// Their ratio, and its interval.
+pub(crate) fn ratio(verdict: &Verdict) -> (String, String) {
+    let nothing = || units::NOTHING.to_owned();
+    match verdict.judged_by() {
+        Some(of) => (words::ratio(&of), words::interval_beside_margin(&of, verdict.margin)),
+        None => (nothing(), nothing()),
+    }
+}
+
+fn row(verdict: &Verdict) -> Vec<Cell> {
+    let bounds = verdict.judged_by().as_ref().and_then(words::bounds);
     let metric = match verdict.role {
         MetricRole::Judged => verdict.of.to_string(),
         MetricRole::Exploratory | MetricRole::Imported => format!("({})", verdict.of),
     };
     let nothing = || units::NOTHING.to_owned();
-    let [of_a, of_b] = &verdict.marks;
+    let [a, b] = sides(verdict);
+    let (ratio, interval) = ratio(verdict);
+    let ratio = match verdict.judged_by() {
+        Some(_) => Cell::figure(&marks_of_both(&verdict.marks), ratio),
+        None => ratio.into(),
+    };
     vec![
         metric.into(),
-        Cell::figure(of_a, side(verdict.a)),
-        Cell::figure(of_b, side(verdict.b)),
-        ratio.as_ref().map_or_else(
-            || nothing().into(),
-            |ratio| Cell::figure(&marks_of_both(&verdict.marks), words::ratio(ratio)),
-        ),
-        ratio.map_or_else(nothing, |ratio| words::interval_beside_margin(&ratio, verdict.margin)).into(),
+        a,
+        b,
+        ratio,
+        interval.into(),
         bounds.map_or_else(nothing, |(_, _, level)| level_text(level)).into(),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence).into(),
         match verdict.better {

@@ -30,7 +30,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
         (None, None) => return None,
         (Some(a), Some(b)) => (
             format!("brokers of both sides waited for a processor, {a}, {b} {base}"),
-            "so the ratio is that of brokers that wait, of which each feels what the other side costs too: with processors to \
+            "so the ratio is that of brokers that wait, and each also feels what the other side costs: with processors to \
              spare the sides may differ by more or by less",
         ),
         (a, b) => (

@@ -31,15 +31,15 @@ pub(super) fn metric(of: &Address) -> String {
         other => other.to_owned(),
     };
     match (metric.as_str(), metric.split_once('.')) {
-        ("cpu_us_per_record", _) => format!("processor time of {whose} per record"),
-        ("records_per_s_per_core", _) => format!("records per second and core of {whose}"),
-        ("cpu_percent", _) => format!("processor time of {whose}"),
+        ("cpu_us_per_record", _) => format!("CPU per record of {whose}"),
+        ("records_per_s_per_core", _) => format!("records per core and second of {whose}"),
+        ("cpu_percent", _) => format!("CPU of {whose}"),
         ("duration", _) => format!("duration of {whose}"),
         ("acked_per_s", _) => format!("acknowledged rate of {whose}"),
         ("acked_per_s_sum_of_clients", _) => format!("acknowledged rate of {whose}, summed over its clients"),
         ("acked_mib_per_s", _) => format!("acknowledged bytes per second of {whose}"),
-        ("fetched_per_s", _) => format!("fetched rate of {whose}"),
-        ("caught_up_per_s", _) => format!("fetched rate of {whose} until it had caught up"),
+        ("fetched_per_s", _) => format!("consumed rate of {whose}"),
+        ("caught_up_per_s", _) => format!("consumed rate of {whose} until it had caught up"),
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
         (_, Some((timing, quantile))) => format!("{timing} time of {whose} at {quantile}"),
@@ -108,18 +108,18 @@ pub(super) fn rate(per_s: f64, half_width: Option<f64>) -> String {
 /// What a limit is called.
 pub(super) fn limit(kind: LimitKind) -> &'static str {
     match kind {
-        LimitKind::Schedule => "the schedule",
+        LimitKind::Schedule => "the offered load",
         LimitKind::Generator => "the load generator",
-        LimitKind::BrokerProcessors => "the brokers' processors",
-        LimitKind::Disk => "the brokers' disks",
+        LimitKind::BrokerProcessors => "broker CPU",
+        LimitKind::Disk => "broker disks",
         LimitKind::Network => "the network",
         LimitKind::Link => "the link between zones",
         LimitKind::Replication => "replication",
-        LimitKind::RequestsInFlight => "acknowledgement time × requests in flight",
-        LimitKind::Linger => "`linger.ms`, for which each record waits by itself",
+        LimitKind::RequestsInFlight => "requests in flight × round-trip time",
+        LimitKind::Linger => "`linger.ms`, for which each record waits",
         LimitKind::ClientBuffer => "the client's buffer",
         LimitKind::Quota => "a quota of the cluster",
-        LimitKind::Unknown => "not to be named",
+        LimitKind::Unknown => "unknown",
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn metrics_are_said_as_one_says_them() {
         let said = |address| metric(&Address::parse(address).expect("an address"));
-        assert_eq!(said("brokers.cpu_us_per_record"), "processor time of the brokers per record");
+        assert_eq!(said("brokers.cpu_us_per_record"), "CPU per record of the brokers");
         assert_eq!(said("writers.response.p99.9"), "response time of writers at p99.9");
         assert_eq!(said("writers.queue"), "writers.queue");
     }

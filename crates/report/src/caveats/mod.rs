@@ -9,13 +9,13 @@ mod words;
 
 use crate::figures::covers;
 use crate::input::{ReportInput, trial_name};
-use kdyno_model::caveat::{Caveat, Group, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, CaveatKind, Group, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
 pub(crate) use reach::{elsewhere, is_told_with_verdicts, waited};
 use std::cmp::Reverse;
 use together::together;
-use words::said;
+use words::{said, short};
 
 /// One caveat, told once for all trials it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub struct Worded {
     pub is_loss: bool,
     /// It speaks only of figures that no verdict of the run is about.
     pub is_elsewhere: bool,
+    /// What it is about.
+    pub group: Group,
+    /// The caveat in one line.
+    pub short: String,
     /// What happened and what it means: a sentence that starts with a lower-case word and has no full stop.
     pub sentence: String,
     /// What to do about it; empty when there is nothing to do.
@@ -45,23 +49,39 @@ impl Worded {
 /// most severe first. What is told with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     let caveats = input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one));
-    let mut worded: Vec<(Group, Worded)> = Vec::new();
+    let mut worded: Vec<Worded> = Vec::new();
     for told in together(caveats.map(|one| (reach::is_elsewhere(input, one), one))) {
         let caveats = told.caveats();
         let Some(group) = caveats.first().map(|first| first.row().group) else { continue };
         let (sentence, remedy) = said(&caveats);
         let concerns = concerns(input, &told.scopes());
         let (severity, is_elsewhere, is_loss) = (told.severity, told.is_elsewhere, group == Group::Loss);
-        worded.push((group, Worded { severity, is_loss, is_elsewhere, sentence, remedy, concerns }));
+        let short = short(&caveats);
+        worded.push(Worded { severity, is_loss, is_elsewhere, group, short, sentence, remedy, concerns });
     }
-    worded.sort_by_key(|(group, one)| (one.is_elsewhere, Reverse(one.severity), *group));
-    worded.into_iter().map(|(_, worded)| worded).collect()
+    worded.sort_by_key(|one| (one.is_elsewhere, Reverse(one.severity), one.group));
+    worded
 }
 
-/// Severity and sentence of the caveats of one trial; those that differ in the name of a load item, or topic, alone are one.
-pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<(Severity, String)> {
+/// A caveat of a trial that has just ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfTrial {
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// Which kind it is.
+    pub kind: CaveatKind,
+    /// The caveat in one line.
+    pub short: String,
+}
+
+/// The caveats of one trial; those that differ in the name of a load item, or topic, alone are one.
+pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<OfTrial> {
     let together = together(caveats.map(|one| (false, one)));
-    together.iter().map(|told| (told.severity, said(&told.caveats()).0)).collect()
+    let of_told = |told: &together::Told<'_>| {
+        let kind = told.kind;
+        OfTrial { severity: told.severity, kind, short: short(&told.caveats()) }
+    };
+    together.iter().map(of_told).collect()
 }
 
 /// The sentence of one caveat alone, for a line about its trial.

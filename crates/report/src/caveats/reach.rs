@@ -54,11 +54,7 @@ pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
     }
     let kinds: Vec<String> = kinds.into_iter().map(|(what, kind)| kind.text(what)).collect();
     (!kinds.is_empty()).then(|| {
-        format!(
-            "Of figures that nobody judged and no table here shows it is only summed up what speaks against them: {}. The \
-             page that `kdyno report` writes tells each.",
-            kinds.join("; ")
-        )
+        format!("Other metrics with caveats: {}. The page (`kdyno report`) has each.", kinds.join("; "))
     })
 }
 
@@ -78,7 +74,7 @@ impl Kind<'_> {
             Part::All(what) => format!("{what} of {item}"),
         });
         let parts: Vec<String> = parts.collect();
-        let invalid = if self.is_invalid { ", in some trials so that they must not be used" } else { "" };
+        let invalid = if self.is_invalid { ", in some trials so that they are invalid" } else { "" };
         format!("{what}{invalid} ({})", parts.join(", "))
     }
 }

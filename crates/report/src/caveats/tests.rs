@@ -162,19 +162,15 @@ fn a_caveat_of_many_load_items_is_one_with_their_names() {
     all.extend([of_item(0, Severity::Warning, share(1, 0.2)), of_item(0, Severity::Warning, share(2, 0.4))]);
     let told = of_trial(all.iter());
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].1.starts_with("w1, w2, w3, w4, w5, w6 and 14 more: at the maximum rate"), "{told:?}");
-    assert!(
-        told[1].1.starts_with("w1 and w2: batches were sealed by `linger.ms` at 20.0 % to 40.0 %"),
-        "{told:?}"
-    );
+    assert!(told[0].short.starts_with("w1, w2, w3, w4, w5, w6 and 14 more: at the maximum rate"), "{told:?}");
+    assert_eq!(told[1].short, "w1 and w2: batches were filled to 20.0 % to 40.0 % of batch.size");
     let topics = ["a", "b"].map(|topic| {
         let (topic, detail) = (topic.to_owned(), format!("{topic} is gone"));
         of_item(0, Severity::Note, Caveat::LogNotChecked { topic, detail })
     });
     let told = of_trial(topics.iter());
-    let expected =
-        "acknowledged records of topic a and b were not compared with its log (the first: a is gone): ";
-    assert!(told.len() == 1 && told[0].1.starts_with(expected), "{told:?}");
+    let expected = "topic a and b: its log was not checked for lost records";
+    assert!(told.len() == 1 && told[0].short == expected, "{told:?}");
 }
 
 #[test]
@@ -196,12 +192,12 @@ fn caveats_of_items_stay_apart_that_say_something_else() {
         of_item(0, Severity::Note, Caveat::ClosedLoop { item: "a".to_owned() }),
         of_item(1, Severity::Note, Caveat::ClosedLoop { item: "b".to_owned() }),
     ];
-    let told: Vec<String> = of_trial(all.iter()).into_iter().map(|(_, sentence)| sentence).collect();
+    let told: Vec<String> = of_trial(all.iter()).into_iter().map(|one| one.short).collect();
     let begins = [
         "a and c: 5 records",
         "b: 5 records",
-        "threads of a were",
-        "threads of brokers were",
+        "CPU contention: threads of a ",
+        "CPU contention: threads of brokers ",
         "a: at",
         "b: at",
     ];
@@ -212,7 +208,7 @@ fn caveats_of_items_stay_apart_that_say_something_else() {
 #[test]
 fn a_lone_number_is_not_a_range() {
     let steal = Caveat::Steal { share: 0.031 };
-    assert!(sentence(&steal).starts_with("the hypervisor took 3.10 % of the processor time: "));
+    assert!(sentence(&steal).starts_with("the hypervisor took 3.10 % of the CPU time: "));
 }
 
 /// One of each kind that no other test words.
@@ -420,7 +416,10 @@ fn the_words_of_every_row_have_their_values() {
             let sample = all.iter().filter(|one| one.row().kind == row.kind).find(are_its);
             let sample = sample.unwrap_or_else(|| panic!("no test words {}: {}", row.kind, words.sentence));
             let values = [Values::of(sample)];
-            for text in [words.sentence, words.of] {
+            // The mean is no quantile: its line is that of its kind.
+            let short =
+                [row.short].into_iter().filter(|_| values[0].text("quantile").as_deref() != Some("mean"));
+            for text in [words.sentence, words.of].into_iter().chain(short) {
                 assert!(filled(text, &values).is_some(), "{text} has a value that {sample:?} has not");
             }
             assert!(
@@ -432,4 +431,16 @@ fn the_words_of_every_row_have_their_values() {
             assert_eq!(values[0].text("kind"), Some(row.kind.to_string()), "it is called as in run files");
         }
     }
+}
+
+/// What a summary prints fits a line.
+#[test]
+fn each_kind_has_one_line() {
+    const WIDTH_MAX: usize = 98;
+    let lines: Vec<String> = others().iter().map(|one| short(&[one])).collect();
+    for line in &lines {
+        assert!(line.contains(' ') || line == "a detail", "{line}");
+        assert!(line.chars().count() <= WIDTH_MAX && !line.ends_with('.'), "{line}");
+    }
+    insta::assert_snapshot!(lines.join("\n"));
 }

@@ -12,7 +12,7 @@ pub(super) struct Told<'a> {
     /// Whether they speak only of figures that no verdict is about.
     pub(super) is_elsewhere: bool,
     pub(super) severity: Severity,
-    kind: CaveatKind,
+    pub(super) kind: CaveatKind,
     pub(super) caveats: Vec<&'a ScopedCaveat>,
 }
 

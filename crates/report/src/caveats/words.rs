@@ -1,7 +1,7 @@
 //! The words of a caveat's row, with its values in the places of their names.
 
 use crate::{digits, units};
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, Row};
 use kdyno_model::concern::rank;
 use kdyno_model::event::Subject;
 use kdyno_model::metric::Unit;
@@ -13,7 +13,22 @@ const NAMES_MAX: usize = 6;
 /// What is said of one caveat, or of several of one kind: a sentence and what to do. Each number is told as its range, and the
 /// names of load items, or topics, as a list.
 pub(super) fn said(caveats: &[&Caveat]) -> (String, &'static str) {
-    let Some(row) = caveats.first().map(|first| first.row()) else { return (String::new(), "") };
+    let Some((row, values)) = together(caveats) else { return (String::new(), "") };
+    let words = row.words_of(caveats);
+    // A test fills the words of every row; what they lack would still be told by name.
+    (filled(words.sentence, &values).unwrap_or_else(|| row.kind.to_string()), words.remedy)
+}
+
+/// The same caveats in one line. Where a value is not there, as of the mean, which is no quantile, in the words of their kind.
+pub(super) fn short(caveats: &[&Caveat]) -> String {
+    let Some((row, values)) = together(caveats) else { return String::new() };
+    let of_kind = || if row.brief.is_empty() { row.kind.to_string() } else { row.brief.to_owned() };
+    filled(row.short, &values).unwrap_or_else(of_kind)
+}
+
+/// The row of some caveats of one kind and the values of each, all of them with the names of all.
+fn together(caveats: &[&Caveat]) -> Option<(&'static Row, Vec<Values>)> {
+    let row = caveats.first()?.row();
     let mut values: Vec<Values> = caveats.iter().map(|one| Values::of(one)).collect();
     let mut names: Vec<String> = Vec::new();
     for name in values.iter().filter_map(|one| one.text(row.name)) {
@@ -23,9 +38,7 @@ pub(super) fn said(caveats: &[&Caveat]) -> (String, &'static str) {
     }
     let names = list(&names);
     values.iter_mut().for_each(|one| one.rename(row.name, &names));
-    let words = row.words_of(caveats);
-    // A test fills the words of every row; what they lack would still be told by name.
-    (filled(words.sentence, &values).unwrap_or_else(|| row.kind.to_string()), words.remedy)
+    Some((row, values))
 }
 
 /// Whom a caveat is of, with a name in the place of its load item's or topic's, and what to do about it.

@@ -97,7 +97,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     ),
     (
         "marks",
-        "what has to be said beside the value, separated by spaces: `invalid` (it must not be used), `drifting`, \
+        "known problems of the value, separated by spaces: `invalid`, `drifting`, \
          `several_levels`, `too_short_to_tell`, `short_term`, `few_records`, `backlog`",
     ),
     (
@@ -112,7 +112,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     ),
     (
         "equivalence_low",
-        "of the same the lower bound at twice that error, which `equivalent` is judged by and which pages print beside it; empty \
+        "of the same the lower bound at twice that error, which `equivalent` is judged by and which pages print next to it; empty \
          where there is none",
     ),
     ("equivalence_high", "upper bound of the same"),
@@ -134,7 +134,7 @@ const SERIES_AFTER: [Column; 6] = [
     ("series", "which figure and its unit, see below"),
     (
         "phase",
-        "`startup`, `warmup`, `measure` or `drain`; empty for processor time and imported series, which belong to no record",
+        "`startup`, `warmup`, `measure` or `drain`; empty for CPU time and imported series, which belong to no record",
     ),
     (
         "at_s",
@@ -188,7 +188,7 @@ const FIGURES: [Figure; 9] = [
 
 const CPU: Column = (
     "cpu_percent_of_core",
-    "processor time of a process, user and system; of the host everything but idle and iowait; percent of one core",
+    "CPU time of a process, user and system; of the host everything but idle and iowait; percent of one core",
 );
 
 /// The name of a resource's series, with its unit.
@@ -216,7 +216,7 @@ pub fn findings(input: &ReportInput<'_>) -> String {
     out
 }
 
-/// Every second of every stream, then every reading of processor time, in one long table.
+/// Every second of every stream, then every reading of CPU time, in one long table.
 pub fn series(input: &ReportInput<'_>) -> String {
     let params = params(input);
     let mut out = head(&SERIES_BEFORE, &params, &SERIES_AFTER);

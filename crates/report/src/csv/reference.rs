@@ -32,7 +32,7 @@ pub fn reference() -> String {
         &table("column", [&FINDINGS_BEFORE[..], &[PARAMS], &FINDINGS_AFTER].concat()),
         &table("unit", units),
         "## series-csv\n\n`kdyno export RUN --format series-csv`: each trial over time, one figure of one second per \
-         row.\nFirst every load item, then processor time and other resources, then what commands told and imported series, whose \
+         row.\nFirst every load item, then CPU time and other resources, then what commands reported and imported series, whose \
          names end with the\nunit in brackets too.\n\n",
         &table("column", [&SERIES_BEFORE[..], &[PARAMS], &SERIES_AFTER].concat()),
         &table("series", series),

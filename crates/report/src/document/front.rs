@@ -26,7 +26,7 @@ pub enum FrontError {
         text: String,
     },
     /// A name stands twice.
-    #[error("line {line}: `{name}` stands twice")]
+    #[error("line {line}: `{name}` is there twice")]
     Twice {
         /// Its number, from 1.
         line: usize,

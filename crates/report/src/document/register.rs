@@ -66,6 +66,6 @@ fn status(input: &ReportInput<'_>, trial: &Trial, figures: &Figures<'_>) -> Stri
     match (of(Severity::Invalid), of(Severity::Warning)) {
         (0, 0) => "complete".to_owned(),
         (0, warnings) => format!("complete, {}", units::plural(warnings, "warning")),
-        (_, _) => "complete, some figures must not be used".to_owned(),
+        (_, _) => "complete, some figures are invalid".to_owned(),
     }
 }

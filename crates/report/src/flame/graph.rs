@@ -16,12 +16,12 @@ pub struct Graph {
     pub kind: FlameKind,
     /// Of a difference the two sides, A first; otherwise one.
     pub sides: Vec<Stacks>,
-    /// Of each side, as far as it is known: share of the processor time that its processes used meanwhile which its stacks
+    /// Of each side, as far as it is known: share of the CPU time that its processes used meanwhile which its stacks
     /// hold (`sampled_cpu_share`).
     pub held: Vec<Option<f64>>,
 }
 
-/// The share of its processor time that the stacks of a subject hold in a trial.
+/// The share of its CPU time that the stacks of a subject hold in a trial.
 pub fn held(findings: &[Finding], trial: TrialId, subject: &str) -> Option<f64> {
     let is_it = |one: &&Finding| {
         one.scope == Scope::Trial(trial) && one.of.subject == subject && one.of.metric == SAMPLED_CPU_SHARE
@@ -44,7 +44,7 @@ impl Graph {
             let number = self.sides.get(side).map(|stacks| self.number(stacks.total())).unwrap_or_default();
             match self.held.get(side).copied().flatten() {
                 Some(share) => {
-                    format!("{number}, {} % of the processor time used", units::significant(100.0 * share))
+                    format!("{number}, {} % of the CPU time used", units::significant(100.0 * share))
                 }
                 None => number,
             }

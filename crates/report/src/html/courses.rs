@@ -172,7 +172,7 @@ pub fn is_above_zero(line: &Line) -> bool {
     line.points.iter().any(|point| point.y.is_some_and(|y| y != 0.0))
 }
 
-/// Processor time of a process, user and system together.
+/// CPU time of a process, user and system together.
 pub fn cpu(cpu: &CpuSeries, name: &str, look: usize) -> Line {
     let point = |(at_s, percent)| Point { x: at_s, y: Some(percent), at_least: false };
     let points = cpu.points.iter().map(|one| point((one.at_s, one.percent)));

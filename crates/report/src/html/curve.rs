@@ -23,7 +23,7 @@ pub fn figure(curve: &Curve, id: &str, table: &Markup) -> Markup {
     let lines = vec![
         line("all trials", 7, Drawn::Joined, all),
         line("conditions held", 2, Drawn::Dots, of(&[Some(true)])),
-        line("failed, or cannot be told", 1, Drawn::Crosses, of(&[Some(false), None])),
+        line("failed, or inconclusive", 1, Drawn::Crosses, of(&[Some(false), None])),
     ];
     let (unit, y) = if is_time { ("time (log)", Vertical::LogNs) } else { ("value", Vertical::FromZero) };
     let limit = Some((curve.limit, curve.must_be == Threshold::AtMost));

@@ -89,7 +89,7 @@ fn row(one: &Verdict, across: &Scale) -> Lane {
     };
     let is_judged = one.role == MetricRole::Judged;
     let better = match (one.role, one.better) {
-        (MetricRole::Imported, _) => "nobody said which direction is better",
+        (MetricRole::Imported, _) => "which direction is better is not known",
         (_, Better::Lower) => "lower is better",
         (_, Better::Higher) => "higher is better",
     };
@@ -181,7 +181,7 @@ fn pair_figure(
                 @for (side, label) in labels.iter().enumerate() {
                     li { svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { (Sign::Filled(side).shape()) } (ComparePlan::SIDES[side]) ": " (label) }
                 }
-                li { "hollow: must not be used" }
+                li { "hollow: invalid" }
                 li { "across: " (label) }
             }
             (lanes(&rows, &Axis { across: &across, text: &text, label: "" }))

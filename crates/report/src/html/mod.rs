@@ -21,11 +21,13 @@ pub mod served;
 mod stages;
 pub(crate) mod tables;
 mod ticks;
+mod tiles;
 mod top;
 mod topology;
 mod trial;
 
-use crate::answer::headline::{self, Headline, headline};
+use crate::answer::glance::glance;
+use crate::answer::headline;
 use crate::answer::verdict::compared_scopes;
 use crate::answer::{
     Answer, Sentence, answers, brokers, commands, components, demand, health, inside, logs, processes,
@@ -89,16 +91,16 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let headline = headline(input, &table);
+    let glance = glance(input, &table);
     let worded = caveats::worded(input);
-    let parts = parts(input, &figures, &table, &headline);
+    let parts = parts(input, &figures, &table, &glance.answer);
     finished(html! {
         (DOCTYPE)
         html lang="en" {
             (head(&format!("{}: kdyno run {:016x}", plan.scenario, input.header.run_id), ""))
             body {
                 (navigation)
-                (top::head(input, &figures, &headline, &worded))
+                (top::head(input, &figures, &table, &glance, &worded))
                 (contents(&parts))
                 main { @for part in &parts { (part.markup) } }
             }
@@ -116,7 +118,10 @@ pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     // The summary of a document has the answers by themselves, so that all of them stand here, and its appendix has what ran.
-    let parts = parts(input, &figures, &table, &Headline::default());
+    let mut parts = parts(input, &figures, &table, &[]);
+    let worded = caveats::worded(input);
+    let caveats = html! { @if !worded.is_empty() { section aria-labelledby="read-first" { h2 id="read-first" { "Read first" } (tables::caveats(&worded)) } } };
+    parts.insert(0, Part::new("read-first", "Read first", caveats));
     html! { @for part in parts.iter().filter(|part| part.id != ENVIRONMENT) { (part.markup) } }
 }
 
@@ -125,16 +130,14 @@ fn parts(
     input: &ReportInput<'_>,
     figures: &Figures<'_>,
     table: &CaseTable<'_>,
-    headline: &Headline,
+    told: &[Sentence],
 ) -> Vec<Part> {
-    let worded = caveats::worded(input);
-    let mut parts = vec![Part::new("read-first", "Read first", tables::caveats(&worded))];
-    parts.extend(answered(input, figures, headline));
+    let mut parts = answered(input, figures, told);
     parts.push(Part::new("result", "Result", tables::cases(input, table)));
-    parts.push(Part::new("overlay", "All cases over one another", overlay::overlays(input)));
-    parts.push(Part::new("sides", "Resources, A beside B", sides(input)));
-    parts.extend(explained(input, figures, &headline.sentences));
-    parts.push(Part::new("trials", "Every trial in figures", tables::trials(input, figures)));
+    parts.push(Part::new("overlay", "Cases overlaid", overlay::overlays(input)));
+    parts.push(Part::new("sides", "Resources, A and B", sides(input)));
+    parts.extend(explained(input, figures, told));
+    parts.push(Part::new("trials", "All trials", tables::trials(input, figures)));
     parts.push(Part::new("over-time", "Each trial over time", over_time(input)));
     parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
     parts.push(Part::new("events", "Events", tables::events(input)));
@@ -154,7 +157,7 @@ fn contents(parts: &[Part]) -> Markup {
 }
 
 /// Verdicts with their pictures, searches, claims, contrasts.
-fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> Vec<Part> {
+fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
     // The answers of compared cases come first, in this order.
     let mut compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
         Scope::Comparison { case } => Some(case),
@@ -163,12 +166,12 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &Headline) -> 
     let part = |(number, answer): (usize, &Answer)| {
         let name = number.to_string();
         let Some(case) = compared.next() else {
-            return Part::answer(&name, answer, &told.sentences, &html! {});
+            return Part::answer(&name, answer, told, &html! {});
         };
         let pictures = html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) };
         // There the sentence has the name of its case before it.
         let is_told = |one: &&Sentence| {
-            told.sentences.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
+            told.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
         };
         let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
         Part::answer(&name, answer, &told, &pictures)
@@ -223,7 +226,7 @@ fn sides(input: &ReportInput<'_>) -> Markup {
     html! {
         @if is_compared {
             section aria-labelledby="sides" {
-                h2 id="sides" { "Resources, A beside B" }
+                h2 id="sides" { "Resources, A and B" }
                 @for one in drawn { (one) }
             }
         }
@@ -309,7 +312,7 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
         }
         (tables::config(input))
         details {
-            summary { "What was asked for: systems, security, topics, load, settings of clients" }
+            summary { "The plan: systems, security, topics, load, settings of clients" }
             pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
         }
         @let files = client_properties::all(input);
@@ -343,7 +346,7 @@ fn reading() -> Markup {
         marks::AT_LEAST,
         (
             "CPU per record",
-            "processor time of all brokers, or of the load generator, per acknowledged record (fetched, where none is produced)",
+            "CPU time of all brokers, or of the load generator, per acknowledged record (fetched, where none is produced)",
         ),
     ];
     html! {

@@ -37,7 +37,7 @@ pub fn overlays(input: &ReportInput<'_>) -> Markup {
     names.truncate(STREAMS_MAX);
     html! {
         section aria-labelledby="overlay" {
-            h2 id="overlay" { "All cases over one another" }
+            h2 id="overlay" { "Cases overlaid" }
             p class="note" {
                 "A line is a trial, its colour and dash those of its case. Shaded is what is not measured, of the first trial."
                 @if shown.len() < all.len() { " The first " (shown.len()) " of " (all.len()) " trials." }

@@ -23,7 +23,7 @@ struct Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    Kind { title: "Processor time", of: &[(Resource::CpuUser, "user"), (Resource::CpuSystem, "system")] },
+    Kind { title: "CPU time", of: &[(Resource::CpuUser, "user"), (Resource::CpuSystem, "system")] },
     Kind { title: "Memory", of: &[(Resource::Memory, "resident"), (Resource::Heap, "heap in use")] },
     Kind { title: "Drives", of: &[(Resource::DiskWrite, "written"), (Resource::DiskRead, "read")] },
     Kind {
@@ -161,7 +161,7 @@ fn grid(
         cells.iter().flat_map(|cell| &cell.lines).flat_map(|line| &line.points).filter_map(|point| point.y);
     let most = values.fold(f64::NEG_INFINITY, f64::max);
     let title =
-        if in_pairs { format!("{}, A beside B", kind.title) } else { format!("{} by process", kind.title) };
+        if in_pairs { format!("{}, A and B", kind.title) } else { format!("{} by process", kind.title) };
     let panels = cells.iter().map(|cell| Panel {
         holds: vec![most],
         ..courses::panel(cell.name.clone(), kind.unit(), Vertical::FromZero, SMALL, cell.lines.clone())

@@ -204,7 +204,7 @@ fn legend(bars: &[Bar<'_>]) -> Markup {
 fn doubts(bars: &[Bar<'_>]) -> Option<String> {
     let any = |is_it: fn(&Stage<'_>) -> bool| bars.iter().flat_map(|bar| &bar.stages).any(is_it);
     let least = any(|stage| stage.is_least()).then_some("Dashed: the stage took at least so long.");
-    let pale = any(|stage| stage.finding.is_invalid()).then_some("Pale: must not be used.");
+    let pale = any(|stage| stage.finding.is_invalid()).then_some("Pale: invalid.");
     let told: Vec<&str> = least.into_iter().chain(pale).collect();
     (!told.is_empty()).then(|| told.join(" "))
 }

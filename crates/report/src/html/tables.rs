@@ -8,7 +8,7 @@ use crate::grid::Tone;
 use crate::headings;
 use crate::in_force;
 use crate::input::ReportInput;
-use crate::marks::Signs;
+use crate::marks::{Signs, footnotes, meanings};
 use crate::result::{Heads, by_case, table_notes};
 use crate::table::{Cell, Column, Holds, Table};
 use crate::trial_tables;
@@ -60,15 +60,10 @@ pub fn caveats(worded: &[Worded]) -> Markup {
         }
     };
     html! {
-        @if !worded.is_empty() {
-            section aria-labelledby="read-first" {
-                h2 id="read-first" { "Read first" }
-                @if !here.is_empty() { (list(&here)) }
-                @if !elsewhere.is_empty() {
-                    p class="note" { "Of figures that nobody judged and no table of the answer shows:" }
-                    (list(&elsewhere))
-                }
-            }
+        @if !here.is_empty() { (list(&here)) }
+        @if !elsewhere.is_empty() {
+            p class="note" { "Of metrics that were not judged and are in no table of the answer:" }
+            (list(&elsewhere))
         }
     }
 }
@@ -83,7 +78,7 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
     if marks.contains(&Mark::Invalid) {
         return Some("invalid");
     }
-    (!marks.is_empty()).then_some("marked")
+    (!footnotes(marks).is_empty()).then_some("marked")
 }
 
 /// One answer: its sentences but those that are `told` already, pictures of it, the figures under them, the curve.
@@ -175,7 +170,7 @@ pub fn texts(table: &Table, caption: Option<&str>) -> Markup {
                             @if index == 0 { (row_mark(table.cut_short.contains(&number))) }
                             (row_name(table, &cell.text()))
                         }
-                    } @else { td class=[class_of(cell, column)] { (cell.text()) } }
+                    } @else { td class=[class_of(cell, column)] title=[title_of(cell)] { (cell.text()) } }
                     @if column.spread.is_some() { td class="range" { (cell.spread()) } }
                 }
             } } }
@@ -220,9 +215,14 @@ fn head_class(column: &Column) -> Option<&'static str> {
 
 /// A figure bears the class of its marks, whatever else stands in its column.
 fn class_of(cell: &Cell, column: &Column) -> Option<String> {
-    let own = head_class(column).filter(|_| cell.marks.is_empty() || column.holds.is_text());
+    let own = head_class(column).filter(|_| marked(&cell.marks).is_none() || column.holds.is_text());
     let classes: Vec<&str> = own.into_iter().chain(marked(&cell.marks)).collect();
     (!classes.is_empty()).then(|| classes.join(" "))
+}
+
+/// What the marks of a figure mean, for who points at it.
+fn title_of(cell: &Cell) -> Option<String> {
+    Some(meanings(&cell.marks)).filter(|text| !text.is_empty())
 }
 
 /// The name of a row; of one that is a metric in words too, which stands in brackets where it was not to be judged.
@@ -265,7 +265,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     }
     html! {
         section aria-labelledby="trials" {
-            h2 id="trials" { "Every trial in figures" }
+            h2 id="trials" { "All trials" }
             @for one in tables { (first_rows(one.title, one.title, one.table)) }
             @if let Some(members) = &members {
                 (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))

@@ -1,7 +1,9 @@
 //! The top of the page: the question, the answer with its confidence, how much there is to read first.
 
 use super::tables;
-use crate::answer::headline::Headline;
+use super::tiles::tiles;
+use crate::answer::glance::Glance;
+use crate::case_table::CaseTable;
 use crate::caveats::Worded;
 use crate::figures::Figures;
 use crate::input::ReportInput;
@@ -10,11 +12,12 @@ use crate::units;
 use kdyno_model::caveat::Severity;
 use maud::{Markup, html};
 
-/// The top.
+/// The top: what was asked, the answer, its figures, how much there is to read against it.
 pub fn head(
     input: &ReportInput<'_>,
     figures: &Figures<'_>,
-    headline: &Headline,
+    table: &CaseTable<'_>,
+    glance: &Glance,
     worded: &[Worded],
 ) -> Markup {
     let plan = input.plan();
@@ -27,12 +30,12 @@ pub fn head(
             div class="headline" {
                 // Before any answer: records that were acknowledged are gone.
                 @for loss in worded.iter().filter(|one| one.is_loss) { p class="answer bad" { b { (loss.label()) } ": " (loss.sentence) "." } }
-                @for sentence in &headline.sentences { (tables::sentence(sentence)) }
-                @if let Some(legend) = &headline.legend { p class="note" { (legend) } }
-                @if let Some(counted) = counted(worded) {
-                    p class="note" { a href="#read-first" { "Read first" } ": " (counted) "." }
-                }
+                @for sentence in &glance.answer { (tables::sentence(sentence)) }
+                @if let Some(legend) = &glance.legend { p class="note" { (legend) } }
+                @if let Some(next) = &glance.next { p class="note" { "Next: " (tables::coded(next)) } }
             }
+            (doubts(glance, worded))
+            (tiles(input, table))
             p class="meta" {
                 @if let Some((first, _)) = input.sessions.first() {
                     "Measured " (units::instant(first.started_unix_ns)) " with kdyno " (first.kdyno_version) ", "
@@ -46,13 +49,26 @@ pub fn head(
     }
 }
 
+/// How many caveats there are and the heaviest of them, in a strip that opens on all of them.
+fn doubts(glance: &Glance, worded: &[Worded]) -> Markup {
+    let worst = glance.doubts.iter().map(|doubt| doubt.severity).max();
+    let class = worst.map_or_else(String::new, |severity| format!(" {severity}"));
+    html! {
+        @if let Some(counted) = counted(worded) {
+            details class=(format!("doubts{class}")) id="read-first" {
+                summary {
+                    b { "Read first: " (counted) }
+                    @for doubt in &glance.doubts { span class=(doubt.severity) { (doubt.text) } }
+                }
+                (tables::caveats(worded))
+            }
+        }
+    }
+}
+
 /// How many caveats there are, the most severe first: `1 invalid, 2 warnings, 3 notes`; `None` without any.
 fn counted(worded: &[Worded]) -> Option<String> {
-    let kinds = [
-        (Severity::Invalid, "invalid (figures that must not be used)"),
-        (Severity::Warning, "warning"),
-        (Severity::Note, "note"),
-    ];
+    let kinds = [(Severity::Invalid, "invalid"), (Severity::Warning, "warning"), (Severity::Note, "note")];
     let many = |severity: Severity| {
         u32::try_from(worded.iter().filter(|one| one.severity == severity).count()).unwrap_or(u32::MAX)
     };

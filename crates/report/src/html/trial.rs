@@ -82,7 +82,7 @@ fn used(series: &TrialSeries) -> Vec<Panel> {
         |title: &str, wanted| courses::panel(title.to_owned(), "MiB/s", Vertical::FromZero, LOW, of(wanted));
     vec![
         courses::panel(
-            "Processor time, user and system".to_owned(),
+            "CPU time, user and system".to_owned(),
             "% of one core",
             Vertical::FromZero,
             TALL,

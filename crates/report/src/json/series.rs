@@ -17,7 +17,7 @@ pub(super) struct SeriesDocument {
     phases: Vec<PhaseDocument>,
     /// Every load item, all of its workers together.
     items: Vec<ItemDocument>,
-    /// Processor time of every process that was probed, and of the host.
+    /// CPU time of every process that was probed, and of the host.
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,

@@ -135,7 +135,7 @@ pub(super) struct NoiseDocument {
     loopback_ns_p50: u64,
     /// 99th percentile of the same.
     loopback_ns_p99: u64,
-    /// Share of processor time that the hypervisor took during the probe, 0 to 1; null when it is no number.
+    /// Share of CPU time that the hypervisor took during the probe, 0 to 1; null when it is no number.
     steal_share: Option<f64>,
 }
 

@@ -44,7 +44,7 @@ fn storage(cluster: &ClusterPlan) -> String {
             format!("each broker had logs in {}", folders(drives.len()))
         }
     };
-    format!("storage: {was}; sizes and classes of volumes are yours to decide, {SIZE} only stands for them")
+    format!("storage: {was}; sizes and classes of volumes are yours to decide, {SIZE} is a placeholder")
 }
 
 fn folders(many: usize) -> String {
@@ -54,7 +54,7 @@ fn folders(many: usize) -> String {
 fn addresses(cluster: &ClusterPlan) -> String {
     format!(
         "addresses: brokers listened on 127.0.0.1 and spoke {} to each other; Strimzi gives them services of their own and has them \
-         speak TLS to each other, which costs processor time that was not measured here",
+         speak TLS to each other, which costs CPU time that was not measured here",
         cluster.listeners.internal
     )
 }
@@ -71,7 +71,7 @@ fn limits(cluster: &ClusterPlan) -> String {
         both.join(", ")
     };
     format!(
-        "limits: {was}; `resources` of node pools are yours to decide, with room for the page cache beside the heap"
+        "limits: {was}; `resources` of node pools are yours to decide, with room for the page cache next to the heap"
     )
 }
 
@@ -95,12 +95,11 @@ fn security(cluster: &ClusterPlan) -> Vec<String> {
         );
     }
     if let Some(mechanism) = clients.mechanism.filter(|_| authentication(cluster).is_none()) {
-        notes.push(format!("security: clients logged in by {mechanism}, for which Strimzi has no type of its own; nobody logs in here"));
+        notes.push(format!("security: clients logged in by {mechanism}, for which Strimzi has no type of its own; without a login here"));
     }
     if clients_are_unknown(cluster) {
         notes.push(
-            "security: ACLs bound clients; where nobody logs in, there is no `authorization` either"
-                .to_owned(),
+            "security: ACLs bound clients; without logins, there is no `authorization` either".to_owned(),
         );
     }
     notes

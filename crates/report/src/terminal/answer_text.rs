@@ -60,7 +60,7 @@ pub(super) fn columns_of(table: &Table) -> (Vec<GridColumn>, Vec<GridColumn>) {
     let marks = GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], marks.collect()) };
     let mut columns = table.columns.iter().enumerate().map(|(index, column)| GridColumn {
         head: column.head.clone(),
-        cells: table.rows.iter().map(|row| row[index].whole()).collect(),
+        cells: aligned(table, index),
         tone: if column.holds.is_published() { Tone::Faint } else { Tone::Plain },
         right: !column.holds.is_text(),
         joined: column.joined,
@@ -68,4 +68,15 @@ pub(super) fn columns_of(table: &Table) -> (Vec<GridColumn>, Vec<GridColumn>) {
     let mut first: Vec<GridColumn> = (!table.cut_short.is_empty()).then_some(marks).into_iter().collect();
     first.extend(columns.by_ref().take(table.names));
     (first, columns.collect())
+}
+
+/// The cells of a column. Numbers end at one place, with their footnotes behind it.
+fn aligned(table: &Table, index: usize) -> Vec<String> {
+    let cells = || table.rows.iter().map(|row| &row[index]);
+    if table.columns[index].holds.is_text() {
+        return cells().map(Cell::whole).collect();
+    }
+    let widest = cells().map(|cell| cell.tail().chars().count()).max().unwrap_or_default();
+    let pad = |cell: &Cell| " ".repeat(widest - cell.tail().chars().count());
+    cells().map(|cell| cell.whole() + &pad(cell)).collect()
 }

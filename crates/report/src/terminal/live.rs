@@ -179,7 +179,7 @@ pub(super) fn times(state: &LiveState) -> Vec<Part> {
     out
 }
 
-/// Processor time of brokers and clients; nothing where they are not probed.
+/// CPU time of brokers and clients; nothing where they are not probed.
 pub(super) fn used(state: &LiveState) -> Vec<Part> {
     let LiveFigures { brokers_cpu_percent, workers_cpu_percent, java_cpu_percent, .. } = state.figures;
     let Some(brokers) = brokers_cpu_percent.filter(|_| state.phase != Phase::Startup) else {

@@ -4,7 +4,7 @@
 use super::command_text::command_lines;
 use super::component_text::component_lines;
 use super::load_text::{client_text, load_lines};
-use super::question_text::{question_lines, side_b};
+use super::question_text::{asked_lines, question_lines, side_b};
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::system::shown;
 use crate::terminal::first_line;
@@ -13,6 +13,8 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::{CasePlan, Estimate, Isolation, Plan, Role, Strategy};
 use std::collections::BTreeMap;
 
+/// Systems that the short form shows at most.
+const SYSTEMS_SHOWN_MAX: usize = 3;
 /// Most trials whose order is told.
 const ORDER_SHOWN_MAX: usize = 40;
 
@@ -25,7 +27,8 @@ pub enum PlanDetail {
     Full,
 }
 
-/// The plan. What several cases share is told once, with the first.
+/// The plan. What several cases share is told once, with the first. In short: the question, how long it takes, what is compared or
+/// searched, and the systems.
 #[must_use]
 pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
@@ -33,26 +36,10 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
     out.line(0, &time_text(plan, estimate));
-    if !plan.is_on_null_brokers() {
-        out.line(0, &disk_text(plan, estimate));
+    match detail {
+        PlanDetail::Short => out.in_short(plan),
+        PlanDetail::Full => out.in_full(plan, estimate),
     }
-    out.line(0, &order_text(plan));
-    for (name, value) in &plan.environment {
-        out.line(0, &format!("declared: {name} = {value}"));
-    }
-    for line in question_lines(plan) {
-        out.line(0, &line);
-    }
-    if let Some(kind) = plan.flame {
-        let text = format!(
-            "Stacks are sampled in each measured window (flame: {kind}), which costs the processes that are sampled some processor time."
-        );
-        out.line(0, &text);
-    }
-    if !plan.probe.is_empty() {
-        out.line(0, &format!("Read beside the run's own processes (--probe): {}.", plan.probe.join(", ")));
-    }
-    out.cases(plan, detail == PlanDetail::Full);
     out.out
 }
 
@@ -60,40 +47,81 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
 #[must_use]
 pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
-    out.cases(plan, true);
+    out.cases(plan);
     out.out.trim_start_matches('\n').to_owned()
 }
+
 struct Lines<'a> {
     out: String,
     options: &'a TextOptions,
 }
 
 impl Lines<'_> {
+    fn in_short(&mut self, plan: &Plan) {
+        for line in asked_lines(plan) {
+            self.line(0, &line);
+        }
+        let mut systems: Vec<String> = Vec::new();
+        for case in plan.every_case() {
+            let first = shown(&case.system).lines(case).into_iter().next();
+            systems.extend(first.filter(|line| !systems.contains(line)));
+        }
+        let more = systems.len().saturating_sub(SYSTEMS_SHOWN_MAX);
+        for line in systems.iter().take(SYSTEMS_SHOWN_MAX) {
+            self.line(0, line);
+        }
+        if more > 0 {
+            self.line(0, &format!("and {}", plural(u32::try_from(more).unwrap_or(u32::MAX), "more system")));
+        }
+    }
+
+    fn in_full(&mut self, plan: &Plan, estimate: &Estimate) {
+        if !plan.is_on_null_brokers() {
+            self.line(0, &disk_text(plan, estimate));
+        }
+        self.line(0, &order_text(plan));
+        for (name, value) in &plan.environment {
+            self.line(0, &format!("declared: {name} = {value}"));
+        }
+        for line in question_lines(plan) {
+            self.line(0, &line);
+        }
+        if let Some(kind) = plan.flame {
+            let text = format!(
+                "Stacks are sampled in each measured window (flame: {kind}), which costs the processes that are sampled some CPU."
+            );
+            self.line(0, &text);
+        }
+        if !plan.probe.is_empty() {
+            self.line(
+                0,
+                &format!("Read next to the run's own processes (--probe): {}.", plan.probe.join(", ")),
+            );
+        }
+        self.cases(plan);
+    }
+
     /// What was planned of each case. What several share is told once, with the first.
-    fn cases(&mut self, plan: &Plan, full: bool) {
+    fn cases(&mut self, plan: &Plan) {
         let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
         for (index, case) in plan.cases.iter().enumerate() {
-            if full {
-                self.blank();
-            }
+            self.blank();
             if plan.cases.len() > 1 {
                 self.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case.label));
             }
             let params: Vec<String> =
                 case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            if full && !params.is_empty() {
+            if !params.is_empty() {
                 self.line(2, &format!("parameters  {}", params.join(" ")));
             }
             let parts = case_parts(case);
             // Of side B only what is not as on side A.
             let others = side_b(plan, index).map(case_parts).unwrap_or_default();
             let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
-            for (part, lines) in parts.into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
+            for (part, lines) in parts {
                 match told.get(part) {
                     Some((before, whose)) if *before == lines => {
-                        if full {
-                            self.line(2, &format!("{part}  as in {whose}"));
-                        }
+                        self.line(2, &format!("{part}  as in {whose}"));
                     }
                     _ => {
                         self.part(part, &lines);
@@ -211,9 +239,6 @@ fn order_text(plan: &Plan) -> String {
     format!("order (case.repeat), drawn from seed {}: {}{more}; {isolation}", plan.seed, order.join(" "))
 }
 
-/// The parts of a case that the short form tells.
-const SHORT: &[&str] = &["system", "components", "load", "client settings", "phases"];
-
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
     let topics = case.topics.iter().map(|(name, topic)| {
@@ -231,7 +256,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
     let warmup = match case.phases.warmup_auto {
         None => units::duration(case.phases.warmup_ns),
         Some(auto) => format!(
-            "until rate, latency and processor time have settled, {} to {}",
+            "until rate, latency and CPU time have settled, {} to {}",
             units::duration(auto.least_ns),
             units::duration(case.phases.warmup_ns)
         ),

@@ -9,19 +9,24 @@ use kdyno_model::plan::{
     Strategy, Vary,
 };
 
-/// One line each.
-pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
-    let mut lines = match &plan.strategy {
+/// What is compared or searched: one line each.
+pub(super) fn asked_lines(plan: &Plan) -> Vec<String> {
+    match &plan.strategy {
         Strategy::List(_) => Vec::new(),
         Strategy::Compare(compare) => compare_lines(compare, plan),
         Strategy::Find(find) => find_lines(find, plan.depth),
-    };
+    }
+}
+
+/// That, and how fresh clusters are conditioned, contrasts and claims: one line each.
+pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
+    let mut lines = asked_lines(plan);
     if let Some(conditioning) = plan.conditioning.filter(|_| !plan.is_on_null_brokers()) {
         let is_duet = matches!(&plan.strategy, Strategy::Compare(of) if of.design == PairDesign::Duet);
         let [least, most] = [conditioning.least_ns, conditioning.most_ns].map(units::duration);
         let time = if least == most { least } else { format!("{least} to {most}") };
         lines.push(format!(
-            "conditioning: load for {} on each fresh cluster before its first trial{}, which stands in no table; \
+            "conditioning: load for {} on each fresh cluster before its first trial{}, which is in no table; \
              `phases: {{condition: none}}` leaves it out",
             time,
             if is_duet { ", both sides at once and at the rates of the pairs" } else { "" }

@@ -7,24 +7,21 @@ use crate::case_table::{CaseTable, ShownMetric};
 use crate::grid::{TextOptions, Tone, block_count, grid, wrap};
 use crate::headings::heading;
 use crate::input::ReportInput;
-use crate::result::{Heads, by_case, by_figure, table_notes};
+use crate::result::{Heads, by_case, by_figure, figure_notes, table_notes};
 use crate::table::Table;
 
-/// Cases at most that stand beside each other.
+/// Cases at most that fit next to each other.
 const CASES_BESIDE_MAX: usize = 4;
+/// Figures of a summary at most: columns of them, or rows.
+const FIGURES_MAX: usize = 8;
 
 /// The table under its title with what has to be said about it; empty where a scenario asks for none.
 pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options: &TextOptions) -> String {
     if table.metrics.is_empty() || table.rows.is_empty() {
         return String::new();
     }
-    let cases = by_case(table, Heads::Terminal);
-    let may_turn = table.rows.len() <= CASES_BESIDE_MAX && !table.metrics.iter().any(|shown| shown.published);
-    let turned = may_turn.then(|| by_figure(table));
-    let turned = turned.filter(|turned| blocks(turned, options) < blocks(&cases, options));
-    let is_turned = turned.is_some();
-    let (fixed, flowing) = columns_of(&turned.unwrap_or(cases));
-    let mut out = format!("{}\n{}", options.paint("Result", Tone::Strong), grid(&fixed, &flowing, options));
+    let (grid, is_turned) = laid_out(table, options);
+    let mut out = format!("{}\n{grid}", options.paint("Result", Tone::Strong));
     let labels = |cases: &[u32]| {
         let labels: Vec<String> = cases.iter().map(|case| input.case_label(*case).to_owned()).collect();
         (labels.len(), words::list(&labels))
@@ -36,6 +33,29 @@ pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, option
         out.push('\n');
     }
     out
+}
+
+/// The same for a summary: its first figures, and under them what their marks and repeats are.
+pub(super) fn short_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options: &TextOptions) -> String {
+    let shown = table.first_figures(FIGURES_MAX);
+    let (mut out, _) = laid_out(&shown, options);
+    let left = table.metrics.len() - shown.metrics.len();
+    let left = (left > 0).then(|| format!("{left} more figures: `--details`."));
+    for note in figure_notes(input, &shown).into_iter().chain(left) {
+        out.push_str(&(wrap(&note, options.columns(), 2) + "\n"));
+    }
+    out
+}
+
+/// The table with a row per case, or per figure where that takes less room; and whether it is the latter.
+fn laid_out(table: &CaseTable<'_>, options: &TextOptions) -> (String, bool) {
+    let cases = by_case(table, Heads::Terminal);
+    let may_turn = table.rows.len() <= CASES_BESIDE_MAX && !table.metrics.iter().any(|shown| shown.published);
+    let turned = may_turn.then(|| by_figure(table));
+    let turned = turned.filter(|turned| blocks(turned, options) < blocks(&cases, options));
+    let is_turned = turned.is_some();
+    let (fixed, flowing) = columns_of(&turned.unwrap_or(cases));
+    (grid(&fixed, &flowing, options), is_turned)
 }
 
 fn blocks(table: &Table, options: &TextOptions) -> usize {

@@ -5,7 +5,7 @@ use super::result_table::result_text;
 use super::{course_text, trials_text};
 use crate::answer::{Answer, answers, brokers, commands, components, health, inside, logs, processes};
 use crate::case_table::case_table;
-use crate::caveats::{self, Worded};
+use crate::caveats::{self, OfTrial, Worded};
 use crate::declared;
 use crate::figures::{Figures, covers};
 use crate::grid::{TextOptions, Tone, wrap};
@@ -19,72 +19,35 @@ use kdyno_model::finding::{Finding, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{Plan, RoleKind};
 use kdyno_model::trial::Trial;
-
-/// The result in short: loss, if there was any; head, warnings, answers, the scenario's table, broken rules of health, each
-/// trial's main figures where these are few; then how to see the rest.
-pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    result(input, options, Length::Short)
-}
+use std::collections::BTreeSet;
 
 /// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    result(input, options, Length::Whole)
-}
-
-/// How much of a result is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Length {
-    Short,
-    Whole,
-}
-
-fn result(input: &ReportInput<'_>, options: &TextOptions, length: Length) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let [loss, others] = loss_first(input);
-    let is_told = |one: &Worded| length == Length::Whole || one.severity > Severity::Note;
-    let (told, untold): (Vec<Worded>, Vec<Worded>) = others.into_iter().partition(is_told);
     let line = |text: &str| wrap(text, options.columns(), 2) + "\n";
     let of_answer = |answer: Answer| answer_text(&answer, options);
     let mut parts =
-        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&told, options)];
+        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&others, options)];
     parts.extend(answers(input).into_iter().map(of_answer));
     parts.extend(caveats::elsewhere(input).map(|text| line(&text)));
     parts.push(result_text(input, &case_table(input, &figures), options));
     parts.extend(commands::answer(input).map(of_answer));
     parts.extend(components::answer(input).map(of_answer));
     parts.extend(inside::answer(input).map(of_answer));
-    if length == Length::Whole {
-        parts.extend(brokers::answer(input).map(of_answer));
-        parts.extend(logs::answers(input).into_iter().map(of_answer));
-    }
+    parts.extend(brokers::answer(input).map(of_answer));
+    parts.extend(logs::answers(input).into_iter().map(of_answer));
     parts.extend(health::answer(input).map(|answer| of_answer(answer.without_table())));
-    match length {
-        Length::Short => {
-            parts.extend(processes::summary(input).map(of_answer));
-            parts.push(trials_text::brief(input, &figures, options));
-            parts.push(line(&more(untold.len())));
-        }
-        Length::Whole => {
-            parts.extend(processes::short_answer(input).map(of_answer));
-            parts.push(trials_text::full(input, &figures, options));
-            parts.push(course_text::courses(input, options));
-            parts.extend(declared::line(input.plan()).map(|text| line(&text)));
-        }
-    }
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    parts.extend(processes::short_answer(input).map(of_answer));
+    parts.push(trials_text::full(input, &figures, options));
+    parts.push(course_text::courses(input, options));
+    parts.extend(declared::line(input.plan()).map(|text| line(&text)));
+    joined(parts)
 }
 
-/// How to see what the summary leaves out.
-fn more(notes: usize) -> String {
-    let notes = match notes {
-        0 => String::new(),
-        1 => "1 note, ".to_owned(),
-        many => format!("{many} notes, "),
-    };
-    format!(
-        "`kdyno show RUN --details`: {notes}all figures of each trial, groups, logs of the cluster; `kdyno show RUN --config`: \
-         settings; `kdyno report RUN`: the page with its curves."
-    )
+/// Parts that have something to say, an empty line between them.
+pub(super) fn joined(parts: Vec<String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Caveats that tell of loss, and all others but those that are summed up after the answers.
@@ -108,11 +71,22 @@ pub(crate) fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
     out
 }
 
-/// One line per stream for a trial that has just ended with what its marks mean, then its warnings.
+/// What was printed of the trials of a run so far, so that each warning and footnote is printed once.
+#[derive(Debug, Default)]
+pub struct Said(BTreeSet<String>);
+
+impl Said {
+    fn is_new(&mut self, what: &str) -> bool {
+        self.0.insert(what.to_owned())
+    }
+}
+
+/// One line per stream for a trial that has just ended, then what its marks mean and its warnings, as far as these are new.
 pub fn trial_summary(
     trial: &Trial,
     findings: &[Finding],
     caveats: &[ScopedCaveat],
+    said: &mut Said,
     options: &TextOptions,
 ) -> String {
     let figures = Figures::new(findings, caveats);
@@ -164,23 +138,31 @@ pub fn trial_summary(
         out.push_str(&wrap(&format!("{}, {line}", trial_name(trial)), options.columns(), 4));
         out.push('\n');
     }
-    for line in signs.legend().into_iter().chain(warnings(trial, caveats)) {
-        let wrapped = wrap(&line, options.columns().saturating_sub(4), 8);
-        out.push_str(&format!("    {wrapped}\n"));
+    let legend = signs.legend().filter(|legend| said.is_new(legend));
+    for line in legend.into_iter().chain(warnings(trial, caveats, said)) {
+        let wrapped = wrap(&line, options.columns().saturating_sub(4), 4);
+        out.extend(wrapped.lines().map(|line| format!("    {line}\n")));
     }
     out
 }
 
 /// The warnings alone of a trial that has just ended, for who prints its rates elsewhere and over another span of time.
 pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOptions) -> String {
-    let lines = warnings(trial, caveats).into_iter().map(|line| wrap(&line, options.columns(), 4) + "\n");
-    lines.collect()
+    let warnings = warnings(trial, caveats, &mut Said::default()).into_iter();
+    warnings.map(|line| wrap(&line, options.columns(), 4) + "\n").collect()
 }
 
-fn warnings(trial: &Trial, caveats: &[ScopedCaveat]) -> Vec<String> {
+/// Those of a kind and weight that nothing was printed of yet.
+fn warnings(trial: &Trial, caveats: &[ScopedCaveat], said: &mut Said) -> Vec<String> {
     let told = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
-    let told = caveats::of_trial(told).into_iter();
-    told.map(|(severity, sentence)| format!("{severity}: {sentence}")).collect()
+    let new: Vec<OfTrial> =
+        caveats::of_trial(told).into_iter().filter(|one| !said.0.contains(&key(one))).collect();
+    said.0.extend(new.iter().map(key));
+    new.into_iter().map(|one| format!("{}: {}", one.severity, one.short)).collect()
+}
+
+fn key(one: &OfTrial) -> String {
+    format!("{} {}", one.severity, one.kind)
 }
 
 /// The report's first line: scenario, profile, what was changed.
@@ -191,7 +173,8 @@ pub(crate) fn first_line(plan: &Plan) -> String {
     format!("{}, profile {}{changed}", plan.scenario, plan.profile)
 }
 
-fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+/// Scenario, question, and how far the run came where that is not as planned.
+pub(super) fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
     let first = wrap(&first_line(input.plan()), options.columns(), 4);
     let mut lines: Vec<String> = first.lines().map(|line| options.paint(line, Tone::Strong)).collect();
     lines.push(wrap(&input.plan().question, options.columns(), 0));

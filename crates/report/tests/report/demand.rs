@@ -72,9 +72,9 @@ fn details(demand: Demand) -> String {
 
 #[test]
 fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
-    let next = "writers: the next limit is the brokers' processors, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
+    let next = "writers: the next limit is broker CPU, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
         95 % confidence; a line through 9 trials at 4 loads).";
-    let used = "Used at 52,000/s, writers: the brokers' disks 94 %; the brokers' processors 88 %; the load generator 30 %.";
+    let used = "Used at 52,000/s, writers: broker disks 94 %; broker CPU 88 %; the load generator 30 %.";
     let of = || demand(Scope::Case(0), between(1.11, 1.17));
     let told = text(of());
     let health = told.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{told}"));
@@ -102,7 +102,7 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
 #[test]
 fn of_what_is_used_up_no_room_is_promised() {
     let told = details(demand(Scope::Case(0), AtLimit::Reached));
-    let next = "writers: the next limit is the brokers' processors, of which 88 % is used at the highest tested load already, \
+    let next = "writers: the next limit is broker CPU, of which 88 % is used at the highest tested load already, \
         52,000/s";
     assert!(told.contains(next) && !told.contains("within 1.3 ×"), "{told}");
 }
@@ -116,11 +116,11 @@ fn an_end_at_the_bound_may_be_any_beyond_it() {
 #[test]
 fn no_figure_stands_for_a_limit_beyond_the_bound() {
     let told = details(demand(Scope::Case(0), AtLimit::NotWithin));
-    let said = "writers: nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is the \
-        brokers' processors (a line through 9 trials at 4 loads)";
+    let said = "writers: nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is \
+        broker CPU (a line through 9 trials at 4 loads)";
     assert!(told.contains(said), "{told}");
     let told = details(demand(Scope::Case(0), AtLimit::CannotTell));
-    let said = "writers: the next limit is the brokers' processors; it cannot be told whether it lies within 1.3 × the highest \
+    let said = "writers: the next limit is broker CPU; inconclusive whether it lies within 1.3 × the highest \
         tested load, 52,000/s (";
     assert!(told.contains(said), "{told}");
     let mut unknown = demand(Scope::Case(0), between(1.1, 1.2));
@@ -147,9 +147,9 @@ fn what_was_not_judged_is_named_with_the_next_limit() {
     let mut of = demand(Scope::Case(0), AtLimit::NotWithin);
     of.resources.retain(|of| of.kind != LimitKind::Disk);
     of.not_judged = vec![LimitKind::Disk, LimitKind::Network];
-    let said = "(a line through 9 trials at 4 loads); not judged: the brokers' disks and the network";
+    let said = "(a line through 9 trials at 4 loads); not judged: broker disks and the network";
     let told = details(of.clone());
-    assert!(told.contains(&format!("nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is the brokers' processors {said}")), "{told}");
+    assert!(told.contains(&format!("nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is broker CPU {said}")), "{told}");
     of.resources[0].at_limit = between(1.11, 1.17);
     of.next = Some(LimitKind::Link);
     of.resources[0].kind = LimitKind::Link;
@@ -167,6 +167,6 @@ fn the_summary_is_without_it() {
         let told = run_table(&run.input(), &OPTIONS);
         assert!(!told.contains("next limit"), "{told}");
         assert!(!markdown::block(&run.input()).contains("next limit"));
-        assert!(page(&run.input()).contains("the next limit is the brokers' processors"));
+        assert!(page(&run.input()).contains("the next limit is broker CPU"));
     }
 }

@@ -28,7 +28,7 @@ fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
         assert!(plan.contains("both sides at once, under the same arrivals"), "{plan}");
         for answer in answers {
             assert!(
-                answer.contains("Both sides ran at once on this machine: their figures are not"),
+                answer.contains("Both sides ran at once on this machine, so only their ratio"),
                 "{answer}"
             );
         }

@@ -23,7 +23,7 @@ fn few(item: &str, quantile: &str) -> ScopedCaveat {
     caveat(1, Severity::Note, Caveat::FewRecords { item, quantile, beyond: 7 })
 }
 
-/// The verdicts are about processor time, writers.response.p99 and, not judged, writers.service.p50.
+/// The verdicts are about CPU time, writers.response.p99 and, not judged, writers.service.p50.
 fn compared(caveats: Vec<ScopedCaveat>) -> Run {
     let mut run = comparison(Ends::Alike, Depth::Verdict);
     run.caveats = caveats;
@@ -40,17 +40,16 @@ fn caveats_of_figures_that_no_verdict_is_about_are_summed_up_after_it() {
         few("writers", "p99.9"),
         caveat(1, Severity::Warning, Caveat::MemoryStorage),
     ]);
-    let told = "Of figures that nobody judged and no table here shows it is only summed up what speaks against them: the \
-                load generator was late, in some trials so that they must not be used (audit from p50 on, writers from p99.9 \
-                on, the mean of writers); too few records (writers from p99.9 on). The page that `kdyno report` writes tells \
-                each.";
+    let told = "Other metrics with caveats: the load generator was late, in some trials so that they are invalid (audit from \
+                p50 on, writers from p99.9 on, the mean of writers); too few records (writers from p99.9 on). The page \
+                (`kdyno report`) has each.";
     let text = run_table(&run.input(), &WIDE);
     assert!(text.find("Verdict\n") < text.find(told) && text.contains(told), "{text}");
-    assert!(!text.contains("lateness") && !text.contains("invalid "), "{text}");
+    assert!(!text.contains("lateness") && !text.contains("\ninvalid "), "{text}");
     assert!(text.find("memory-backed") < text.find("Verdict\n"), "{text}");
     let block = markdown::block(&run.input());
     assert!(!block.contains("lateness") && block.contains("the mean of writers"), "{block}");
-    assert!(block.find("memory-backed") < block.find("is no different"), "{block}");
+    assert!(block.find("memory-backed") < block.find("is equivalent"), "{block}");
     // The page has every trial's figures, and so what speaks against them: after that which concerns the verdicts.
     let page = html::page(&run.input());
     assert!(page.find("memory-backed") < page.find("lateness"), "{page}");
@@ -69,7 +68,7 @@ fn caveats_of_what_is_judged_or_shown_are_told_first() {
         },
     ] {
         let text = run_table(&compared(vec![one.clone()]).input(), &WIDE);
-        assert!(text.contains("Read first") && !text.contains("summed up"), "{one:?}: {text}");
+        assert!(text.contains("Read first") && !text.contains("Other metrics"), "{one:?}: {text}");
     }
 }
 
@@ -79,7 +78,7 @@ fn where_nothing_is_judged_every_caveat_is_told() {
     run.caveats = vec![late("writers", "p99.99", Severity::Warning), few("writers", "p99.99")];
     let text = run_table(&run.input(), &WIDE);
     assert!(
-        text.contains("lateness") && text.contains("only 7 records") && !text.contains("summed up"),
+        text.contains("lateness") && text.contains("only 7 records") && !text.contains("Other metrics"),
         "{text}"
     );
     // A comparison that ended before its first verdict has no table either.

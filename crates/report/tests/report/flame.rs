@@ -28,7 +28,7 @@ fn each_process_of_each_trial_has_a_graph_and_what_was_empty_has_none() {
     run.stacks = vec![sampled(1, 0, STACKS), sampled(1, 1, STACKS), sampled(2, 0, "")];
     let (count, page) = graphs(&run);
     assert_eq!(count, 2);
-    assert!(page.contains("broker-1: processor time") && page.contains("5 samples"), "{page}");
+    assert!(page.contains("broker-1: CPU time") && page.contains("5 samples"), "{page}");
     assert!(page.contains("<title>kafka.Kafka.main: 60.00 %, 3 samples</title>"), "{page}");
     assert!(page.contains("<td>60.00 %</td><td>3 samples</td>"), "a table of its frames: {page}");
     assert!(!page.contains("<script") && !page.contains("\"onload"), "a name was not escaped");

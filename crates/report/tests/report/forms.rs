@@ -76,9 +76,9 @@ fn printed(metric: &str, number: Option<f64>, at_least: bool, marks: &[&str]) ->
         (Some(number), true) => Value::AtLeast(number),
         (None, _) => Value::None,
     };
-    let signs: String = marks.iter().map(|mark| if *mark == "invalid" { '!' } else { '°' }).collect();
     let text = units::value(value, units::of_metric(metric));
-    if signs.is_empty() { text } else { format!("{signs} {text}") }
+    let text = if marks.contains(&"invalid") { format!("! {text}") } else { text };
+    if marks.iter().any(|mark| *mark != "invalid") { format!("{text} ᵇ") } else { text }
 }
 
 /// The findings of a kind of scope in the JSON document.

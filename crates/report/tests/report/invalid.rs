@@ -86,8 +86,8 @@ fn rows_are_told_from_the_row_that_ratios_are_to() {
         }
     }
     let told = [
-        "By writers.acked_per_s row 1 differs from row 2.",
-        "By writers.response.p99 row 1 cannot be told from row 2.",
+        "writers.acked_per_s: row 1 differs from row 2.",
+        "writers.response.p99: row 1 is not shown to differ from row 2.",
     ];
     let (text, document) = (run_table(&run.input(), &WIDE), json::run(&run.input()).to_string());
     for words in told {

@@ -45,7 +45,7 @@ fn by_java() -> Run {
 fn a_plan_says_which_client_carries_an_item_and_what_it_is_given() {
     let run = by_java();
     let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
-    let short = plan_text(&run.header.plan, &estimate, PlanDetail::Short, &OPTIONS);
+    let short = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &OPTIONS);
     assert!(short.contains(", driver java 4.1.1 -Xmx1g\n"), "{short}");
     let full = settings_text(&run.header.plan, &OPTIONS);
     let told =

@@ -9,25 +9,33 @@ use kdyno_model::plan::Depth;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::judged::Gate;
 use kdyno_report::stored::StoredComparison;
-use kdyno_report::terminal::{TextOptions, config_text, look_text, run_summary, run_table, trial_summary};
+use kdyno_report::terminal::{
+    Said, TextOptions, answer_alone, config_text, look_text, run_summary, run_table, trial_summary,
+};
 use kdyno_report::{ReportInput, csv, html, json, junit, markdown};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 const OPTIONS: TextOptions = TextOptions { width: 140, colour: false };
-/// A sign that stands for nothing else, and its name in documents.
-const MARK: (Mark, &str, &str) = (Mark::SeveralLevels, "^", "several_levels");
+/// A mark with its footnote, and its name in documents.
+const MARK: (Mark, &str, &str) = (Mark::SeveralLevels, "ᵃ", "several_levels");
+/// Characters between a figure and its footnote at most.
+const BEHIND_MAX: usize = 64;
 /// What a sentence with such a figure ends with.
 const CLAUSE: &str = "marked: several levels.";
 
 /// How a form tells marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tells {
-    /// Figures in tables, with signs before them; those of a search's curve too.
+    /// Figures in tables, with footnotes behind them; those of a search's curve too.
     Signs { curve: bool },
     /// Sentences, with names at their end.
     Sentences,
+    /// The tables of the answer, with footnotes; a sentence that sums up several verdicts names no figure.
+    Summary,
+    /// The sentences of the answer alone, with names at their end where they have no footnotes.
+    Answer,
     /// Numbers for programs, with names in a field of their own.
     Fields,
     /// It has no figure of a window: readings of single seconds.
@@ -37,7 +45,7 @@ enum Tells {
 /// A form of output: its function by module and name, and how it tells marks.
 type Form = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
 
-const FORMS: [Form; 10] = [
+const FORMS: [Form; 11] = [
     ("csv::findings", csv::findings, Tells::Fields),
     ("csv::series", csv::series, Tells::Nothing),
     ("html::page", html::page, Tells::Signs { curve: true }),
@@ -46,8 +54,9 @@ const FORMS: [Form; 10] = [
     ("json::run", |input| json::run(input).to_string(), Tells::Fields),
     ("junit::document", |input| junit::document(input, Gate::default()), Tells::Sentences),
     ("markdown::block", markdown::block, Tells::Signs { curve: false }),
+    ("terminal::answer_alone", |input| answer_alone(input, &OPTIONS), Tells::Answer),
     ("terminal::config_text", |input| config_text(input, &OPTIONS), Tells::Nothing),
-    ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Tells::Signs { curve: true }),
+    ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Tells::Summary),
     ("terminal::run_table", |input| run_table(input, &OPTIONS), Tells::Signs { curve: true }),
 ];
 
@@ -119,14 +128,12 @@ fn assert_signed(form: &str, text: &str, figures: &[&str]) {
         let places = places(text, figure);
         assert!(!places.is_empty(), "{form} does not tell {figure}: {text}");
         for at in places {
-            let before = &text[..at];
-            assert!(
-                before.ends_with(&format!("{} ", MARK.1)),
-                "{form} tells {figure} without its mark: {text}"
-            );
+            // Its interval, its unit and another column's line end lie between at most.
+            let behind: String = text[at + figure.len()..].chars().take(BEHIND_MAX).collect();
+            assert!(behind.contains(MARK.1), "{form} tells {figure} without its mark: {text}");
         }
     }
-    assert!(text.contains("^ stayed at several levels"), "{form} does not say what the sign means: {text}");
+    assert!(text.contains("ᵃ stayed at several levels"), "{form} does not say what the sign means: {text}");
 }
 
 #[test]
@@ -170,13 +177,17 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
         let told = told(marked_search());
         assert_signed(name, &told, &["98,400/s"]);
         // As settings these loads stand elsewhere too.
-        for load in ["^ 92,000/s", "^ 113,000/s"] {
+        for load in ["92,000/s ᵃ", "113,000/s ᵃ"] {
             assert!(told.contains(load), "{name} tells no {load}: {told}");
         }
         if curve {
             assert_signed(name, &told, &["4.10 ms", "31.0 ms", "≥ 2.40 s"]);
         }
     }
+    let summary = |run: Run| run_summary(&run.input(), &OPTIONS);
+    assert_signed("the summary", &summary(marked(run())), &table);
+    assert_signed("the summary", &summary(marked(comparison(Ends::Worse, Depth::Verdict))), &verdicts);
+    assert_signed("the summary", &summary(marked_search()), &["98,400/s", "4.10 ms", "31.0 ms", "≥ 2.40 s"]);
     for text in [html::page(&marked(run()).input()), run_table(&marked(run()).input(), &OPTIONS)] {
         assert_signed("the tables of trials", &text, &["54,998/s", "0.710 µs", "13.5 KiB", "812 ms"]);
     }
@@ -187,7 +198,7 @@ fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
     for run in [marked(comparison(Ends::Open, Depth::Quick)), marked(with_claims()), marked_search()] {
         for (name, form, tells) in FORMS {
             let text = form(&run.input()).replace("\n  ", " ");
-            if tells != Tells::Nothing && name != "csv::findings" {
+            if ![Tells::Nothing, Tells::Answer, Tells::Summary].contains(&tells) && name != "csv::findings" {
                 assert!(text.contains(CLAUSE), "{name}: {text}");
             }
             if tells == Tells::Sentences {
@@ -252,11 +263,18 @@ fn a_course_and_a_comparison_of_stored_runs_have_the_marks() {
 #[test]
 fn the_lines_of_a_trial_that_has_just_ended_explain_their_signs() {
     let run = marked(run());
-    let text = trial_summary(&run.trials[1].trial, &run.findings, &run.caveats, &OPTIONS);
+    let text =
+        trial_summary(&run.trials[1].trial, &run.findings, &run.caveats, &mut Said::default(), &OPTIONS);
     assert_signed("a trial's lines", &text, &["55,204/s", "6.10 ms"]);
     let plain = Run { findings: unmarked(&run.findings), ..run };
-    let text = trial_summary(&plain.trials[1].trial, &plain.findings, &plain.caveats, &OPTIONS);
-    assert!(!text.contains('^') && !text.contains("levels"), "{text}");
+    let text = trial_summary(
+        &plain.trials[1].trial,
+        &plain.findings,
+        &plain.caveats,
+        &mut Said::default(),
+        &OPTIONS,
+    );
+    assert!(!text.contains('ᵃ') && !text.contains("levels"), "{text}");
 }
 
 fn unmarked(findings: &[Finding]) -> Vec<Finding> {
@@ -266,8 +284,9 @@ fn unmarked(findings: &[Finding]) -> Vec<Finding> {
 #[test]
 fn in_the_page_a_marked_figure_looks_so() {
     let page = html::page(&run().input());
-    assert!(page.contains("<td class=\"marked\">~ 54,998/s</td>"), "{page}");
-    assert!(page.contains("<td class=\"invalid\">! 49.7 ms</td>"), "{page}");
+    let drifting = "<td class=\"marked\" title=\"rose or fell throughout the window\">54,998/s ᵃ</td>";
+    assert!(page.contains(drifting), "{page}");
+    assert!(page.contains("<td class=\"invalid\" title=\"invalid\">! 49.7 ms</td>"), "{page}");
     let page = html::page(&marked_search().input());
-    assert!(page.contains("<td class=\"words marked\">^ 92,000/s</td>"), "{page}");
+    assert!(page.contains("\">92,000/s ᵃ</td>"), "{page}");
 }

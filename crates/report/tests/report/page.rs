@@ -26,9 +26,9 @@ fn the_answer_stands_under_the_question_with_its_confidence_and_what_to_read_fir
     let top = top.split("<h1>").nth(1).expect("the question");
     assert!(top.contains("Acknowledged rate of writers: 59,887 (59,871–59,903)/s"), "{top}");
     assert!(top.contains("with brokers=6") && top.contains("too few for an interval"), "{top}");
-    assert!(top.contains("~ rose or fell throughout the window"), "signs are explained: {top}");
-    assert!(top.contains("invalid (figures that must not be used), "), "{top}");
-    assert!(rest.contains("id=\"read-first\""), "{rest}");
+    assert!(top.contains("ᵃ rose or fell throughout the window"), "signs are explained: {top}");
+    assert!(top.contains("Read first: 2 invalid, 3 warnings, 1 note"), "{top}");
+    assert!(top.contains("id=\"read-first\"") && rest.contains("id=\"result\""), "{rest}");
 
     let compared = page(&comparison(Ends::Worse, Depth::Verdict).input());
     let sentence = "is worse than";
@@ -45,13 +45,9 @@ fn all_cases_are_in_one_chart_and_a_trial_has_everything_on_one_axis() {
     assert!(overlay.contains("brokers=3") && overlay.contains("brokers=6"), "{overlay}");
     let trial = part(&html, "over-time");
     let linked = trial.split("<figure").nth(1).expect("a figure");
-    for title in [
-        "writers: rate",
-        "writers: response time",
-        "writers: backlog",
-        "readers: end-to-end",
-        "Processor time",
-    ] {
+    for title in
+        ["writers: rate", "writers: response time", "writers: backlog", "readers: end-to-end", "CPU time"]
+    {
         assert!(linked.contains(title), "{title}: {linked}");
     }
     assert_eq!(linked.matches(">seconds from the start of the load</text>").count(), 1, "{linked}");

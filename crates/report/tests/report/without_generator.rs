@@ -5,7 +5,7 @@ use kdyno_model::finding::{Scope, Value};
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::markdown;
-use kdyno_report::terminal::{TextOptions, run_table, trial_summary};
+use kdyno_report::terminal::{Said, TextOptions, run_table, trial_summary};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const NOTE: &str = "which is a fifth of them or more";
@@ -26,7 +26,7 @@ fn forms(run: &Run) -> [String; 3] {
 }
 
 fn summary(run: &Run) -> String {
-    trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &OPTIONS)
+    trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &mut Said::default(), &OPTIONS)
 }
 
 #[test]

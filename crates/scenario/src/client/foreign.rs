@@ -94,7 +94,7 @@ const FOREIGN: &[(&str, &str, Kafka)] = &[
         "enable.ssl.certificate.verification",
         RDKAFKA,
         Nothing(
-            "Kafka's clients always check who signed; `ssl.endpoint.identification.algorithm=` (empty) leaves the name out",
+            "Kafka's clients always check the signature; `ssl.endpoint.identification.algorithm=` (empty) leaves the name out",
         ),
     ),
     ("block.on.buffer.full", OLD, Name("max.block.ms")),

@@ -9,7 +9,7 @@ const NO_JAVA: &str = "there is no Java here";
 const NO_KERBEROS: &str = "Kerberos is not supported";
 const NOT_OVER_HTTP: &str = "tokens are not fetched over HTTP";
 const RESOLVED_FIRST: &str = "addresses are looked up before the load begins, and again after failures";
-const ASKED_ANEW: &str = "a token is asked for anew after 70 % of the time that is left to it";
+const ASKED_ANEW: &str = "a new token is requested after 70 % of the time that is left to it";
 const OWN_CODE: &str =
     "it names code of Java's; see `secrets: {…: {exec: …}}` of the target's `client` for tokens";
 const TOKEN_HANDLERS: &[&str] = &[

@@ -133,7 +133,7 @@ impl Side {
             (Written::Plain, Some(4..=6)) => 1.0,
             // `80%` of one core: the metric counts percent.
             (Written::Percent, Some(4)) => 100.0,
-            // Processor time is in microseconds, durations are in nanoseconds.
+            // CPU time is in microseconds, durations are in nanoseconds.
             (Written::Duration, Some(5)) => 1e-3,
             _ => return self,
         };

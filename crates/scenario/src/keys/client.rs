@@ -42,7 +42,7 @@ pub static JAVA_CLIENT: Section = section(
         key(
             "jar",
             TEXT,
-            "a jar of kafka-clients, a release's or a fork's; what it needs besides comes as for the newest release",
+            "a jar of kafka-clients, a release's or a fork's; what else it needs comes as for the newest release",
         ),
     ],
 );

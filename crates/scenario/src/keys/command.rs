@@ -36,7 +36,7 @@ pub static COMMAND: Section = Section {
         key(
             "parse",
             Kind::Choice(&OutputFormat::WORDS),
-            "how what it tells is read: JMeter's results as CSV, k6's JSON lines, CSV with the columns of `columns`, or the \
+            "how its results are read: JMeter's results as CSV, k6's JSON lines, CSV with the columns of `columns`, or the \
              standard output of Kafka's own performance tools; left out: its duration and exit code are all that is measured",
         ),
         key(
@@ -49,7 +49,7 @@ pub static COMMAND: Section = Section {
         key(
             "labels",
             Kind::Settings("texts"),
-            "requests of one kind that are told by themselves, `{check-out: \"Check out\"}`: what metrics call them, and the \
+            "requests of one kind that are reported separately, `{check-out: \"Check out\"}`: what metrics call them, and the \
              label that JMeter or the column `label` has, or k6's tag `name`",
         ),
     ],

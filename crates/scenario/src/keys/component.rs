@@ -6,7 +6,7 @@ use kdyno_model::plan::StopSignal;
 /// What stands beside the cluster.
 pub static COMPONENT: Section = section(
     "component",
-    "A process that stands beside the cluster: a service of your own system, or a database. It is started after the brokers and \
+    "A process that runs next to the cluster: a service of your own system, or a database. It is started after the brokers and \
      topics and before the load, in the order of the scenario, fresh for each trial, probed as brokers are, and ended after the \
      trial. Its environment: docs/reference/components.md (Components). Either `command` or `postgres`.",
     &[

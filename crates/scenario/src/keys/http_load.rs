@@ -21,7 +21,7 @@ const REQUEST_TIMEOUT: Key =
 /// A load item of people who use an application.
 pub static USERS: Section = Section {
     name: "users item",
-    purpose: "People who use an application over HTTP, from the beginning of the measure phase to its end: each goes through the \
+    purpose: "Users of an application over HTTP, from the beginning of the measure phase to its end: each goes through the \
               same steps, again and again, with a connection and cookies of its own. A step that fails ends the turn.",
     keys: &[
         needed("users", COUNT, "how many; with `rate` the most at once"),
@@ -69,7 +69,7 @@ pub static JOB: Section = Section {
               that it is done. What it took is its `duration`.",
     keys: &[
         needed("job", Kind::Section(&HTTP_STEP), "what starts it"),
-        needed("poll", Kind::Section(&HTTP_STEP), "what tells how far it is; `{{NAME}}` of what `job` keeps"),
+        needed("poll", Kind::Section(&HTTP_STEP), "what says how far it is; `{{NAME}}` of what `job` keeps"),
         or(
             "every",
             DURATION,

@@ -107,7 +107,7 @@ pub static PRODUCE: Section = Section {
             "payload",
             Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
             "unique",
-            "each record built anew, or blocks encoded once and sent again and again, of values of one size without keys and \
+            "each record built, or blocks encoded once and sent again and again, of values of one size without keys and \
              headers. Unless `value` says otherwise, values are random capital letters, in which lz4 and snappy find next to \
              nothing: what compression does to real values is not measured then",
         ),
@@ -211,7 +211,7 @@ const A_PROBE_STAYS: &str = "a probe is there from the beginning of the load to 
 /// A load item that probes.
 pub static END_TO_END: Section = Section {
     name: "end_to_end item",
-    purpose: "A light probe beside a load: one producer (`acks: all`, `linger.ms: 0`) sends to every partition of a topic in \
+    purpose: "A light probe next to a load: one producer (`acks: all`, `linger.ms: 0`) sends to every partition of a topic in \
               turn, and one consumer fetches that.",
     keys: &[
         needed(

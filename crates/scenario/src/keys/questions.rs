@@ -14,12 +14,12 @@ pub static COMPARE: Section = section(
         key(
             "judge",
             Kind::List(&Kind::Section(&JUDGE)),
-            "metrics to judge; left out: processor time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
+            "metrics to judge; left out: CPU time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
         ),
         key(
             "may_differ",
             Kind::List(&TEXT),
-            "settings that may differ beside those that are compared, e.g. `log.segment.bytes`",
+            "settings that may differ in addition to those that are compared, e.g. `log.segment.bytes`",
         ),
         key(
             "looks",
@@ -85,12 +85,12 @@ pub static JUDGE: Section = section(
         key(
             "better",
             Kind::Choice(&["lower", "higher"]),
-            "which direction is better; known for latencies, rates, failures and processor time",
+            "which direction is better; known for latencies, rates, failures and CPU time",
         ),
         key(
             "margin",
             Kind::Scalar("percent"),
-            "the smallest change that matters; left out: `3%` for rates and processor time, `10%` for latencies",
+            "the smallest change that matters; left out: `3%` for rates and CPU time, `10%` for latencies",
         ),
     ],
 );

@@ -5,7 +5,7 @@ use super::{COUNT, Key, Kind, SIZE, Section, TEXT, key, needed, or, section};
 /// Values of records.
 pub static VALUE: Section = section(
     "value",
-    "Exactly one of `size`, `uniform`, `lognormal`, `file`, `sample` and `avro`; beside the first three `compressible`.",
+    "Exactly one of `size`, `uniform`, `lognormal`, `file`, `sample` and `avro`; with the first three also `compressible`.",
     &[
         key("size", SIZE, "all values have this size"),
         key("uniform", Kind::Section(&UNIFORM), "each size in a range with the same probability"),
@@ -13,7 +13,7 @@ pub static VALUE: Section = section(
         key(
             "file",
             Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
-            "values from a file beside the scenario, each drawn with the same probability",
+            "values from a file next to the scenario, each drawn with the same probability",
         ),
         key(
             "sample",
@@ -78,12 +78,12 @@ pub static AVRO: Section = section(
      registry in 4 bytes. Up to 65,536 are made before the run, or as many as 16 MiB hold, the same in every run. What the \
      schema does not say may stand in it under `arg.properties` of a type. Of what Confluent's generator of random Avro takes \
      there, these are taken: `length` of strings, bytes, arrays and maps, a number or `{min: 2, max: 6}` (8 to 15 without \
-     it, exactly `min` where that is more and stands alone); `range` of numbers, `{min: 1, max: 100}` (without it all of the \
+     it, exactly `min` where that is more and is alone); `range` of numbers, `{min: 1, max: 100}` (without it all of the \
      type, reals from 0 to 1, dates and timestamps of 2025); `options` of numbers, strings, booleans and enums, a list; \
      `odds` of booleans. `max` itself is not reached. Anything else there is an error, `regex` and `iteration` among it; \
      decimals, unions and keys of maps take nothing.",
     &[
-        needed("schema", TEXT, "the schema file beside the scenario, in JSON (`.avsc`), at most 1 MiB"),
+        needed("schema", TEXT, "the schema file next to the scenario, in JSON (`.avsc`), at most 1 MiB"),
         needed("id", COUNT, "the schema's id in its registry, which consumers look it up by"),
     ],
 );
@@ -103,7 +103,7 @@ pub static KEY: Section = section(
         key(
             "file",
             Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
-            "keys from a file beside the scenario, each drawn with the same probability",
+            "keys from a file next to the scenario, each drawn with the same probability",
         ),
     ],
 );

@@ -20,7 +20,7 @@ pub static TARGET: Section = Section {
         key(
             "topics",
             Kind::Settings("names of topics"),
-            "existing topics, each under the name of the scenario's topic for which it stands; they are neither made \
+            "existing topics, each under the name of the scenario's topic that it replaces; they are neither made \
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
         key(
@@ -42,7 +42,7 @@ pub static METRICS: Section = section(
         key(
             "per_broker",
             TEXT,
-            "URL at which each broker tells them in the Prometheus text format, as JMX exporters do; `{host}` stands for the \
+            "URL at which each broker serves them in the Prometheus text format, as JMX exporters do; `{host}` means the \
              broker's host: `http://{host}:7071/metrics`",
         ),
         key(
@@ -53,7 +53,7 @@ pub static METRICS: Section = section(
         key(
             "jmx",
             TEXT,
-            "host and port at which each broker tells them over JMX (`JMX_PORT`), where it does so alone; `{host}` stands for the \
+            "host and port at which each broker serves them over JMX (`JMX_PORT`), where that is all; `{host}` means the \
              broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker, of 16 brokers at most",
         ),
         key("username", TEXT, "user of HTTP's basic authentication, or of JMX"),
@@ -129,7 +129,11 @@ pub static GUARD: Section = Section {
     keys: &[
         or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
         key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
-        key("allow", Kind::List(&Kind::Choice(ALLOW)), "what is allowed beside paced load on own topics"),
+        key(
+            "allow",
+            Kind::List(&Kind::Choice(ALLOW)),
+            "what is allowed in addition to paced load on own topics",
+        ),
         key(
             "abort_if",
             Kind::List(&TEXT),

@@ -58,9 +58,9 @@ impl Reader<'_> {
     /// As in Java: SCRAM is spoken where its login module is, and so are tokens; PLAIN takes user and password of either.
     fn login_module(&self, of_mechanism: &[&str]) -> Result<LoginModule, InputError> {
         let Some(text) = self.text(JAAS) else {
-            let message = format!("`{JAAS}` is missing: it says who logs in");
+            let message = format!("`{JAAS}` is missing: it has the login");
             return Err(self.wrong(MECHANISM, message).hint(
-                "what stands in a file for `java.security.auth.login.config` goes there, from the class of the login \
+                "the content of a file for `java.security.auth.login.config` goes there, from the class of the login \
                  module to its `;`",
             ));
         };

@@ -67,7 +67,7 @@ fn jmx(typed: &Typed) -> Result<String, InputError> {
     match port.map(str::parse::<u16>) {
         Some(Ok(port)) if port > 0 => Ok(text.to_owned()),
         _ => Err(InputError::at(typed.place, "`jmx` is `{host}:PORT`")
-            .hint("`{host}` stands for the host of each broker, PORT is its JMX_PORT: `{host}:9999`")),
+            .hint("`{host}` means the host of each broker, PORT is its JMX_PORT: `{host}:9999`")),
     }
 }
 
@@ -76,7 +76,7 @@ fn per_broker(typed: &Typed) -> Result<String, InputError> {
     match url.matches(MetricsFrom::HOST).count() {
         1 => Ok(url),
         _ => Err(InputError::at(typed.place, "`per_broker`: the URL has no `{host}`, or more than one")
-            .hint("it stands for the host of each broker: `http://{host}:7071/metrics`")),
+            .hint("it means the host of each broker: `http://{host}:7071/metrics`")),
     }
 }
 
@@ -95,8 +95,8 @@ fn url(typed: &Typed) -> Result<String, InputError> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
     let authority = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
     if authority.contains('@') {
-        return Err(wrong("a login stands in the URL")
-            .hint("name it beside: `username: NAME`, `password: \"${SECRET}\"`"));
+        return Err(wrong("a login is in the URL")
+            .hint("name it next to the URL: `username: NAME`, `password: \"${SECRET}\"`"));
     }
     let is_plain = text.chars().all(|c| c.is_ascii_graphic());
     if authority.is_empty() || !is_plain || text.len() > URL_CHARACTERS_MAX {
@@ -110,7 +110,7 @@ fn url(typed: &Typed) -> Result<String, InputError> {
 fn secret(typed: &Typed, secrets: &BTreeMap<String, SecretRef>) -> Result<String, InputError> {
     let name = typed.text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let Some(name) = name else {
-        return Err(InputError::at(typed.place, "a login of `metrics` stands here in plain text")
+        return Err(InputError::at(typed.place, "a login of `metrics` is here in plain text")
             .hint("name it under `client.secrets` and refer to it as `${NAME}`"));
     };
     if !secrets.contains_key(name) {
@@ -169,7 +169,7 @@ mod tests {
             ("{per_broker: \"http://h:1/metrics\"}", "no `{host}`"),
             ("{per_broker: \"{host}:7071\"}", "is no URL"),
             ("{prometheus: \"http://p/api/v1/query\"}", "more than the URL of the server"),
-            ("{prometheus: \"http://me:hunter2@p\"}", "a login stands in the URL"),
+            ("{prometheus: \"http://me:hunter2@p\"}", "a login is in the URL"),
             ("{prometheus: \"http://p\", bearer: hunter2}", "in plain text"),
             ("{prometheus: \"http://p\", bearer: \"${PV}\"}", "allowed here: `PW`"),
             ("{prometheus: \"http://p\", username: me}", "`username` with `password`"),

@@ -14,7 +14,7 @@ pub(super) fn price(node: &Node) -> Result<Price, InputError> {
     let per_hour = units::parse_as(&typed.text, Dimension::Plain);
     let per_hour = per_hour.ok().filter(|price| *price > 0.0 && price.is_finite()).ok_or_else(|| {
         InputError::at(typed.place, format!("`per_hour`: {} is not a price", quoted(&typed.text)))
-            .hint("a number above 0, the currency stands by itself: `{per_hour: 4.32, currency: USD}`")
+            .hint("a number above 0, the currency is a key of its own: `{per_hour: 4.32, currency: USD}`")
     })?;
     let currency = fields.required("currency")?;
     let is_code = currency.text.len() == 3 && currency.text.chars().all(|c| c.is_ascii_uppercase());

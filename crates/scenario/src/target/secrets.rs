@@ -20,7 +20,7 @@ pub(super) fn secrets(node: &Node, folder: &Path) -> Result<BTreeMap<String, Sec
     }
     for (name, value) in all {
         if let Node::Scalar(typed) = value {
-            let message = format!("secret {} stands here in plain text", quoted(&name.text));
+            let message = format!("secret {} is here in plain text", quoted(&name.text));
             return Err(InputError::at(typed.place, message)
                 .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: [PROGRAM, ARGUMENT]}`"));
         }

@@ -8,7 +8,7 @@ use kdyno_model::plan::{ClusterPlan, Mode, Storage, ZonesPlan};
 use kdyno_model::units;
 use std::collections::BTreeMap;
 
-/// What bounds the processor time of each broker: `none`, `pinning`, `1.5 processors`, or both.
+/// What bounds the CPU time of each broker: `none`, `pinning`, `1.5 processors`, or both.
 fn cpu_limit(plan: &ClusterPlan) -> String {
     let limit = plan.cpu_limit.map(units::processors);
     let pinning = (!plan.pinned_to.is_empty()).then(|| "pinning".to_string());

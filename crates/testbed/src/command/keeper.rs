@@ -187,7 +187,7 @@ fn below() -> Vec<u32> {
     found.into_iter().collect()
 }
 
-/// Processor time of all processes below this one that it has taken leave of, s.
+/// CPU time of all processes below this one that it has taken leave of, s.
 fn cpu_s() -> f64 {
     let stat = of_pid(std::process::id()).and_then(|process| process.stat().ok());
     let ticks = stat.map_or(0, |stat| stat.cutime.saturating_add(stat.cstime)).max(0);

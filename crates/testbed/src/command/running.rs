@@ -73,7 +73,7 @@ impl RunningCommand {
         };
         let outputs = stdout.zip(stderr).map(|(stdout, stderr)| Outputs { stdout, stderr });
         let outputs = outputs.ok_or_else(|| failed("a command has no output", &"no pipe"))?;
-        let line = serde_json::to_string(spec).map_err(|e| failed("a command cannot be told", &e))?;
+        let line = serde_json::to_string(spec).map_err(|e| failed("a command cannot be passed on", &e))?;
         // A keeper that is gone is heard of at once.
         let _ = writeln!(running.socket, "{line}");
         match running.hear() {

@@ -22,7 +22,7 @@ pub(crate) fn why(console: &Path) -> String {
     let lines = tail::lines(console, LINES_MAX);
     let known = |line: &String| KNOWN.iter().find(|(pattern, _)| line.contains(pattern));
     let newest = lines.iter().rev().find_map(known);
-    newest.map_or("JMX tells none of Kafka's metrics", |(_, words)| words).to_string()
+    newest.map_or("JMX has none of Kafka's metrics", |(_, words)| words).to_string()
 }
 
 /// What it said last.
@@ -39,7 +39,7 @@ mod tests {
     fn what_the_console_says_last_is_why() {
         let folder = tempfile::tempdir().expect("a folder");
         let console = folder.path().join("log");
-        assert_eq!(why(&console), "JMX tells none of Kafka's metrics", "no file");
+        assert_eq!(why(&console), "JMX has none of Kafka's metrics", "no file");
         let refused = "java.rmi.ConnectException: Connection refused to host: 10.0.0.7\n";
         let text = format!(
             "{}{refused}java.lang.SecurityException: Authentication failed!\n",

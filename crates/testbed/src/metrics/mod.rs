@@ -62,7 +62,7 @@ pub struct Source {
 }
 
 /// What is said of an answer that has nothing of Kafka's.
-const NONE_TOLD: &str = "it tells none of Kafka's metrics (kafka_server_…)";
+const NONE_TOLD: &str = "it has none of Kafka's metrics (kafka_server_…)";
 
 #[derive(Debug)]
 enum Of {
@@ -134,7 +134,7 @@ impl Source {
             }
             MetricsFrom::PerBroker(url) => {
                 let one = |(host, subject): (String, Subject)| {
-                    // As in a broker's address, an IPv6 address stands in brackets.
+                    // As in a broker's address, an IPv6 address needs brackets.
                     let host = if host.contains(':') { format!("[{host}]") } else { host };
                     let url = url.replace(MetricsFrom::HOST, &host);
                     Ok(Self {
@@ -184,7 +184,7 @@ impl Source {
                     why: not_read(&whose, &format!("{why}{asked_of}")),
                 };
                 let mut values = values.map_err(unread)?;
-                // An exporter is no part of a broker, whose processor time it would be held against.
+                // An exporter is no part of a broker, whose CPU time it would be held against.
                 if *is_own && console.is_none() {
                     self.answered += took;
                     values.push((series::AGENT_ANSWERED_S_TOTAL.to_owned(), self.answered.as_secs_f64()));

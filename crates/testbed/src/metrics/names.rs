@@ -49,7 +49,7 @@ const PROCESS_CPU: &str = "process_cpu_seconds_total";
 const HEAP: [&str; 2] = ["jvm_memory_used_bytes", "jvm_memory_bytes_used"];
 
 /// The names that the agent of a broker of our own is asked for; without what it would tell of the JVM beside them, some of
-/// which stops all threads, and without its processor time, which the probes read.
+/// which stops all threads, and without its CPU time, which the probes read.
 pub(super) const OF_AGENT: [&str; 13] = [
     "kafka_server_BrokerTopicMetrics_Count",
     "kafka_server_ReplicaManager_Count",

@@ -1,4 +1,4 @@
-//! For how long limits on processor time (cgroups, both versions) have held a process.
+//! For how long limits on CPU time (cgroups, both versions) have held a process.
 
 use super::parse;
 use std::path::{Path, PathBuf};

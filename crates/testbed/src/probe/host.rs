@@ -38,7 +38,7 @@ pub(super) fn values() -> Vec<Value> {
     values
 }
 
-/// Processor time, in ticks. Guest time is contained in user and nice.
+/// CPU time, in ticks. Guest time is contained in user and nice.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HostCpu {
     pub user: u64,

@@ -39,7 +39,7 @@ struct Watched {
     /// Involuntary and voluntary ones.
     switches: ThreadCounters<2>,
     run_delay_ns: ThreadCounters<1>,
-    /// Files that tell for how long limits on processor time have held it.
+    /// Files that tell for how long limits on CPU time have held it.
     limits: Vec<cgroup::Limit>,
     /// Where a broker's or controller's garbage collector writes.
     gc_log: Option<gc_log::GcLog>,
@@ -167,7 +167,7 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// Processor time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
+/// CPU time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
 /// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
 /// in later.
 fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<Value> {
@@ -270,7 +270,7 @@ mod tests {
         }
         child.kill().expect("kill");
         child.wait().expect("wait");
-        assert!(cpu >= 0.05, "no processor time seen");
+        assert!(cpu >= 0.05, "no CPU time seen");
         assert!(sampler.sample(1).is_empty());
         assert_eq!(sampler.dead(), [Subject::Broker(7)]);
     }

@@ -62,7 +62,7 @@ impl Sampling {
     }
 
     fn events(&self) -> String {
-        // Processor time per sample; bytes allocated per sample; waits that are shorter are not told.
+        // CPU time per sample; bytes allocated per sample; waits that are shorter are not told.
         let cpu = format!("event=cpu,interval={CPU_SAMPLE_MS}ms");
         let (alloc, lock) = ("alloc=256k", "lock=10us");
         match self.kind {

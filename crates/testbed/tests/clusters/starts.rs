@@ -54,7 +54,7 @@ fn one_combined_broker() -> Result<(), Failed> {
     let mut sampler = Sampler::new(cluster.processes(), false);
     let readings = sampler.sample(0);
     let value = |name: &str| readings.iter().find(|r| r.series == name).map_or(0.0, |r| r.value);
-    ensure(value(series::CPU_USER_S_TOTAL) > 0.1, "a JVM's start takes processor time")?;
+    ensure(value(series::CPU_USER_S_TOTAL) > 0.1, "a JVM's start takes CPU time")?;
     ensure(value(series::MEMORY_RSS_BYTES) > 5e7, "a JVM holds memory")?;
 
     ensure(

@@ -1,4 +1,4 @@
-//! `java-driver`: what kdyno adds to Kafka's own client where it drives that: the processor time of all that carries a record,
+//! `java-driver`: what kdyno adds to Kafka's own client where it drives that: the CPU time of all that carries a record,
 //! beside a plain application with the same client, the same settings and rate, on the null broker.
 //!
 //! Threads that compile and collect garbage, and the JVM's others, are left out on both sides: from round to round they differ
@@ -87,7 +87,7 @@ struct Cost {
 
 impl Cost {
     fn between(begin: &Reading, end: &Reading, is_driven: bool) -> Self {
-        // A line may be read late: records and processor time are each divided by the seconds they are of.
+        // A line may be read late: records and CPU time are each divided by the seconds they are of.
         let per_s = (end.records - begin.records) as f64 / (end.lines - begin.lines) as f64;
         let read_s = (end.at - begin.at).as_secs_f64();
         let us = |cpu_s: f64| cpu_s / read_s / per_s * 1e6;

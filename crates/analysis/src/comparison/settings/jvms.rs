@@ -1,4 +1,4 @@
-//! The Java that brokers ran on: its version, what it was started with, and what processor time it may use.
+//! The Java that brokers ran on: its version, what it was started with, and what CPU time it may use.
 
 use super::brokers::BROKERS;
 use super::clusters::Clusters;
@@ -14,7 +14,7 @@ const JAVA: &str = "Java version";
 /// How options of its machine are called.
 const FLAGS: &str = "JVM options";
 
-/// How the bound of a broker's processor time is called.
+/// How the bound of a broker's CPU time is called.
 const CPU_LIMIT: &str = "CPU limit";
 
 /// How the agent is called that tells brokers' own metrics, which costs them a little; `agent` or `off`.

@@ -62,7 +62,7 @@ pub fn void(judged: &mut Judgement) {
             Caveat::UndeclaredDifference { whose, setting, a, b } => {
                 format!("{setting} of {whose} is {a} on side A and {b} on side B, which was not asked for")
             }
-            _ => "the evidence of this comparison must not be used".to_owned(),
+            _ => "the evidence of this comparison is invalid".to_owned(),
         };
         for conclusion in conclusions.iter_mut() {
             if let Conclusion::Verdict(verdict) = conclusion

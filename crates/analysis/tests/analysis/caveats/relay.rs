@@ -27,7 +27,7 @@ fn late(trial: &mut Trial, delay_us: u64, late_us: f64) {
     });
 }
 
-/// It uses so many seconds of processor time per second.
+/// It uses so many seconds of CPU time per second.
 fn busy(trial: &mut Trial, per_s: f64) {
     trial.counter(Subject::Relay(0), series::CPU_USER_S_TOTAL, per_s);
     trial.counter(Subject::Relay(0), series::CPU_SYSTEM_S_TOTAL, 0.0);

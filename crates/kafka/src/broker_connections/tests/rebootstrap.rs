@@ -65,6 +65,6 @@ fn a_cluster_of_which_no_broker_tells_for_300_s_is_looked_for_at_the_bootstrap_a
         assert_eq!(connections.known_leader(0, 0), Some(known));
     }
     connections.poll(300 * SECOND + 100);
-    let why = "none of the known brokers told of the cluster for too long";
+    let why = "none of the known brokers returned metadata for too long";
     comes_back(&mut connections, known, 300 * SECOND + 100, why);
 }

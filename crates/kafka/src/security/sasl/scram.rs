@@ -102,7 +102,7 @@ pub enum ScramError {
     #[error("the broker says {0}")]
     Server(String),
     /// The broker does not know the password.
-    #[error("the broker's signature is wrong: whoever answers there does not know the password")]
+    #[error("the broker's signature is wrong: the server there does not know the password")]
     Signature,
 }
 

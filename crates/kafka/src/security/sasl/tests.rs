@@ -116,7 +116,7 @@ fn a_wrong_password_is_told_by_the_broker_and_a_wrong_broker_by_us() {
     let (challenge, _) = broker("hunter3", &first, b"salt");
     sent(exchange.on_challenge(challenge.as_bytes()).unwrap());
     let error = exchange.on_challenge(b"v=AAAA").unwrap_err().to_string();
-    assert!(error.ends_with("whoever answers there does not know the password"), "{error}");
+    assert!(error.ends_with("the server there does not know the password"), "{error}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn certificate(error: &CertificateError) -> String {
                 .to_owned()
         }
         CertificateError::UnknownIssuer => {
-            "the broker's certificate is signed by nobody whom we trust (ssl.truststore.location)".to_owned()
+            "no trusted authority signed the broker's certificate (ssl.truststore.location)".to_owned()
         }
         // The names match, the keys do not.
         CertificateError::BadSignature => {

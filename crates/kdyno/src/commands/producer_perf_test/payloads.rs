@@ -17,9 +17,8 @@ pub(super) fn look(options: &Options) -> Result<Option<Payloads>, Failure> {
     let path = std::path::absolute(file).map_err(Failure::tool)?;
     out::line(&producer::reading(&path.display().to_string()))?;
     let delimiter = producer::literal(&options.delimiter).map_err(|why| {
-        Failure::usage(format!("--payload-delimiter: {why}")).hint(
-            "the delimiter is a regular expression, of which those are understood that stand for one text",
-        )
+        Failure::usage(format!("--payload-delimiter: {why}"))
+            .hint("the delimiter is a regular expression, and only those that mean one text are understood")
     })?;
     let content = read(&path)?;
     if content.is_empty() {

@@ -22,7 +22,7 @@ phases: {warmup: 3s, condition: none, measure: 10s, drain: 10s}
 fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let _turn = alone();
     if !cgroups::can_be_made() {
-        eprintln!("skipped: no control group with a limit on processor time can be made here (needs root)");
+        eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
         return;
     }
     let place = Place::new();
@@ -52,7 +52,7 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
 fn a_run_that_is_killed_leaves_no_control_group() {
     let _turn = alone();
     if !cgroups::can_be_made() {
-        eprintln!("skipped: no control group with a limit on processor time can be made here (needs root)");
+        eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
         return;
     }
     let place = Place::new();

@@ -8,16 +8,18 @@ const COMPARISON: Row = Row { group: Group::Trial, ..Row::PLAIN };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::TheseStartsOnly,
+        short: "all pairs ran on {starts:start|starts} of the clusters: another start may differ",
         usual: compared(Severity::Warning, "several pairs rest on one start of their clusters"),
         words: &[told(
             "",
             "all pairs ran on the same clusters (number of starts: {starts:count}): another start may show another ratio",
-            "without `--quick` a comparison starts local clusters anew for each unit of evidence",
+            "without `--quick` a comparison restarts local clusters for each unit of evidence",
         )],
         ..COMPARISON
     },
     Row {
         kind: CaveatKind::PairsUnconditioned,
+        short: "{pairs:pair|pairs} ran on cold brokers",
         usual: compared(
             Severity::Warning,
             "pairs met brokers that had just been started and had carried no load, as the plan wants it",
@@ -32,6 +34,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::PairsLost,
+        short: "{pairs:pair was|pairs were} left out of the comparison",
         usual: compared(Severity::Warning, "pairs were left out, both trials of each; with the first reason"),
         words: &[
             told(
@@ -50,19 +53,21 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::PairsTied,
+        short: "{pairs:pair counts|pairs count} as ties in {metric}: a figure is invalid",
         usual: compared(
             Severity::Warning,
-            "pairs have a judged figure that must not be used: they count as ties; with the first reason",
+            "pairs have an invalid judged figure: they count as ties; with the first reason",
         ),
         words: &[told(
             "{metric}",
-            "{pairs:pair counts|pairs count} as ties in {metric}, since a figure of theirs must not be used; the first: {first}",
-            "look at what speaks against these figures: a tie is for neither side, and hides a difference",
+            "{pairs:pair counts|pairs count} as ties in {metric}, since a figure of theirs is invalid; the first: {first}",
+            "look at the caveats of these figures: a tie is for neither side, and hides a difference",
         )],
         ..COMPARISON
     },
     Row {
         kind: CaveatKind::UndeclaredDifference,
+        short: "{setting} of {whose} differs between the sides and was not declared",
         usual: compared(
             Severity::Warning,
             "a setting differs between the sides that was not asked to, in topics, in the brokers' Java, or in the brokers of targets \
@@ -82,6 +87,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::ClustersDiffer,
+        short: "clusters of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "clusters of one side have different settings; with the first of them"),
         words: &[told(
             "{side}",
@@ -92,6 +98,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::BrokersDiffer,
+        short: "brokers of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "brokers of one cluster have different settings; with the first of them"),
         words: &[told(
             "{side}",
@@ -102,6 +109,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::RunsUnpaired,
+        short: "the runs took place at different times, so other changes are part of the difference",
         usual: compared(Severity::Warning, "stored runs are compared, which ran at different times"),
         words: &[told(
             "",
@@ -112,9 +120,10 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::EvidenceOfRuns,
+        short: "{detail}",
         usual: compared(
             Severity::Warning,
-            "runs or pairs differ beside the change (host, boot, version, profile, files), are too few for an interval, or their \
+            "runs or pairs differ in more than the change (host, boot, version, profile, files), are too few for an interval, or their \
              brokers' settings could not be read",
         ),
         grave: Some(compared(

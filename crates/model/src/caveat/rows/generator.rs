@@ -10,6 +10,7 @@ const OF_ITEM: Row = Row { name: "item", ..GENERATOR };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::ThreadBusy,
+        short: "the load generator's thread {thread} used {cpu_percent:cores}",
         name: "thread",
         usual: warning(
             "a thread of a worker used more than 75 % of a core; each load item has one of its own name. The same of the process that \
@@ -25,6 +26,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WorkerBusy,
+        short: "the load generator used {cpu_percent:cores}: it may be the limit",
         usual: warning(
             "no thread is busy alone, but the workers used more than 75 % of min(event loop threads, processors)",
         ),
@@ -37,6 +39,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::GeneratorLate,
+        short: "{item}: {late_ns:ns} of {response_ns:ns} at {quantile:quantile} is the load generator's own delay",
         usual: latency(
             Severity::Warning,
             "at a quantile the generator makes up more than 10 % of the response, and more than a sleep explains; or half and more, \
@@ -70,6 +73,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::LateEndToEnd,
+        short: "{item}: {late_ns:ns} of {end_to_end_ns:ns} at {quantile:quantile} is the load generator's own delay",
         usual: latency(
             Severity::Warning,
             "of an item that is handed what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \
@@ -90,6 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::StoodStill,
+        short: "{item}: the load generator paused for up to {late_ns:ns}",
         usual: latency(
             Severity::Warning,
             "a worker released records more than 50 ms late, and a quantile of service, request or *without generator* is more than 10 % \
@@ -120,6 +125,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::CalibrationShort,
+        short: "{item}: the load generator reaches only {ratio:ratio} × this rate and may be the limit",
         usual: capacity(
             Severity::Invalid,
             Severity::Warning,
@@ -138,6 +144,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::FullGc,
+        short: "{item}: {collections:full GC|full GCs} of its Java client",
         usual: warning(
             "a Java client's process made a full garbage collection in the window: how many, and the time of all collections",
         ),
@@ -145,14 +152,14 @@ pub(super) const ROWS: &[Row] = &[
             told(
                 "{item}",
                 "{item}: full garbage collections of its Java client in the window: {collections:count}; all collections took \
-                 {all_ns:ns}; it stands still for each, and latencies hold that ({first:first})",
+                 {all_ns:ns}; each is a stop-the-world pause, and latencies include that ({first:first})",
                 MORE_HEAP,
             )
             .only(|of| matches!(of, Caveat::FullGc(FullGc { all_ns: Some(_), .. }))),
             told(
                 "{item}",
-                "{item}: full garbage collections of its Java client in the window: {collections:count}; it stands still for each, and \
-                 latencies hold that ({first:first})",
+                "{item}: full garbage collections of its Java client in the window: {collections:count}; each is a stop-the-world pause, and \
+                 latencies include that ({first:first})",
                 MORE_HEAP,
             ),
         ],
@@ -160,6 +167,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::RelayLate,
+        short: "{subject:subject} was {late_s:seconds} late at p99",
         usual: latency(
             Severity::Warning,
             "a relay passed bytes on later at p99 than its link has it, by more than a tenth of the declared delay and more than 3 × the \
@@ -175,6 +183,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::RelayBusy,
+        short: "{subject:subject} used {cpu_percent:cores}: it may be the limit",
         usual: warning("a relay used more than 75 % of a core: its one thread may be what limits the link"),
         words: &[told(
             "{subject}",

@@ -11,6 +11,7 @@ const OF_ITEM: Row = Row { name: "item", ..RECORDS };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::ConsumerBehind,
+        short: "{item}: consumers did not keep up ({records:record|records} behind at the end)",
         usual: warning(
             "at the window's end the next record to fetch was acknowledged more than 1 s ago; where the trial does not write the topic: \
              consumers are further from its end than when the window began",
@@ -34,8 +35,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::FetchErrors,
+        short: "{item}: fetching failed for a while",
         usual: warning(
-            "after T0 a partition could not be fetched from, or what was fetched is damaged (wrong checksum); an event tells each change \
+            "after T0 a partition could not be fetched from, or what was fetched is damaged (wrong checksum); an event reports each change \
              of a partition's error",
         ),
         words: &[told(
@@ -47,8 +49,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::RecordsSkipped,
+        short: "{item}: records were deleted before they were consumed",
         usual: warning(
-            "after T0 a broker no longer had the offset to go on from; an event tells how many records were not fetched",
+            "after T0 a broker no longer had the offset to go on from; an event says how many records were not fetched",
         ),
         words: &[told(
             "{item}",
@@ -60,6 +63,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::GroupNotConserved,
+        short: "group {group} consumed {handed_over:count} records of {topic}; {least:count} were acknowledged",
         usual: warning(
             "a group was handed fewer different records of a topic than were acknowledged, or more than it can hold",
         ),
@@ -75,6 +79,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::MembersPutOut,
+        short: "{item}: the group removed members ({losses:count} times)",
         usual: warning(
             "members of a group lost partitions without giving them up since T0: the group had gone on without them; \
              `max.poll.interval.ms` is printed",
@@ -89,6 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::MemberFailed,
+        short: "{item}: a consumer left its group for good",
         usual: warning("a coordinator refused a member for good; nothing was read in its place"),
         words: &[told(
             "{item}",

@@ -8,6 +8,7 @@ const HOST: Row = Row { group: Group::Host, ..Row::PLAIN };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::HostShared,
+        short: "another measured run used this host at the same time",
         usual: warning("another measured run used the host at the same time"),
         words: &[told(
             "{detail}",
@@ -18,16 +19,18 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Steal,
-        usual: warning("the hypervisor took more than 1 % of processor time"),
+        short: "the hypervisor took {share:percent} of the CPU time",
+        usual: warning("the hypervisor took more than 1 % of CPU time"),
         words: &[told(
             "",
-            "the hypervisor took {share:percent} of the processor time: rates may be too low and latencies too high",
+            "the hypervisor took {share:percent} of the CPU time: rates may be too low and latencies too high",
             "repeat on a quieter host, and compare only trials that ran close together",
         )],
         ..HOST
     },
     Row {
         kind: CaveatKind::OtherLoad,
+        short: "other programs used {cpu_percent:cores}",
         usual: warning(
             "other programs (not part of the run) used more than 15 % of the host's processors, what the hypervisor took not counted; \
              not reported for a target on this host, whose brokers are among them",
@@ -40,16 +43,17 @@ pub(super) const ROWS: &[Row] = &[
         )],
         more: "What other programs change is the CPU time per record first, then latencies and rates, and each in either \
                 direction: they take processors and caches from brokers and load, yet a processor that is kept busy does not \
-                sleep, so a load may also become cheaper and quicker (measured beside a program with 0.7 of a core: CPU time per \
+                sleep, so a load may also become cheaper and quicker (measured next to a program with 0.7 of a core: CPU time per \
                 record − 28 %, p50 − 20 %). Processes that `--probe` names are among them.",
         ..HOST
     },
     Row {
         kind: CaveatKind::WaitedForProcessor,
+        short: "CPU contention: threads of {who} waited for a CPU",
         name: "who",
         usual: saturation(
             "a load item's thread was ready without a processor for more than 5 % of the window; or the brokers' threads, together, for \
-             more than 20 % of the time in which they ran or were ready, and more than 5 % of the window; the share that is told is of \
+             more than 20 % of the time in which they ran or were ready, and more than 5 % of the window; the share that is printed is of \
              a thread that of the window, of brokers that of the time in which they ran or were ready",
         ),
         words: &[
@@ -67,16 +71,17 @@ pub(super) const ROWS: &[Row] = &[
                 WAITED_REMEDY,
             ),
         ],
-        more: "A thread's processor time does not tell what it waited for, so its run delay is read \
+        more: "A thread's CPU time does not tell what it waited for, so its run delay is read \
                 ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },
     Row {
         kind: CaveatKind::ProcessorLimited,
-        usual: warning("a limit on processor time (cgroup) held a process of the run for more than 1 % of the window"),
+        short: "a CPU limit (cgroup) throttled processes of the run",
+        usual: warning("a limit on CPU time (cgroup) held a process of the run for more than 1 % of the window"),
         words: &[told(
             "",
-            "a limit on processor time (cgroup) stopped processes of the run, added up over processors for {share:percent} of the \
+            "a limit on CPU time (cgroup) stopped processes of the run, added up over processors for {share:percent} of the \
              window: rates may be too low and latencies too high",
             "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",
         )],
@@ -86,6 +91,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::SharedProcessors,
+        short: "brokers and load generator share {processors:processors}: these are not the figures of a cluster of its own",
         usual: alike(
             "brokers run on the same host as the load: a cluster of our own, or a target all of whose addresses are loopback",
         ),

@@ -10,6 +10,7 @@ const REPORT_IT: &str = "do not use these figures; please report it with the run
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::Lost,
+        short: "{acknowledged - growth:count} of {acknowledged:count} acknowledged records of {topic} are not in its log",
         name: "topic",
         usual: invalid("a topic's log holds fewer records than were acknowledged"),
         words: &[told(
@@ -22,6 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::AccountingBroken,
+        short: "{item}: counts do not add up (a defect of kdyno)",
         name: "item",
         usual: invalid("offered ≠ acknowledged + failed + unresolved"),
         words: &[told(
@@ -33,6 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::SamplesMissing,
+        short: "{item}: samples were lost (a defect of kdyno)",
         name: "item",
         usual: invalid(
             "stored rows and the stream's totals differ in any count but the lag, which is a state",
@@ -46,19 +49,21 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::LogUnexplained,
+        short: "topic {topic}: its log has {growth - expected_max:count} records more than were written",
         name: "topic",
         usual: warning("a topic's log holds more records than can have been written"),
         words: &[told(
             "{topic}",
             "the log of topic {topic} grew by {growth - expected_max:count} records more than were acknowledged, sent again, failed \
              or left open: somebody else wrote to it, or records are in it twice",
-            "make sure that nobody else writes to the topic; otherwise report it with the run file",
+            "make sure that no one else writes to the topic; otherwise report it with the run file",
         )],
         more: "[Truth from the log](../METHOD.md#truth-from-the-log) says how logs are compared.",
         ..ACCOUNTING
     },
     Row {
         kind: CaveatKind::LogNotChecked,
+        short: "topic {topic}: its log was not checked for lost records",
         name: "topic",
         usual: note("acknowledged records could not be compared with the log"),
         grave: Some(warning("the same, where a broker died or left the cluster since T0")),

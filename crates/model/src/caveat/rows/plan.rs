@@ -10,6 +10,7 @@ const OF_ITEM: Row = Row { name: "item", ..PLAN };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::ClosedLoop,
+        short: "{item}: at the maximum rate latency shows the client's buffer, not the cluster",
         usual: note("`rate: max`"),
         words: &[told(
             "{item}",
@@ -21,6 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WrittenNotAppended,
+        short: "{item}: acks=0, records count once they are written to the socket",
         usual: warning("`acks=0`: whether a broker appended the records is not known"),
         words: &[told(
             "{item}",
@@ -31,6 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::NullBroker,
+        short: "null broker: figures of the client alone, there was no Kafka",
         usual: warning("the system of the case is a null broker: there was no Kafka"),
         words: &[told(
             "",
@@ -41,6 +44,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::MemoryStorage,
+        short: "the brokers' logs were in memory: no disk was measured",
         usual: warning("the brokers' logs lay in memory"),
         words: &[told(
             "",
@@ -51,6 +55,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::PageCacheAbsorbed,
+        short: "the page cache took the writes: no disk was measured",
         usual: capacity(
             Severity::Warning,
             Severity::Note,
@@ -69,8 +74,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::SmallBatches,
+        short: "{item}: batches were filled to {share:percent} of batch.size",
         usual: warning(
-            "the size of batches tells the cases apart, and those of this one are filled to less than half of `batch.size`: \
+            "the cases differ in the size of batches, and those of this one are filled to less than half of `batch.size`: \
              `linger.ms` or the rate sealed them",
         ),
         words: &[told(
@@ -82,6 +88,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::RandomValues,
+        short: "{item}: random values do not compress like real ones ({compression})",
         usual: warning(
             "unique payloads with compression and neither `compressible` nor given (by a file, by a topic): random capitals, in which \
              lz4 and snappy find nothing, or values that are random within an Avro schema; reported with the plan too",
@@ -89,14 +96,14 @@ pub(super) const ROWS: &[Row] = &[
         words: &[
             told(
                 "{item} by schema, {compression}",
-                "{item}: values are random within their schema: the sizes and the processor time that {compression} makes of them are \
+                "{item}: values are random within their schema: the sizes and the CPU time that {compression} makes of them are \
                  not those of real values",
                 RANDOM_REMEDY,
             )
             .only(|of| matches!(of, Caveat::RandomValues { by_schema: true, .. })),
             told(
                 "{item}, {compression}",
-                "{item}: values are random capital letters: the sizes and the processor time that {compression} makes of them are not \
+                "{item}: values are random capital letters: the sizes and the CPU time that {compression} makes of them are not \
                  those of real values",
                 RANDOM_REMEDY,
             ),
@@ -105,6 +112,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::CompressionMissed,
+        short: "{item}: compression ratio {reached:ratio} where {stated:ratio} was stated",
         usual: warning(
             "values that were to compress to a stated ratio reached another one, by more than 5 %: batches too small, or trailers too \
              large a part of them; too high where keys and headers repeat",
@@ -127,6 +135,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::PooledCompression,
+        short: "{item}: pooled payloads do not compress like real ones",
         usual: warning("pooled payloads with compression"),
         words: &[told(
             "{item}",
@@ -137,6 +146,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::ProbeMissesLeaders,
+        short: "{item}: the probe reached {partitions:count} of {brokers:count} brokers",
         usual: warning("the topic of a probe has fewer partitions than a local cluster has brokers"),
         words: &[told(
             "{item}",
@@ -147,6 +157,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::AssignedNotGroup,
+        short: "{item}: partitions were assigned by kdyno, without a consumer group",
         usual: note("a load item consumes without `group`"),
         words: &[told(
             "{item}",

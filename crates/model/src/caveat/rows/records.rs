@@ -8,6 +8,7 @@ const RECORDS: Row = Row { group: Group::Records, name: "item", ..Row::PLAIN };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::QueueGrowth,
+        short: "{item}: records queued in the client, and latencies include that",
         usual: latency(Severity::Warning, "queue seconds above what is allowed"),
         grave: Some(latency(
             Severity::Invalid,
@@ -35,6 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Stalled,
+        short: "{item}: nothing was acknowledged for {seconds:seconds}",
         usual: warning(
             "for longer than 1 s, a linger and twice the median response (2 s of it at most) nothing was acknowledged, between two \
              acknowledgements by their instants or an end of the window, and at the last full second of that time 10 records or more \
@@ -51,6 +53,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Failures,
+        short: "{item}: {records:record|records} failed with {reason}",
         usual: warning("records of the measure phase failed"),
         words: &[
             failed(|of| has_reason(of, &["max-block"]), "the cluster took less than was offered for longer than max.block.ms: lower the rate"),
@@ -79,13 +82,14 @@ pub(super) const ROWS: &[Row] = &[
                 |of| has_reason(of, &["NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"]),
                 "see which brokers are gone; the topic's `min.insync.replicas` asks for more than are in sync",
             ),
-            failed(|of| has_reason(of, &["UNKNOWN_TOPIC_OR_PARTITION"]), "see who deleted the topic"),
+            failed(|of| has_reason(of, &["UNKNOWN_TOPIC_OR_PARTITION"]), "find out who deleted the topic"),
             told("{item} {reason}", FAILED, SEE_EVENTS),
         ],
         ..RECORDS
     },
     Row {
         kind: CaveatKind::NothingAcknowledged,
+        short: "{item}: no record was acknowledged",
         usual: warning(
             "records of the measure phase were offered, none of them was acknowledged, and none of before in the window; a run of cases \
              without claims ends with the exit code of figures that must not be used",
@@ -99,6 +103,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Unresolved,
+        short: "{item}: {records:record|records} had no outcome when the drain ended",
         usual: warning("records of the measure phase stayed open"),
         words: &[told(
             "{item}",
@@ -112,6 +117,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Retries,
+        short: "{item}: {batches:batch was|batches were} sent again",
         usual: note("batches of idempotent producers were sent again in the window: their records are in the log once"),
         grave: Some(warning("the same of producers without idempotence: their records may be in the log twice")),
         words: &[
@@ -132,6 +138,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::NotAppended,
+        short: "{item}: acks=0, {written:count} records written and {growth:count} appended",
         usual: warning(
             "`acks=0`: a broker closed a connection of the item since T0, and its topic's log grew, beyond what others had acknowledged \
              there, by less than it wrote",
@@ -141,14 +148,15 @@ pub(super) const ROWS: &[Row] = &[
             "{item}",
             "{item}: {written:count} records were written to its topic with acks=0, and its log grew by {growth:count}: brokers closed \
              connections, as they do with what they refuse, and do not say why",
-            "use acks=1 or acks=all to be told of each record",
+            "use acks=1 or acks=all to learn the outcome of each record",
         )],
         ..RECORDS
     },
     Row {
         kind: CaveatKind::RequestsFailed,
+        short: "{item}: {errors:request|requests} failed ({share:percent})",
         usual: warning(
-            "some of the requests that a command, users or a job told of failed: their times are among its times, and a refusal mostly \
+            "some of the requests that a command, users or a job reported failed: their times are among its times, and a refusal mostly \
              comes sooner than an answer; of its own figures alone",
         ),
         brief: "requests failed",
@@ -156,12 +164,13 @@ pub(super) const ROWS: &[Row] = &[
             "{item}",
             "{item}: {errors:count} requests failed, {share:percent} of all; its times hold what they took, and a refusal mostly comes \
              sooner than an answer",
-            "`kdyno show RUN --logs` prints the end of what it said; set `error_share` beside the times",
+            "`kdyno show RUN --logs` prints the end of what it said; show `error_share` next to the times",
         )],
         ..RECORDS
     },
     Row {
         kind: CaveatKind::ProducerEnded,
+        short: "{item}: a transactional producer stopped sending",
         usual: invalid("a transactional producer was fenced, or its coordinator refused it: it sent nothing any more"),
         words: &[told(
             "{item}",
@@ -173,9 +182,10 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::FewSeconds,
+        short: "{item}: {quantile} rests on {seconds:count} of {of_s:count} s",
         usual: note(
             "nine tenths of what lies at or beyond a quantile of the response (of consumers end to end), by their second of t0, come from \
-             three seconds or fewer, which are a fifth of the window or less, and 100 records or more lie beyond; told once, of the \
+             three seconds or fewer, which are a fifth of the window or less, and 100 records or more lie beyond; reported once, of the \
              lowest. Each such quantile from there on is marked. Not looked at in windows above 600 s",
         ),
         brief: "a tail of few seconds",
@@ -189,8 +199,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::FewRecords,
+        short: "{item}: fewer than 100 records lie beyond {quantile}",
         usual: note(
-            "fewer than 100 records lie beyond a quantile of the response; told once, of the lowest. Each such quantile of any timing is \
+            "fewer than 100 records lie beyond a quantile of the response; reported once, of the lowest. Each such quantile of any timing is \
              marked",
         ),
         brief: "too few records",

@@ -9,6 +9,7 @@ const TRIAL: Row = Row { group: Group::Trial, ..Row::PLAIN };
 pub(super) const ROWS: &[Row] = &[
     Row {
         kind: CaveatKind::ProcessDied,
+        short: "{subject:subject} ended during the trial",
         usual: warning("a process of the system under test, or a relay between its zones, ended in the middle"),
         words: &[
             told(
@@ -27,6 +28,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::CommandFailed,
+        short: "{item}: the command failed",
         usual: invalid(
             "a command could not be started, did not end by itself with 0, or its results could not be read; of its own figures \
              alone",
@@ -41,6 +43,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::CutShort,
+        short: "ended early, after {measured_s:count} s of the window",
         usual: warning(
             "the trial ended before its plan did, a part of the load ended without its totals, or the end of a command that was \
              started was not seen",
@@ -62,6 +65,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::UnknownSetting,
+        short: "the brokers do not know the setting {setting}",
         usual: warning(
             "the brokers were given a setting (`system.config`) that they do not know; see [Local clusters](../CLUSTERS.md)",
         ),
@@ -74,6 +78,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::ClusterChanged,
+        short: "the cluster changed under load: {event} ({events:count} events)",
         usual: warning(
             "since T0 leaders moved, brokers could not be reached, left or came back, replicas fell out of sync, answers were held \
              back, transactions were aborted because something of them failed; one for each kind, with the first event",
@@ -88,9 +93,10 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Unsteady,
+        short: "{item}: not in a steady state, so one figure for the window is not representative",
         name: "item",
         usual: warning(
-            "rate, latency or processor time of the window drifted, or stood at several levels",
+            "rate, latency or CPU time of the window drifted, or stood at several levels",
         ),
         words: &[told(
             "{item}",
@@ -102,7 +108,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WarmupNotSettled,
-        usual: warning("the warm-up reached its longest time before rate, latency and processor time had settled; not reported where the window itself is steady"),
+        short: "the warm-up ended before rate and latency had settled",
+        usual: warning("the warm-up reached its longest time before rate, latency and CPU time had settled; not reported where the window itself is steady"),
         words: &[told(
             "",
             "the warm-up reached its longest time before everything had settled ({detail:first}): figures may be those of a system \
@@ -114,6 +121,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::Unconditioned,
+        short: "brokers are cold (no load before the trial)",
         usual: warning("the cluster had just been started and had carried no load"),
         words: &[told(
             "",
@@ -127,6 +135,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::BrokersFresh,
+        short: "brokers are cold ({records:count} records since they started)",
         usual: warning(
             "brokers of a target say that since they started they had taken fewer records at T0 than this load brings in 20 s",
         ),
@@ -141,18 +150,19 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::StacksSampled,
-        usual: alike("stacks were sampled in the window (`flame`), which costs processor time"),
+        short: "stacks were sampled ({of}), which costs CPU",
+        usual: alike("stacks were sampled in the window (`flame`), which costs CPU time"),
         words: &[
             told(
                 "{of}",
-                "stacks were sampled in the measured window (flame: {of}), which hold {share:percent} of the processor time of their \
-                 processes: processor time, rates and latencies include what that cost",
+                "stacks were sampled in the measured window (flame: {of}), which hold {share:percent} of the CPU time of their \
+                 processes: CPU time, rates and latencies include what that cost",
                 SAMPLED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::StacksSampled { share: Some(_), .. })),
             told(
                 "{of}",
-                "stacks were sampled in the measured window (flame: {of}): processor time, rates and latencies include what that cost",
+                "stacks were sampled in the measured window (flame: {of}): CPU time, rates and latencies include what that cost",
                 SAMPLED_REMEDY,
             ),
         ],
@@ -160,16 +170,17 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::AgentBusy,
+        short: "JMX agents used up to {share:percent} of the brokers' CPU",
         usual: alike(
-            "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the processor time that \
+            "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the CPU time that \
              the brokers used; an answer takes a processor for as long as it lasts at most; of a broker that took longer than 1 s for \
              an answer nothing is told, since that one waited",
         ),
         words: &[told(
             "",
-            "the JMX agents in the brokers took up to {share:percent} of the processor time that the brokers used: their processor \
+            "the JMX agents in the brokers took up to {share:percent} of the CPU time that the brokers used: their processor \
              time and latencies include that",
-            "before these figures are set against others, repeat with `metrics: none` under `system`, or, of a cluster that stands, \
+            "before these figures are compared with others, repeat with `metrics: none` under `system`, or, of a running cluster, \
              without agents in its brokers",
         )],
         more: "[Probes](probes.md#brokers-from-inside) says when agents are asked and what an answer costs.",
@@ -177,6 +188,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::StacksNotSampled,
+        short: "{subject:subject}: no stacks were sampled, so no flame graph",
         usual: note("those of a process were to be and were not, with the reason; one for each process"),
         words: &[told(
             "{subject}",
@@ -188,6 +200,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::NotAtOnce,
+        short: "the sides of a pair overlapped for {share:percent} of the window only",
         usual: compared(
             Severity::Warning,
             "of a duet: less than 95 % of the trial's measure phase was the other side's too; the pair is lost",
@@ -204,6 +217,6 @@ pub(super) const ROWS: &[Row] = &[
 
 const DIED_REMEDY: &str = "`kdyno show RUN --logs` prints the end of its log; repeat the trial";
 
-const CUT_SHORT_REMEDY: &str = "repeat the trial before its figures are set against others";
+const CUT_SHORT_REMEDY: &str = "repeat the trial before its figures are compared with others";
 
-const SAMPLED_REMEDY: &str = "repeat without `flame` before these figures are set against others";
+const SAMPLED_REMEDY: &str = "repeat without `flame` before these figures are compared with others";

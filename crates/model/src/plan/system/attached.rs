@@ -37,7 +37,7 @@ impl System for AttachedPlan {
     fn refuses_proxy(&self, _proxy: &ComponentPlan) -> Option<Refusal> {
         Some((
             "no proxy is started before a target",
-            "write `proxy: none`; the addresses of a proxy that stands can be a target's `bootstrap`",
+            "write `proxy: none`; the addresses of a running proxy can be a target's `bootstrap`",
         ))
     }
 

@@ -1,0 +1,248 @@
+//! What is read first, in every form: the answer with its confidence, the heaviest caveats in a line each, what to do next.
+
+use super::headline::Headline;
+use super::{Sentence, claims, headline, health, notes, search, verdict, words};
+use crate::case_table::CaseTable;
+use crate::caveats::{self, Worded};
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::markdown::repeat_with;
+use crate::units;
+use kdyno_model::caveat::{Group, Severity};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
+use kdyno_model::finding::{Mark, Scope};
+use kdyno_model::plan::{Depth, Strategy};
+use std::collections::BTreeSet;
+
+/// Caveats that are shown at most; of the others it is said how many they are.
+const DOUBTS_MAX: usize = 3;
+/// Sentences of an answer at most.
+const ANSWERS_MAX: usize = 4;
+/// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
+const VERDICTS_MAX: usize = 2;
+
+/// The first screen of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// The answer, a sentence each.
+    pub answer: Vec<Sentence>,
+    /// What the signs in it mean.
+    pub legend: Option<String>,
+    /// What limits it: the heaviest caveats.
+    pub doubts: Vec<Doubt>,
+    /// How many more caveats and notes there are.
+    pub more: usize,
+    /// What to do where there is no answer yet.
+    pub next: Option<String>,
+}
+
+/// A caveat in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// Without a full stop.
+    pub text: String,
+}
+
+/// The first screen of a run.
+pub fn glance(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Glance {
+    let (mut answer, legend) = match &input.plan().strategy {
+        Strategy::Compare(_) => (compared(input), None),
+        Strategy::Find(_) => (searched(input), None),
+        Strategy::List(_) => listed(input, table),
+    };
+    answer.truncate(ANSWERS_MAX);
+    answer.extend(health::line(input));
+    let (doubts, more) = doubts(&caveats::worded(input));
+    let next = next(input).or_else(|| repeats(input, table));
+    Glance { answer, legend, doubts, more, next }
+}
+
+fn listed(input: &ReportInput<'_>, table: &CaseTable<'_>) -> (Vec<Sentence>, Option<String>) {
+    let Headline { sentences: mut answer, legend } = headline::headline(input, table);
+    let limits = notes::limits(input);
+    if limits.len() <= VERDICTS_MAX {
+        answer.extend(limits.into_iter().map(|text| Sentence::new(Tone::Plain, text)));
+    }
+    (answer, legend)
+}
+
+fn searched(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let results = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Search(of) => Some(of),
+        _ => None,
+    });
+    let mut answer = Vec::new();
+    for result in results {
+        answer.push(headline::of_case(search::sentence(result, input), result.scope, input));
+        let limit = search::limit_there(result, input).into_iter().next();
+        answer.extend(limit.map(|text| Sentence::new(Tone::Plain, text)));
+    }
+    answer.extend(claims::judged(input).map(|one| claims::sentence(one, input)));
+    answer
+}
+
+/// What differs by more than its margin in sentences, the rest by the names of its metrics.
+fn compared(input: &ReportInput<'_>) -> Vec<Sentence> {
+    let labels = verdict::labels(input);
+    let mut answer = Vec::new();
+    for scope in verdict::compared_scopes(input.conclusions) {
+        let judged: Vec<&Verdict> = judged(input, scope).collect();
+        let (mut told, mut rest): (Vec<&Verdict>, Vec<&Verdict>) =
+            judged.iter().copied().partition(|one| judged.len() == 1 || is_material(one));
+        told.sort_by_key(|one| !matches!(one.says, Says::Different { worse: true, .. }));
+        rest.extend(told.split_off(told.len().min(VERDICTS_MAX)));
+        let sentences = told.into_iter().map(|one| verdict::sentence(one, &labels));
+        answer.extend(
+            sentences.chain(together(&rest, &labels)).map(|one| headline::of_case(one, scope, input)),
+        );
+        if judged.is_empty() {
+            let text =
+                "no metric was named to be judged, so there is no verdict: the table shows what differs.";
+            answer.push(Sentence::new(Tone::Warn, text));
+        }
+    }
+    answer
+}
+
+fn judged<'a>(input: &ReportInput<'a>, scope: Scope) -> impl Iterator<Item = &'a Verdict> + use<'a> {
+    let all = verdict::verdicts(input.conclusions);
+    all.filter(move |one| one.scope == scope && one.role == MetricRole::Judged)
+}
+
+fn is_material(one: &Verdict) -> bool {
+    matches!(one.says, Says::Different { material: true, .. } | Says::Invalid { .. })
+}
+
+/// Verdicts in one sentence: `B against A: equivalent within the margin in …; inconclusive in … (8 starts).`
+fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
+    let mut said: Vec<(&str, Vec<&Verdict>)> = Vec::new();
+    for one in verdicts {
+        let what = what(one);
+        match said.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, all)) => all.push(one),
+            None => said.push((what, vec![one])),
+        }
+    }
+    let part = |(what, all): &(&str, Vec<&Verdict>)| {
+        let metrics: Vec<String> = all.iter().map(|one| words::metric(&one.of)).collect();
+        format!("{what} in {}", words::list(&metrics))
+    };
+    let parts: Vec<String> = said.iter().map(part).collect();
+    let first = verdicts.first()?;
+    let rests = words::units_of_evidence(first.n, first.unit_of_evidence);
+    let quick = if first.depth == Depth::Quick { "quick look on one start, " } else { "" };
+    let is_open = verdicts.iter().any(|one| !matches!(one.says, Says::Equivalent | Says::Different { .. }));
+    let tone = if is_open { Tone::Warn } else { Tone::Plain };
+    let text = format!("{quick}{} against {}: {} ({rests}).", labels[1], labels[0], parts.join("; "));
+    Some(Sentence::new(tone, text))
+}
+
+fn what(one: &Verdict) -> &'static str {
+    match one.says {
+        Says::Equivalent => "equivalent within the margin",
+        Says::Different { material: false, .. } => "different by less than the margin",
+        Says::Different { worse: true, .. } => "worse",
+        Says::Different { worse: false, .. } => "better",
+        Says::MaybeMaterial { .. } | Says::OnThisStart { .. } => {
+            "different, but maybe by less than the margin"
+        }
+        Says::DifferentAlone { .. } => "different by itself, not with all judged metrics",
+        Says::Inconclusive { .. } => "inconclusive",
+        Says::Invalid { .. } => "invalid",
+    }
+}
+
+/// The heaviest caveats, and how many are left out. Of one group, such as the host, one is enough while others have none.
+fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
+    let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
+    let all: Vec<&Worded> = worded.iter().filter(is_told).collect();
+    let heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
+    let mut groups: BTreeSet<(Severity, Group)> = BTreeSet::new();
+    let (first, more): (Vec<&Worded>, Vec<&Worded>) =
+        heavy.into_iter().partition(|one| groups.insert((one.severity, one.group)));
+    let mut chosen: Vec<&Worded> = first.into_iter().chain(more).take(DOUBTS_MAX).collect();
+    chosen.sort_by_key(|one| (std::cmp::Reverse(one.severity), one.group));
+    let doubt = |one: &&Worded| {
+        let concerns = match one.concerns.as_str() {
+            "" | "all trials" => String::new(),
+            concerns => format!(" [{concerns}]"),
+        };
+        Doubt { severity: one.severity, text: one.short.clone() + &concerns }
+    };
+    let left = all.len() - chosen.len();
+    (chosen.iter().map(doubt).collect(), left)
+}
+
+/// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host
+/// that others used.
+fn next(input: &ReportInput<'_>) -> Option<String> {
+    let scopes = verdict::compared_scopes(input.conclusions);
+    let open: Vec<&Verdict> =
+        scopes.into_iter().flat_map(|scope| judged(input, scope)).filter(|one| is_open(one)).collect();
+    let first = open.first()?;
+    let why = match (is_disturbed(input), open.iter().any(|one| is_unsteady(one))) {
+        (true, _) => "other programs used the CPUs, so repeat on a quiet host",
+        (false, true) => {
+            "the windows were not in a steady state, so lengthen `phases.warmup` and `phases.measure`"
+        }
+        (false, false) if first.depth == Depth::Quick => "a verdict needs more starts",
+        (false, false) => "too few starts",
+    };
+    let Some((more, further_ns)) = further(&open) else {
+        return Some(format!("{why}{}", command(input, None)));
+    };
+    let starts = words::units_of_evidence(more, first.unit_of_evidence);
+    let total_ns = first.unit_ns.unwrap_or(0).saturating_mul(u64::from(first.n + more));
+    let further = units::duration(further_ns);
+    Some(format!("{why}; about {starts} more ({further}){}", command(input, Some(total_ns))))
+}
+
+/// What to do where each case ran once, so that chance may be all that they differ by.
+fn repeats(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
+    let is_listed = matches!(input.plan().strategy, Strategy::List(_));
+    let has_ended = input.end().is_some();
+    let is_one_each = table.rows.len() > 1 && !table.repeated && !table.metrics.is_empty();
+    (is_listed && has_ended && is_one_each)
+        .then(|| "no repeats, so no confidence intervals: set `repeat: 6` in the scenario".to_owned())
+}
+
+fn command(input: &ReportInput<'_>, budget_ns: Option<u64>) -> String {
+    repeat_with(input, budget_ns).map_or_else(String::new, |command| format!(": `{command}`"))
+}
+
+fn is_open(one: &Verdict) -> bool {
+    matches!(
+        one.says,
+        Says::Inconclusive { .. }
+            | Says::MaybeMaterial { .. }
+            | Says::OnThisStart { .. }
+            | Says::DifferentAlone { .. }
+    )
+}
+
+/// The units that the slowest of some verdicts needs, and how long they take.
+fn further(open: &[&Verdict]) -> Option<(u32, u64)> {
+    let needed = |one: &&Verdict| match one.says {
+        Says::Inconclusive { more_needed }
+        | Says::MaybeMaterial { more_needed, .. }
+        | Says::DifferentAlone { more_needed, .. } => Some((more_needed?, one.unit_ns?)),
+        _ => None,
+    };
+    let (more, unit_ns) = open.iter().filter_map(needed).max()?;
+    Some((more, unit_ns.saturating_mul(u64::from(more))))
+}
+
+fn is_disturbed(input: &ReportInput<'_>) -> bool {
+    use kdyno_model::caveat::Caveat;
+    let disturbs = |one: &Caveat| {
+        matches!(one, Caveat::OtherLoad { .. } | Caveat::HostShared { .. } | Caveat::Steal { .. })
+    };
+    input.caveats.iter().any(|one| one.severity > Severity::Note && disturbs(&one.caveat))
+}
+
+fn is_unsteady(one: &Verdict) -> bool {
+    let is_one = |mark: &Mark| matches!(mark, Mark::Drifting | Mark::SeveralLevels);
+    one.marks.iter().flatten().any(is_one)
+}
