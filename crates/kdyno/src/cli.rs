@@ -3,6 +3,7 @@
 
 mod doctor;
 mod execution;
+pub(crate) mod help;
 mod hidden;
 mod import;
 mod listeners;
@@ -34,28 +35,17 @@ pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
 
 const EXAMPLES: &str = "\
 Examples:
-  kdyno run first-light                       three brokers on this machine, some minutes
+  kdyno quick --bootstrap-server host:9092    a first figure of a running cluster
   kdyno run first-light --dry-run             what would be done, and how long it takes
-  kdyno run ibm-payload --profile laptop      a published report's question, on this machine
-  kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
-  kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
   kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0
-                                              is one release slower than the other for this load?
-  kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
-                                              how much does it carry at that latency?
-  kdyno show latest                           the last run's result again
-  kdyno export latest --format series-csv     its course second by second, for other tools
-  kdyno doctor                                which settings of this host would make Kafka slower?
 
-Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 answer invalid ·
-3 claim, threshold, SLA or advice of high severity not met · 4 materially worse ·
-5 no answer (--gate) · 0 done";
+Exit codes: 0 done · 1 kdyno failed · 2 usage · 3 claim, threshold, SLA or advice of high severity
+not met · 4 materially worse · 5 no answer (--gate) · 6 answer invalid · 130 interrupted";
 
-/// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
-/// keeps the evidence.
+/// Measures Apache Kafka: starts a cluster or attaches to one, applies a controlled load, keeps the evidence.
 #[derive(Debug, Parser)]
 #[command(name = "kdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
-#[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
+#[command(subcommand_required = true, infer_subcommands = false)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -63,17 +53,17 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a scenario and keep its evidence in one file
+    /// Run a scenario; one file keeps its evidence
     Run(RunArgs),
-    /// Compare two sides of a scenario, or stored runs: is B different from A, and does it matter?
+    /// Compare two sides of a scenario, or stored runs: does B differ from A?
     Compare(CompareArgs),
-    /// Search the highest load at which conditions hold
+    /// Find the highest load at which conditions hold
     Find(FindArgs),
-    /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
+    /// Measure a running cluster without a scenario file
     Quick(QuickArgs),
-    /// Do what kafka-producer-perf-test does, with its flags and lines, by kdyno's own client or Kafka's
+    /// Drop-in for kafka-producer-perf-test
     ProducerPerfTest(PerfTestArgs),
-    /// Do what kafka-consumer-perf-test does, with its flags and lines, by kdyno's own client or Kafka's
+    /// Drop-in for kafka-consumer-perf-test
     ConsumerPerfTest(PerfTestArgs),
     /// Run a stored run's plan again
     Rerun(RerunArgs),
@@ -83,34 +73,34 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a run's result
     Show(ShowArgs),
-    /// Write a run as JSON, CSV, Markdown, JUnit or HdrHistogram log, or what --flame sampled
+    /// Write a run as JSON, CSV, Parquet, Markdown, JUnit, HdrHistogram log or flame graph
     Export(ExportArgs),
-    /// Write a run's report as one HTML file
+    /// Write the page of a run, one HTML file
     Report(ReportArgs),
-    /// Write a document of several runs, such as a published report's, as HTML or Markdown
+    /// Write a document of several runs, as HTML or Markdown
     Publish(PublishArgs),
-    /// Serve the runs of a folder as pages, for a browser on this host
+    /// Serve the pages of a folder of runs to a browser on this host
     Serve(ServeArgs),
-    /// Add series from elsewhere, such as CloudWatch, to a stored run: a CSV file on its time line
+    /// Add series from elsewhere (CSV), such as CloudWatch's, to a stored run
     Import(ImportArgs),
-    /// Start the system of a scenario (of its first case), without load, and leave it running
+    /// Start the system of a scenario without load and leave it running
     Up(ScenarioSystemArgs),
     /// End what `up` started
     Down(ScenarioSystemArgs),
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
-    /// Hold this host, a cluster or a scenario against recommended settings; nothing is changed
+    /// Check this host, a cluster or a scenario against recommended settings
     Doctor(DoctorArgs),
     /// Delete the topics that runs left on a target's cluster
     Clean(CleanArgs),
     /// Serve a broker that acknowledges everything and keeps nothing
     NullBroker(NullBrokerArgs),
-    /// Print the JSON Schema of scenario files, target files, the run document or what `doctor` finds
+    /// Print the JSON Schema of scenarios, targets, runs or doctor's findings
     Schema(SchemaArgs),
     /// Print a shell's completion script
     Completions(CompletionsArgs),
-    /// Write the manual pages, one of each command, into a folder: `MANPATH` of a shell is the folder above `man1`
+    /// Write the manual pages into a folder: MANPATH is the folder above `man1`
     Man(ManArgs),
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]
@@ -201,7 +191,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_parser = ["0", "1", "all"])]
     pub(crate) acks: Option<String>,
     /// Sample the stacks of brokers that `kdyno cluster up` or `kdyno up` started on this host, for flame graphs in the report:
-    /// cpu (processor time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without
+    /// cpu (CPU time), alloc (heap allocated), lock (waits for locks), or jfr, all three as a Flight Recorder file without
     /// a graph [default: not sampled]
     #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,

@@ -22,13 +22,17 @@ mod serve;
 mod signals;
 mod target_source;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let exit = match cli::Cli::try_parse() {
+    if std::env::args_os().len() <= 1 {
+        out::note(cli::help::FIRST.trim_end());
+        return ExitCode::from(failure::Exit::Usage as u8);
+    }
+    let exit = match parsed() {
         Ok(cli) => commands::dispatch(cli.command).unwrap_or_else(|failure| {
             out::failure(&failure);
             failure.exit
@@ -36,6 +40,13 @@ fn main() -> ExitCode {
         Err(usage) => usage_exit(&with_what_was_meant(usage)),
     };
     ExitCode::from(exit as u8)
+}
+
+/// What was typed.
+fn parsed() -> Result<cli::Cli, clap::Error> {
+    let mut command = cli::help::command();
+    let matches = command.clone().try_get_matches()?;
+    cli::Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Commands of other tools, and what does the same here. Looking alike is no guide for them.
