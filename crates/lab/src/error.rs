@@ -323,4 +323,28 @@ mod tests {
         let denied = refused(ErrorCode::TOPIC_AUTHORIZATION_FAILED, "Authorization failed.").hint();
         assert!(denied.is_some_and(|hint| hint.contains("`topics: {perf: NAME}`")));
     }
+
+    #[test]
+    fn clients_that_find_no_coordinator_end_with_the_brokers_error_and_the_setting() {
+        let trouble = |last: Option<&str>| LabError::WorkerNotPrepared {
+            number: 2,
+            seconds: 60,
+            last: last.map(str::to_owned),
+        };
+        let error = trouble(Some("client 1 finds no coordinator of its group: COORDINATOR_NOT_AVAILABLE"));
+        assert_eq!(
+            error.to_string(),
+            "worker 2 had not connected all of its clients after 60 s: client 1 finds no coordinator of its group: \
+             COORDINATOR_NOT_AVAILABLE"
+        );
+        let hint = error.hint().expect("a hint");
+        assert!(
+            hint.contains("`offsets.topic.replication.factor` must not exceed the number of brokers"),
+            "{hint}"
+        );
+        for other in [None, Some("client 1: connection refused")] {
+            let hint = trouble(other).hint().expect("a hint");
+            assert!(hint.starts_with("do the brokers answer?"), "{hint}");
+        }
+    }
 }

@@ -63,7 +63,7 @@ pub use estimate::{
 };
 pub use in_force::clients_in_force;
 pub use remarks::{Note, of_existing_topics, remarks};
-pub use stored::check as check_stored;
+pub use stored::{check as check_stored, check_trusted as check_trusted_stored};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;

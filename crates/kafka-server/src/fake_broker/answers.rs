@@ -54,7 +54,11 @@ impl FakeCluster {
             Api::CreateTopics => {
                 let request = m19_create_topics::Request::decode(body, version)?;
                 let create = |topic: &_, check_only| self.create_topic(topic, check_only);
-                respond(out, &head, &responses::create_topics(request, create));
+                let mut response = responses::create_topics(request, create);
+                for topic in response.topics.iter_mut().filter(|topic| topic.error_code.is_error()) {
+                    topic.error_message.clone_from(&self.config.words);
+                }
+                respond(out, &head, &response);
             }
             Api::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;

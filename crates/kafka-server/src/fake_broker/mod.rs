@@ -85,6 +85,8 @@ pub struct FakeConfig {
     pub racks: BTreeMap<i32, String>,
     /// What clients are refused.
     pub denied: BTreeSet<Right>,
+    /// What brokers say of a topic that they do not make, beside the error.
+    pub words: Option<String>,
 }
 
 impl FakeConfig {
@@ -104,6 +106,7 @@ impl FakeConfig {
             keeps_fetch_sessions: true,
             racks: BTreeMap::new(),
             denied: BTreeSet::new(),
+            words: None,
         }
     }
 
@@ -161,6 +164,13 @@ impl FakeConfig {
     #[must_use]
     pub fn deny(mut self, right: Right) -> Self {
         self.denied.insert(right);
+        self
+    }
+
+    /// Sets what brokers say of a topic that they do not make.
+    #[must_use]
+    pub fn words(mut self, words: &str) -> Self {
+        self.words = Some(words.to_owned());
         self
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Coordinator {
     is_asked: bool,
     /// Lookups that failed in a row.
     failures: u32,
-    /// When the first of these was refused, ns; `None` once that was reported, or where none was.
+    /// When the first of these was refused, ns; `u64::MAX` once that was reported.
     refused_since_ns: Option<u64>,
     not_before_ns: u64,
     /// How often it was lost.
@@ -163,11 +163,9 @@ impl Shared {
                 self.tell(now_ns, GroupEvent::Coordinator(broker));
             }
             Err(error) if error.is_retriable() => {
-                if self.coordinator.failures == 0 {
-                    self.coordinator.refused_since_ns = Some(now_ns);
-                }
-                let long_ago = |since_ns: &mut u64| now_ns.saturating_sub(*since_ns) >= MISSING_AFTER_NS;
-                if self.coordinator.refused_since_ns.take_if(long_ago).is_some() {
+                let since_ns = *self.coordinator.refused_since_ns.get_or_insert(now_ns);
+                if now_ns.saturating_sub(since_ns) >= MISSING_AFTER_NS {
+                    self.coordinator.refused_since_ns = Some(u64::MAX);
                     self.tell(now_ns, GroupEvent::CoordinatorMissing(error));
                 }
                 self.lookup_failed(now_ns);

@@ -43,6 +43,8 @@ pub(crate) fn watch_keeper(args: &WatchKeeperArgs) -> Outcome {
 
 /// Sends what a load item of users or a job asks for.
 pub(crate) fn http_load(args: &HttpLoadArgs) -> Outcome {
+    // Before it reads what it sends: headers may be a login.
+    kdyno_credentials::close_memory();
     descriptors::allow_all();
     let stop = crate::signals::stop_flag()?;
     kdyno_http_load::main(&args.plan, stop, std::io::stdout(), std::io::stderr()).map_err(Failure::tool)?;

@@ -32,12 +32,14 @@ pub(crate) fn admitted(
     (run, is_trusted): (&Path, bool),
     files: &[PathBuf],
 ) -> Result<(Plan, TargetFiles), Failure> {
-    match is_trusted {
-        true => is_of_this_user(run)?,
-        false => {
-            kdyno_plan::check_stored(&plan).map_err(|error| error.in_file(&run.display().to_string()))?;
+    let checked = match is_trusted {
+        true => {
+            is_of_this_user(run)?;
+            kdyno_plan::check_trusted_stored(&plan)
         }
-    }
+        false => kdyno_plan::check_stored(&plan),
+    };
+    checked.map_err(|error| error.in_file(&run.display().to_string()))?;
     let targets = files.iter().map(|file| read_target(file)).collect::<Result<Vec<_>, _>>()?;
     if !targets.is_empty() {
         kdyno_plan::retarget(&mut plan, &targets)?;

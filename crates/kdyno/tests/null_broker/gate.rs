@@ -2,6 +2,8 @@
 
 use crate::common::{Place, RUN_DEADLINE, Said};
 use crate::{CLUSTER_ID, NullBroker, files, run};
+use kdyno_kafka_server::fake_broker::tcp::spawn;
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 
 /// The load is of 200 records a second.
 const CARRIED: &str = "writers.acked_per_s > 100/s";
@@ -78,4 +80,32 @@ fn a_quick_look_and_the_drop_ins_take_thresholds_too() {
     assert_eq!(said.code, Some(1), "as the tool ends with whatever is wrong: {said:?}");
     assert!(said.stderr.contains("`--fail-if writer.acked_per_s > 1`"), "{said:?}");
     broker.stop();
+}
+
+/// A fake cluster keeps what was written, which the null broker does not, and has groups. It takes its time over each fetch.
+#[test]
+fn the_consumers_drop_in_takes_thresholds_too() {
+    let place = Place::new();
+    let config = FakeConfig::new(1).topic("t", 1).keep_batches().control_delay_ns(50_000_000);
+    let server = spawn(FakeCluster::new(config)).expect("a cluster");
+    let at = ["--bootstrap-server", &server.bootstrap()[0], "--topic", "t", "--num-records", "5000"];
+    let does = |command: &str, more: &[&str]| {
+        let args = [&[command], &at[..], more].concat();
+        place.start(place.command(&args)).wait(RUN_DEADLINE)
+    };
+    let said = does("producer-perf-test", &["--record-size", "100", "--throughput", "-1"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let reads = |threshold: &str| {
+        does("consumer-perf-test", &["--fetch-size", "20000", "--timeout", "5000", "--fail-if", threshold])
+    };
+    let said = reads("consumer.fetched_per_s > 1/s");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("Failed: fail_if consumer.fetched_per_s > 1/s (it was "), "{said:?}");
+    assert!(said.stdout.contains(", 5000, "), "the tool's row: {said:?}");
+    let said = reads("consumer.fetched_per_s < 1/s");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = reads("consumers.fetched_per_s > 1/s");
+    assert_eq!(said.code, Some(1), "as the tool ends with whatever is wrong: {said:?}");
+    assert!(said.stderr.contains("`--fail-if consumers.fetched_per_s > 1/s`"), "{said:?}");
+    place.expect_no_processes();
 }

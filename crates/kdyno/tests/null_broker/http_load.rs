@@ -1,15 +1,18 @@
 //! Load over HTTP: what users and jobs do is what an application saw, and what they took is what it took.
 
-use crate::common::{Place, Said, ran};
+use crate::common::{Place, QUICKLY, Said, ran, signal};
 use crate::document::{self, Document};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use serde_json::Value;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the application saw.
 #[derive(Default)]
@@ -99,6 +102,44 @@ topics: {events: {partitions: 1}}
 
 fn run(place: &Place, application: &Application, scenario: &str) -> Said {
     document::run(place, &format!("{HEAD}{}", scenario.replace("ADDRESS", &application.address)), &[])
+}
+
+/// Headers may be a login: who sends them keeps its memory to itself, as a worker with secrets does.
+#[test]
+fn who_sends_over_http_leaves_no_core_dump() {
+    let place = Place::new();
+    let application = Application::start();
+    let target = json!({"address": application.address, "timeout_ns": 1_000_000_000,
+        "headers": {"authorization": "Bearer xyzzy"}, "trust": null});
+    let step = json!({"name": "look-up", "method": "GET", "url": "/users/1", "body": null, "status": null,
+        "holds": {}, "keep": {}});
+    let users = json!({"users": {"target": target, "users": 1, "per_s": null, "think_ns": [0, 0], "ramp_ns": 0,
+        "warmup_ns": 0, "chain": "turn", "steps": [step], "data": null, "seed": 0}});
+    let plan = place.file("http-load.json", &users.to_string());
+    let aborted = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("ulimit -c unlimited; {line}")])
+            .arg(env!("CARGO_BIN_EXE_kdyno"))
+            .arg(&plan);
+        let mut child = shell.current_dir(place.path()).stdout(Stdio::null()).spawn().expect("a shell");
+        let end = Instant::now() + QUICKLY;
+        while application.seen.found.load(Ordering::Relaxed) == 0
+            && matches!(child.try_wait(), Ok(None))
+            && Instant::now() < end
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        signal(child.id(), Signal::ABORT);
+        child.wait().expect("a child of ours")
+    };
+    // Where the host keeps no core of anything there is none to be seen.
+    if aborted("kill -ABRT $$").core_dumped() {
+        let ended = aborted("exec \"$0\" http-load \"$1\"");
+        assert_eq!(ended.signal(), Some(Signal::ABORT.as_raw()), "{ended:?}");
+        assert!(application.seen.found.load(Ordering::Relaxed) > 0, "it had its headers");
+        assert!(!ended.core_dumped(), "a core dump would have them");
+    }
 }
 
 #[test]

@@ -66,9 +66,17 @@ fn the_id_of_a_stored_scenario_is_no_path() {
     std::fs::create_dir(place.path().join("victim")).expect("a folder");
     let victim = place.file("victim/index.html", "mine");
     let path = planted(&place, "", "scenario", json!("x/../../../victim/index"));
-    let said = place.kdyno(&["rerun", path.to_str().expect("plain path"), "--out", "a/b"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.stderr.contains("cannot be the id of a scenario (`scenario`)"), "{said:?}");
+    let run = path.to_str().expect("plain path");
+    let rerun = ["rerun", run, "--out", "a/b"];
+    let resumed = ["run", "--resume", run];
+    for (args, trust) in
+        [(&rerun[..], &["--trust"][..]), (&resumed, &["--trust", "--dry-run"]), (&rerun, &[])]
+    {
+        let said = place.kdyno(&[args, trust].concat());
+        assert_eq!(said.code, Some(2), "{trust:?}: {said:?}");
+        let words = "cannot be the id of a scenario (`scenario`)\nhint: run the scenario again\n";
+        assert!(said.stderr.contains(words), "{trust:?}: {said:?}");
+    }
     assert_eq!(std::fs::read_to_string(victim).expect("there"), "mine");
 }
 

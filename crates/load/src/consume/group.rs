@@ -240,6 +240,7 @@ impl GroupCourse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka::errors::ErrorCode;
     use kdyno_kafka::group::{Rebalanced, TopicPartition};
     use kdyno_model::plan::PhasesPlan;
     use kdyno_model::sample::{Counts, Grain, StreamId, Timing};
@@ -340,6 +341,15 @@ mod tests {
         assert!(events[0].1.starts_with("generation 1: 2 members in 1600 ms"), "{events:?}");
         assert!(events[3].1.starts_with("generation 4: 2 members in 600 ms"), "{events:?}");
         assert_eq!(told.counts().0.rebalances, 4);
+    }
+
+    /// The lab looks for the error in these words, to say what may be wrong.
+    #[test]
+    fn a_coordinator_that_is_not_found_is_told_with_the_brokers_error() {
+        let mut told = Told::new();
+        told.note(1, &[(5_000 * MS, GroupEvent::CoordinatorMissing(ErrorCode::COORDINATOR_NOT_AVAILABLE))]);
+        let detail = "client 11 finds no coordinator of its group: COORDINATOR_NOT_AVAILABLE";
+        assert_eq!(told.told(), [(EventKind::CoordinatorLost, detail.to_owned())]);
     }
 
     /// Every member loses it by itself, and some when others are at work with the next one already.

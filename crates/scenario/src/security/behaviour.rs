@@ -88,7 +88,19 @@ fn not_followed(command: &Command, property: &Property, is_java: bool) -> Option
     }
     let (_, why) = row.complaint(&property.value)?;
     let with_java = if is_own { "" } else { command.with_java };
-    Some(format!("`{}` as {} is not followed: {why}{with_java}", row.name, quoted(trim(&property.value))))
+    let value = trim(&property.value);
+    let besides = besides(row.name, value);
+    Some(format!("`{}` as {} is not followed: {why}{besides}{with_java}", row.name, quoted(value)))
+}
+
+/// What else Java's client does by a value, and kdyno's does not.
+fn besides(name: &str, value: &str) -> &'static str {
+    match (name, value.parse()) {
+        ("retries", Ok(0)) => {
+            ", and idempotence stays as it is, which Java's producer gives up with `0` unless `enable.idempotence` is set"
+        }
+        _ => "",
+    }
 }
 
 /// Whether a name that no table has is that of a setting which may be passed on and stored.

@@ -427,7 +427,8 @@ fn what_kafka_takes_is_taken_and_what_is_not_followed_is_a_warning() {
     };
     assert_eq!(
         retries,
-        "`retries` as `0` is not followed: a record is sent again until `delivery.timeout.ms`; JAVA"
+        "`retries` as `0` is not followed: a record is sent again until `delivery.timeout.ms`, and idempotence stays as it is, \
+         which Java's producer gives up with `0` unless `enable.idempotence` is set; JAVA"
     );
     assert!(
         idle.starts_with("`connections.max.idle.ms` as `180000` is not followed") && idle.ends_with("; JAVA")

@@ -97,6 +97,37 @@ fn what_will_not_pass_ends_it_with_a_sentence() {
     }
 }
 
+/// Brokers that cannot make the topic of offsets refuse every look-up. A second or two of that are a start as any other.
+#[test]
+fn a_coordinator_that_brokers_do_not_find_is_reported_once_with_their_error() {
+    let refusal = ErrorCode::COORDINATOR_NOT_AVAILABLE;
+    let missing =
+        |world: &World| world.clients[0].count(|event| *event == GroupEvent::CoordinatorMissing(refusal));
+    for is_lost_first in [false, true] {
+        let mut world = World::new(3);
+        world.coordinator.errors = vec![(FIND, refusal); 1_000];
+        world.coordinator.is_silent = is_lost_first;
+        world.add(classic(Assignor::Range));
+        world.settle();
+        if is_lost_first {
+            world.coordinator.is_silent = false;
+            world.disconnect(0);
+        }
+        world.run(4 * SECOND);
+        assert_eq!(missing(&world), 0, "{is_lost_first}");
+        world.run(60 * SECOND);
+        assert_eq!(missing(&world), 1, "{is_lost_first}");
+        world.coordinator.errors.clear();
+        world.run(5 * SECOND);
+        world.assert_shared(3);
+        // Another time is told again.
+        world.coordinator.errors = vec![(FIND, refusal); 1_000];
+        world.coordinator.node += 1;
+        world.run(20 * SECOND);
+        assert_eq!(missing(&world), 2, "{is_lost_first}");
+    }
+}
+
 /// Who was taken out of the group has lost what it had, and may not commit that.
 #[test]
 fn a_member_that_is_not_known_any_more_loses_everything_and_joins_anew() {
