@@ -157,7 +157,7 @@ mod tests {
         let nowhere = led(&nobody.to_string(), None).expect_err("nobody listens");
         assert!(nowhere.starts_with("it does not lead to the brokers: "), "{nowhere}");
         let ended = led(&nobody.to_string(), Some("it ended: exit code 1")).expect_err("it ended");
-        assert!(ended.starts_with("it ended: exit code 1; what it answered last "), "{ended}");
+        assert!(ended.starts_with("it ended: exit code 1; its last metadata"), "{ended}");
         stop.store(true, Ordering::Relaxed);
         for (_, served) in serving {
             served.join().expect("no panic").expect("a broker that serves");

@@ -262,7 +262,7 @@ mod tests {
             ("size + 5ms", "two of a kind"),
             ("size * size", "no meaning"),
             ("1 / 0", "divides by zero"),
-            ("$brokers", "without `$`"),
+            ("$brokers", "has no `$`"),
             ("nodes", "no nodes"),
         ];
         for (text, part) in cases {

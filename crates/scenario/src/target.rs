@@ -453,7 +453,7 @@ guard:
         assert!(error(&TARGET.replace("20MiB/s, conn", "20MiB, conn")).contains("size per second"));
         assert!(error(&TARGET.replace("[rate-max]", "[faults]")).contains("not in this version yet"));
         assert!(error(&TARGET.replace("guard:", "guard:\n  prefix: __x")).contains("cannot be a prefix"));
-        assert!(error(&TARGET.replace("[rate-max]", "[find, find]")).contains("stands here twice"));
+        assert!(error(&TARGET.replace("[rate-max]", "[find, find]")).contains("is here twice"));
         assert!(error(&TARGET.replace("[rate-max]", "[fnd]")).contains("did you mean `find`?"));
         let text = TARGET.replace("a.example:9092", "a.example");
         let error = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap_err().to_string();

@@ -5,12 +5,14 @@ mod deps;
 mod generated;
 mod glossary;
 mod kinds;
+mod literals;
 mod problem;
 mod published;
 mod rules;
 mod shape;
 mod text;
 mod width;
+mod words;
 
 use std::path::Path;
 use std::process::Command;
@@ -33,6 +35,7 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(circles::check(&files));
     problems.extend(text::check(&files));
     problems.extend(width::check(&files));
+    problems.extend(words::check(&files));
     problems.extend(published::check(&files));
     problems.extend(glossary::check(&files));
     problems.extend(kinds::check(&files));

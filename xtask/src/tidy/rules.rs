@@ -359,7 +359,7 @@ pub fn markdown() -> String {
     }
     text.push_str(
         "\nOnly `kdyno` prints, parses arguments, reads the environment, handles signals or exits.\n\
-         A published figure stands nowhere but in a scenario file.\n",
+         A published figure is in a scenario file and nowhere else.\n",
     );
     text
 }

@@ -6,7 +6,7 @@ use super::problem::{Problem, SourceFile};
 const LONGEST: usize = 120;
 
 /// Pages that programs write, with lines as long as their texts.
-const WRITTEN: &[&str] = &[
+pub(super) const WRITTEN: &[&str] = &[
     "docs/ACCURACY.md",
     "docs/reference/caveats.md",
     "docs/reference/csv.md",

@@ -314,7 +314,7 @@ mod tests {
             told.trouble(0, (0, S))
         };
         assert_eq!(failed(3, 2), None);
-        assert_eq!(failed(3, 3).as_deref(), Some("each of the 3 requests that it told of failed"));
+        assert_eq!(failed(3, 3).as_deref(), Some("each of the 3 requests that it reported failed"));
     }
 
     #[test]

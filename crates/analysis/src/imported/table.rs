@@ -334,7 +334,7 @@ mod tests {
         assert!(told("Time,CPU\n0,1\n").contains("no column `time` | it has `Time`, `CPU`"));
         assert!(told("time;CPU\n0;1\n").contains("separated by commas"));
         assert!(told("time,time,CPU\n0,0,1\n").contains("two columns are called `time`"));
-        assert!(told("time\n0\n").contains("no column beside the times"));
+        assert!(told("time\n0\n").contains("no column but the times"));
         assert!(told("time,CPU\n").contains("no row"));
         assert!(told("").starts_with("its first line names no column"));
         assert!(told("\u{1}\n0\n").starts_with("its first line names no column"));

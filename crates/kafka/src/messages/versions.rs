@@ -135,7 +135,7 @@ mod tests {
         let error = map(3, 0, 3).negotiate(&m00_produce::API).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the broker does not offer Produce, of which versions 3 to 13 would do"
+            "the broker does not offer versions 3 to 13 of Produce"
         );
     }
 

@@ -176,7 +176,7 @@ fn each_wrong_certificate_is_told_in_a_sentence_of_its_own() {
     assert!(expired.starts_with("the broker's certificate, or one it rests on, expired 2"), "{expired}");
     let untrusted = told(Authority::new("stranger").leaf(&["localhost"], |_| {}));
     assert!(
-        untrusted.starts_with("the broker's certificate is signed by nobody whom we trust"),
+        untrusted.starts_with("the broker's certificate is signed by no trusted authority"),
         "{untrusted}"
     );
     let other = told(authority.leaf(&["broker-1", "10.0.0.1"], |_| {}));
@@ -213,7 +213,7 @@ fn without_the_check_any_name_will_do_and_nothing_else() {
     let leaf = authority.leaf(&["broker-1"], certificates::expired);
     assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("expired"));
     let leaf = Authority::new("stranger").leaf(&["broker-1"], |_| {});
-    assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("nobody whom we trust"));
+    assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("no trusted authority"));
 }
 
 /// Shows a certificate whose key it does not have.

@@ -124,6 +124,6 @@ mod tests {
             it.clients.mechanism = None;
             it.clients.client_certificates = false;
         };
-        assert!(told(&nobody).contains("who clients are"));
+        assert!(told(&nobody).contains("authenticated clients"));
     }
 }

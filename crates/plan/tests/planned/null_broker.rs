@@ -84,8 +84,8 @@ fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
         (", jvm: [-Xss1m]", "a null broker has no Java process"),
         (", racks: [a]", "a null broker has no rack"),
         (", config: {num.io.threads: 8}", "a null broker has no settings"),
-        (", listeners: {clients: {protocol: SASL_SSL}}", "asks nobody who they are"),
-        (", listeners: {clients: {protocol: SSL, certificates: required}}", "asks nobody who they are"),
+        (", listeners: {clients: {protocol: SASL_SSL}}", "does not authenticate"),
+        (", listeners: {clients: {protocol: SSL, certificates: required}}", "does not authenticate"),
     ] {
         let error = refused(system);
         assert!(error.starts_with("s.yaml:") && error.contains(told), "{system}: {error}");

@@ -43,7 +43,7 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
 
     let one = comparing(&[], &["load.writers.client.linger.ms=0", "system.config.num.io.threads=4"]);
     let (plan, compare) = compared(BASE, &asking(one));
-    assert_eq!(compare.labels[0], "as it stands");
+    assert_eq!(compare.labels[0], "unchanged");
     let linger = |plan: &kdyno_model::plan::CasePlan| match &plan.load["writers"].role {
         Role::Produce(produce) => produce.client.linger_ns,
         Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
@@ -61,7 +61,7 @@ fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
         asking(CompareChoices { b, ..CompareChoices::default() })
     };
     let (_, compare) = compared(BASE, &with("params: {kafka: 4.1.1}\nload: {writers: {value: 2KiB}}\n"));
-    assert_eq!(compare.labels, ["as it stands", "@p.yaml"]);
+    assert_eq!(compare.labels, ["unchanged", "@p.yaml"]);
     assert_eq!(compare.changes, ["kafka: 3.7.2 → 4.1.1", "load.writers.value: 1KiB → 2KiB"]);
     let refused = |text: &str| planned(BASE, &with(text)).unwrap_err();
     assert!(refused("{}").starts_with("`--b @p.yaml`: the patch changes nothing"), "{}", refused("{}"));

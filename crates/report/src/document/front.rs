@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(error(""), error("# Title\n"));
         assert!(error("---\ntitle: a\n").contains("have no end"));
         assert!(error("---\ntitle: a\nauthors\n---\n").starts_with("line 3: `authors` is no fact"));
-        assert_eq!(error("---\ntitle: a\ntitle: b\n---\n"), "line 3: `title` stands twice");
+        assert_eq!(error("---\ntitle: a\ntitle: b\n---\n"), "line 3: `title` is there twice");
         assert_eq!(error("---\ndate: today\n---\n"), "it has no `title`");
         let many = (0..60).map(|n| format!("f{n}: x\n")).collect::<String>();
         assert!(error(&format!("---\ntitle: a\n{many}---\n")).contains("more than 50"));

@@ -390,7 +390,7 @@ fn trials_that_condition_a_cluster_stand_in_no_table() {
     run.trials[1].trial.reason = TrialReason::Conditioning;
     let text = text(&run);
     assert!(!text.contains("\n    2  brokers=6 #1"), "{text}");
-    assert!(text.contains("1 conditioning trial for freshly started clusters ran besides"), "{text}");
+    assert!(text.contains("1 conditioning trial for freshly started clusters also ran"), "{text}");
     assert!(text.contains("3 of 4 trials complete"), "{text}");
     let page = html::page(&run.input());
     assert!(!page.contains("trial 2 (brokers=6 #1)</h3>"), "{page}");

@@ -113,7 +113,7 @@ fn a_single_trial_has_no_label() {
     let mut run = run();
     run.only_one_trial();
     let html = page(&run.input());
-    let (results, _) = html.split_once("What was asked for").expect("the plan behind the results");
+    let (results, _) = html.split_once("The plan: systems").expect("the plan behind the results");
     assert!(results.contains(">trial</th><th class=\"words\" scope=\"col\">stream</th>"), "{html}");
     assert!(!results.contains("the case") && !results.contains("brokers=3"), "{html}");
 }

@@ -72,7 +72,7 @@ fn stages_that_are_least_values_are_drawn_as_such() {
     let bars = bars(&run);
     assert!(bars.contains("seg look-") && bars.contains(" least\"") && bars.contains(" pale\""), "{bars}");
     assert!(
-        bars.contains("≥ 3.96 ms") && bars.contains("Dashed: the stage took at least so long. Pale: must"),
+        bars.contains("≥ 3.96 ms") && bars.contains("Dashed: the stage took at least so long. Pale: invalid"),
         "{bars}"
     );
 }

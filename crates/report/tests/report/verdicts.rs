@@ -260,7 +260,7 @@ fn ties_are_told_beside_the_verdict() {
         caveat: Caveat::PairsTied(PairsTied { metric, pairs: 1, first }),
     });
     let told = details(&run);
-    let beside = "Ties in writers.response.p99, for figures that must not be used: 1 pair, the first: writers.response.p99 of \
+    let beside = "Ties in writers.response.p99, for invalid figures: 1 pair, the first: writers.response.p99 of \
                   trial 2 is invalid, by the load generator's doing.";
     assert!(told.contains(beside), "{told}");
 }
