@@ -59,11 +59,11 @@ fn without_defaults(json: Json) -> Json {
 /// What the parser says, which may repeat the schema.
 fn not_avro(why: &str) -> SchemaError {
     const LETTERS_MAX: usize = 200;
-    let mut told: String = why.chars().take(LETTERS_MAX).collect();
-    if told.len() < why.len() {
-        told.push('…');
+    let mut shown: String = why.chars().take(LETTERS_MAX).collect();
+    if shown.len() < why.len() {
+        shown.push('…');
     }
-    SchemaError::new(format!("is no Avro schema: {told}"))
+    SchemaError::new(format!("is no Avro schema: {shown}"))
         .hint("a type is defined in this file, where it is named first from the top: references to others are not read")
 }
 

@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a run's result
     Show(ShowArgs),
-    /// Write a run as JSON, CSV, Parquet, Markdown, JUnit, HdrHistogram log or flame graph
+    /// Write a run as JSON, CSV, Parquet, Markdown, JUnit, HdrHistogram, flame graph
     Export(ExportArgs),
     /// Write the page of a run, one HTML file
     Report(ReportArgs),

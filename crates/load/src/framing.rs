@@ -152,8 +152,8 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> io::Result<T> {
     })
 }
 
-fn too_large(told: &str) -> io::Error {
-    let message = format!("a message {told} bytes, {FRAME_BYTES_MAX} are allowed");
+fn too_large(size: &str) -> io::Error {
+    let message = format!("a message {size} bytes, {FRAME_BYTES_MAX} are allowed");
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 

@@ -11,6 +11,7 @@ pub mod beside;
 mod case_table;
 mod caveats;
 mod client_properties;
+mod command_line;
 pub mod course;
 pub mod csv;
 mod declared;

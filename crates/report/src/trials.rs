@@ -270,7 +270,7 @@ const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are 
 
 /// Said under the tables when an item shares its group with another one.
 const SHARED_GROUP_NOTE: &str = "For an item that shares its group with another one, censored is not known, and its lag in \
-    records alone: nobody counts what is written to the partitions of one of them.";
+    records alone: what is written to the partitions of one of them is not counted.";
 
 /// Said under the tables where rebalances are timed.
 const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it to the last assignment, and protocols \

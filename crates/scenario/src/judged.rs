@@ -105,8 +105,8 @@ impl<'a> Parser<'a> {
         let found = all.into_iter().find(|(text, _)| self.rest().starts_with(text));
         let Some((text, op)) = found else {
             let there = self.rest().chars().next();
-            let there = there
-                .map_or("the expression ends".to_owned(), |c| format!("{} comes", quoted(&c.to_string())));
+            let there =
+                there.map_or("the expression ends".to_owned(), |c| format!("{} is", quoted(&c.to_string())));
             let error = self.wrong(format!("{there} where `<`, `<=`, `>` or `>=` belongs"));
             let equal = self.rest().starts_with('=');
             return Err(if equal { error.hint("figures that are measured are never equal") } else { error });
@@ -349,7 +349,7 @@ mod tests {
             ("w.acked_per_s[batch=1 > 1/s", "a `[` has no `]`"),
             (
                 "w.acked_per_s = 1/s",
-                "7:24: `=` stands where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
+                "7:24: `=` is where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
             ),
             ("w.acked_per_s", "the expression ends where `<`"),
             ("1 < 2", "no metric is in the expression"),

@@ -157,7 +157,7 @@ pub static SCENARIO: Section = Section {
             "environment",
             Kind::Settings("facts"),
             "what is known of where it runs, e.g. `{instance: m7g.2xlarge, disk: {limit: 250MiB/s}}`; printed as \"declared\"; \
-             `disk.limit` and `network.limit`, per broker, are limits that health is held against",
+             `disk.limit` and `network.limit`, per broker, are limits that health is checked against",
         ),
         or("repeat", COUNT, "1", "trials per case"),
         or("isolation", Kind::Choice(&["cluster", "topic", "none"]), "topic", "what is new for each trial"),

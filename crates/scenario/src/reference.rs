@@ -322,11 +322,11 @@ fn metrics_text(text: &mut String) {
     }
     let of = |kind| crate::input::listed(metric::timings(kind).iter().map(|timing| timing.into()));
     let (sent, consumed) = (of(SubjectKind::Produce), of(SubjectKind::Consume));
-    let told = of(SubjectKind::Command);
+    let parsed = of(SubjectKind::Command);
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
         "\nLatency metrics are `TIMING.QUANTILE`, in ns. Timings of load items that produce: {sent}; of those that \
-         consume: {consumed}; of commands, as what they tell is parsed: {told}. Quantiles: {quantiles}, and `mean` and `max`.\n"
+         consume: {consumed}; of commands, as their results are parsed: {parsed}. Quantiles: {quantiles}, and `mean` and `max`.\n"
     );
 }

@@ -285,7 +285,7 @@ impl Asked<'_> {
             let busy = percent(share);
             let detail = format!(
                 "the brokers were not probed: what they used of this host's processors, which were busy for {busy}, cannot be \
-                 told from what other programs used"
+                 separated from what other programs used"
             );
             return not_judged(kind, &detail);
         }

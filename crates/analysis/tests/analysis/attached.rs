@@ -114,7 +114,7 @@ fn what_others_used_of_the_host_is_not_blamed_on_brokers_that_nobody_probed() {
         limit::of(&limit::limit(&trial), LimitKind::BrokerProcessors).clone()
     };
     let full = found(0.95);
-    let why = "busy for 95.0 %, cannot be told from what other programs used";
+    let why = "busy for 95.0 %, cannot be separated from what other programs used";
     assert!(full.used.is_none() && full.detail.ends_with(why), "{full:?}");
     // What a host that is mostly idle has left its brokers have.
     limit::close(found(0.4).used, 0.4);

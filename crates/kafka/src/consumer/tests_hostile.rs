@@ -35,7 +35,7 @@ fn millions_of_topics_without_a_partition_take_nothing() {
     body.extend(topic.repeat(count));
     let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0]);
     let (peak, _, is_taken) = received(&mut world, &body);
-    assert!(peak <= CONSTANT_BYTES && !is_taken, "{peak}: the one that was asked for is not there");
+    assert!(peak <= CONSTANT_BYTES && !is_taken, "{peak}: the requested one is not there");
 }
 
 #[test]

@@ -133,10 +133,7 @@ mod tests {
         assert!(map(3, 13, 14).negotiate(&API).is_err());
         assert!(map(3, 9, 5).negotiate(&API).is_err(), "an inverted range offers nothing");
         let error = map(3, 0, 3).negotiate(&m00_produce::API).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the broker does not offer versions 3 to 13 of Produce"
-        );
+        assert_eq!(error.to_string(), "the broker does not offer versions 3 to 13 of Produce");
     }
 
     #[test]

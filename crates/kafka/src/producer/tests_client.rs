@@ -168,7 +168,7 @@ fn a_coordinator_that_coordinates_again_is_asked_after_the_pause() {
     let second = world.is_sent_away();
     assert_ne!(first, second);
     while world.client.connections_mut().take_surplus(world.now_ns).is_some() {}
-    assert!(!world.client.connections().is_up(first), "nobody wants it");
+    assert!(!world.client.connections().is_up(first), "no record wants it");
     world.look_up(1, 1);
     world.client.ask_coordinator(world.now_ns);
     assert_eq!(world.client.next_deadline(false, 0), Some(2 * PAUSE_NS));

@@ -49,8 +49,8 @@ pub(super) fn typed(specs: &'static [Spec], args: &[String]) -> Result<Typed, St
         };
         let Some(spec) = known(name) else {
             // With one dash it may be a row of options of one letter, of which there are none.
-            let told = if long.is_some() { name.to_owned() } else { option.chars().take(1).collect() };
-            return Err(format!("{told} is not a recognized option"));
+            let shown = if long.is_some() { name.to_owned() } else { option.chars().take(1).collect() };
+            return Err(format!("{shown} is not a recognized option"));
         };
         let value = match spec.takes {
             Takes::Nothing => None,

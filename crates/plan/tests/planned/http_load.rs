@@ -96,7 +96,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (users("", "{name: a, get: /a, status: 302}"), "redirects are followed, so no answer has 302"),
         (
             format!("{}\n  c: {{command: [x], after: u}}", users("", STEPS)),
-            "`after`: `u` are users, who stay",
+            "`after`: `u` are users, and users stay",
         ),
         (users(", until: 5s", STEPS), "users stay until the measure phase ends"),
         (users(", produce: t", STEPS), "one role, not both"),
@@ -120,5 +120,5 @@ fn what_cannot_be_is_refused_where_it_stands() {
 #[test]
 fn users_end_no_measure_phase() {
     let error = planned_until("{until: u, within: 1m}", &users("", STEPS), "").expect_err("they stay");
-    assert!(error.contains("`until`: `u` are users, who stay until the measure phase ends"), "{error}");
+    assert!(error.contains("`until`: `u` are users, and users stay until the measure phase ends"), "{error}");
 }

@@ -158,7 +158,7 @@ fn marked(verdict: &Verdict) -> String {
 fn more(needed: Option<u32>, verdict: &Verdict) -> String {
     match needed {
         Some(more) => {
-            let told = words::units_of_evidence(more, verdict.unit_of_evidence);
+            let needed = words::units_of_evidence(more, verdict.unit_of_evidence);
             let further_ns = verdict.unit_ns.map(|unit_ns| unit_ns.saturating_mul(u64::from(more)));
             let time = further_ns
                 .map_or_else(String::new, |ns| format!(", {} at the pace of this run", units::duration(ns)));
@@ -168,7 +168,7 @@ fn more(needed: Option<u32>, verdict: &Verdict) -> String {
                 None => is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH),
             };
             let beyond = if is_beyond { ": not with this design on this machine" } else { "" };
-            format!("about {told} more needed{time}{beyond}")
+            format!("about {needed} more needed{time}{beyond}")
         }
         None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
             "too few for an interval, so it is unknown how many more are needed".to_owned()

@@ -202,7 +202,7 @@ fn unconfirmed(result: &SearchResult, input: &ReportInput<'_>) -> String {
             words::rate(lowest, None)
         ),
         None if plan(input).is_some_and(|find| find.confirm_trials == 0) => {
-            "no trials of its own were asked for".to_owned()
+            "no trials of its own were planned".to_owned()
         }
         None => "no trials were left to confirm it".to_owned(),
     }

@@ -119,7 +119,7 @@ const FINDINGS_AFTER: [Column; 22] = [
     (
         "cut_short",
         "of a `value` of a trial, case or side: `true` where a trial behind it ended before its plan did, so that it covers less than was \
-         asked for, else `false`; empty elsewhere",
+         planned, else `false`; empty elsewhere",
     ),
 ];
 

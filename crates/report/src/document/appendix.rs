@@ -1,10 +1,10 @@
 //! What lets others repeat a run, told from what really ran.
 
 use crate::client_properties;
+use crate::command_line::repeat;
 use crate::declared;
 use crate::grid::{TextOptions, clean};
 use crate::input::ReportInput;
-use crate::markdown;
 use crate::systems;
 use crate::terminal::{config_text, settings_text};
 use crate::topology;
@@ -34,7 +34,7 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
             format!("{command}\n\nkdyno {}\n{}", session.kdyno_version, facts(&session.host_facts)),
         ));
     }
-    parts.extend(markdown::repeat(input).map(|command| part("Repeat it", command)));
+    parts.extend(repeat(input).map(|command| part("Repeat it", command)));
     for (of, declared) in declared::all(input.plan()) {
         parts.push(part(&format!("Declared, not measured: {of}"), facts(&declared)));
     }

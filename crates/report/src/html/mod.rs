@@ -35,11 +35,11 @@ use crate::answer::{
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
 use crate::client_properties;
+use crate::command_line::repeat;
 use crate::declared;
 use crate::figures::Figures;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words};
-use crate::markdown::repeat;
 use crate::marks;
 use crate::systems;
 use crate::terminal::settings_text;

@@ -139,7 +139,7 @@ fn settings(carried: &Carried) -> Vec<String> {
         (!names.is_empty()).then(|| format!("settings {words}: {}", listed(names)))
     };
     let unread = (!carried.was_read)
-        .then(|| "settings: what was in force was not read; those that were asked for stand here".to_owned());
+        .then(|| "settings: what was in force was not read; these are the planned ones".to_owned());
     [
         unread,
         named("that Strimzi makes itself, left out", &carried.strimzis),

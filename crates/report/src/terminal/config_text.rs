@@ -54,8 +54,8 @@ fn group_text(
     }
     if let Some((lines, more)) = differences {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let told = if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") };
-        line(&format!("Differs from the first in: {told}{more}"));
+        let shown = if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") };
+        line(&format!("Differs from the first in: {shown}{more}"));
     }
     for (subject, settings) in group.settings {
         out.push('\n');

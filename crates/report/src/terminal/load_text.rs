@@ -110,8 +110,8 @@ fn work_text(work: WorkPlan, load: &LoadPlan, case: &CasePlan) -> String {
 fn span_text(span: LoadSpan) -> String {
     let told = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
     let told = [told("from", span.at_ns), told("until", span.until_ns)];
-    let told: String = told.into_iter().flatten().collect();
-    if told.is_empty() { told } else { format!(",{told} of the measure phase") }
+    let ends: String = told.into_iter().flatten().collect();
+    if ends.is_empty() { ends } else { format!(",{ends} of the measure phase") }
 }
 
 fn rate_text(produce: &ProducePlan, clients: u32) -> String {

@@ -102,7 +102,8 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
 #[test]
 fn of_what_is_used_up_no_room_is_promised() {
     let told = details(demand(Scope::Case(0), AtLimit::Reached));
-    let next = "writers: the next limit is broker CPU: 88 % is used at the highest tested load already, 52,000/s";
+    let next =
+        "writers: the next limit is broker CPU: 88 % is used at the highest tested load already, 52,000/s";
     assert!(told.contains(next) && !told.contains("within 1.3 ×"), "{told}");
 }
 

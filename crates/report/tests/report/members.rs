@@ -126,8 +126,10 @@ fn grouped(has_guests: bool) -> Run {
 
 #[test]
 fn what_is_not_told_of_items_that_share_a_group_has_a_reason() {
-    let (column, row) =
-        ("readers.caught_up: not known where the item shares its group", "another one, censored is not known");
+    let (column, row) = (
+        "readers.caught_up: not known where the item shares its group",
+        "another one, censored is not known",
+    );
     for (has_guests, expected) in [(true, true), (false, false)] {
         let run = grouped(has_guests);
         let text = run_table(&run.input(), &OPTIONS).replace('\n', " ");

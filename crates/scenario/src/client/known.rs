@@ -116,7 +116,7 @@ const ALL_ADDRESSES: &str = "a name's addresses are taken as the system gives th
 const FIXED_TIMES: &str = "topics are made and deleted within fixed times";
 const RETRIED_UNTIL: &str = "a record is sent again until `delivery.timeout.ms`";
 const BOOTSTRAP_AGAIN: &str = "bootstrap addresses are asked again whenever no broker can be reached, one asks for that, or none \
-     has told of the cluster for 300 s";
+     has returned metadata for 300 s";
 const CLUSTER_COMPARED: &str = "the cluster's id is compared in every answer about metadata";
 const NO_RACKS: &str = "producers choose partitions wherever their leaders are";
 const SERIALIZERS: &[&str] = &[

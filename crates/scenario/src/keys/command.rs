@@ -75,6 +75,6 @@ pub static COLUMNS: Section = section(
             "success",
             "whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399; may be missing",
         ),
-        or("label", TEXT, "label", "of which kind it was, for `labels`; may be missing"),
+        or("label", TEXT, "label", "its kind, for `labels`; may be missing"),
     ],
 );

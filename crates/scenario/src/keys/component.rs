@@ -26,7 +26,7 @@ pub static COMPONENT: Section = section(
             TEXT,
             "here",
             "`here`: it is started; or the address of one that runs already, `http://HOST:PORT`, to which users and jobs go that \
-             name it: then nothing is started nor read, and other components are not told of it",
+             name it: then nothing is started nor read, and other components do not get its address",
         ),
         key("environment", Kind::Settings("text"), "further variables of the command's environment"),
         key(

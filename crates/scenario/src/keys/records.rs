@@ -65,7 +65,7 @@ pub static SAMPLE: Section = section(
         needed(
             "mean",
             SIZE,
-            "about how large its values are in the mean: caps and the bytes that a run will write are reckoned with it",
+            "about how large its values are in the mean: caps and the bytes that a run will write are computed with it",
         ),
         or("at_most", SIZE, "16MiB", "how much of it is read, at most 32 MiB"),
     ],

@@ -89,8 +89,8 @@ fn not_followed(command: &Command, property: &Property, is_java: bool) -> Option
     let (_, why) = row.complaint(&property.value)?;
     let with_java = if is_own { "" } else { command.with_java };
     let value = trim(&property.value);
-    let besides = besides(row.name, value);
-    Some(format!("`{}` as {} is not followed: {why}{besides}{with_java}", row.name, quoted(value)))
+    let more = besides(row.name, value);
+    Some(format!("`{}` as {} is not followed: {why}{more}{with_java}", row.name, quoted(value)))
 }
 
 /// What else Java's client does by a value, and kdyno's does not.

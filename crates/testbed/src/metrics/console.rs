@@ -14,7 +14,7 @@ pub(crate) fn why(console: &Path) -> String {
     const KNOWN: [(&str, &str); 6] = [
         ("Authentication failed", "JMX refuses the login"),
         ("Credentials required", "JMX wants a login (`username` and `password` under `metrics`)"),
-        ("Connection refused", "nobody listens at the JMX port"),
+        ("Connection refused", "no process listens at the JMX port"),
         ("UnknownHostException", "the host of the JMX port is not found"),
         ("SSLHandshakeException", "JMX wants TLS, which is not spoken here"),
         ("non-JRMP server", "at the JMX port is something else, or JMX wants TLS, which is not spoken here"),
@@ -49,6 +49,6 @@ mod tests {
         assert_eq!(why(&console), "JMX refuses the login");
         assert!(last_line(&console).expect("a line").starts_with("java.lang.SecurityException"));
         std::fs::write(&console, refused).expect("written");
-        assert_eq!(why(&console), "nobody listens at the JMX port");
+        assert_eq!(why(&console), "no process listens at the JMX port");
     }
 }

@@ -170,8 +170,8 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
         several => {
             let count = several.len();
             let and_more = if count > TOLD_MAX { ", …" } else { "" };
-            let told = listed(several.iter().take(TOLD_MAX).copied());
-            Err(wrong(format!("{count} topics match: {told}{and_more}"))
+            let names = listed(several.iter().take(TOLD_MAX).copied());
+            Err(wrong(format!("{count} topics match: {names}{and_more}"))
                 .hint("a consumer of kdyno reads one topic: name it with --topic"))
         }
     }

@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         short: "{item}: no record was acknowledged",
         usual: warning(
             "records of the measure phase were offered, none of them was acknowledged, and none of before in the window; a run of cases \
-             without claims ends with the exit code of figures that must not be used",
+             without claims ends with the exit code of invalid figures",
         ),
         words: &[told(
             "{item}",

@@ -127,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
             "",
             "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low and \
              latencies too high",
-            "leave `phases.condition` at its default, or give the load a warm-up where no records of kdyno's own are it, and repeat \
+            "leave `phases.condition` at its default, or, where kdyno itself sends no records, give the load a warm-up, and repeat \
              the trial",
         )],
         more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned.",
@@ -174,7 +174,7 @@ pub(super) const ROWS: &[Row] = &[
         usual: alike(
             "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the CPU time that \
              the brokers used; an answer takes a processor for as long as it lasts at most; of a broker that took longer than 1 s for \
-             an answer nothing is told, since that one waited",
+             an answer nothing is known, since that one waited",
         ),
         words: &[told(
             "",
