@@ -48,6 +48,12 @@ impl Stage {
         }
     }
 
+    /// There is an estimate and nothing else yet: the looks share all of the error, so that an interval in between would be one
+    /// that no error was kept for.
+    pub(super) fn is_between(self) -> bool {
+        matches!(self, Self::Between { .. })
+    }
+
     pub(super) fn alpha(self) -> f64 {
         match self {
             Self::Look { alpha } | Self::Between { alpha, .. } => alpha,

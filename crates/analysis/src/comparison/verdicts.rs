@@ -271,7 +271,7 @@ impl Judging<'_> {
             n: differences.map_or(0, |of| u32::try_from(of.len()).unwrap_or(u32::MAX)),
             unit_of_evidence: self.settings.unit,
             unit_ns: None,
-            p: p.map(|(own, family)| (own, family.p)),
+            p: p.filter(|_| !self.stage.is_between()).map(|(own, family)| (own, family.p)),
             says,
         }
     }
@@ -333,8 +333,10 @@ impl Judging<'_> {
         let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, None, self.too_few()) };
         let method = if by_mean.is_some() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
         let why_not = || Interval::NotResolvable(self.why_no_interval(by_mean.is_some(), differences.len()));
-        let interval = compared.interval.map_or_else(why_not, |bounds| of_ratio(bounds, method));
-        let equivalence_interval = compared.equivalence_interval.map(|bounds| of_ratio(bounds, method));
+        let at_look = |bounds: Option<Bounds>| bounds.filter(|_| !self.stage.is_between());
+        let interval = at_look(compared.interval).map_or_else(why_not, |bounds| of_ratio(bounds, method));
+        let equivalence_interval =
+            at_look(compared.equivalence_interval).map(|bounds| of_ratio(bounds, method));
         let ratio = Ratio { estimate: compared.estimate.exp(), interval };
         let says = match self.stage {
             Stage::Between { .. } | Stage::TooFew => self.too_few(),
@@ -370,7 +372,11 @@ impl Judging<'_> {
     }
 
     fn why_no_interval(&self, is_by_mean: bool, units: usize) -> NotResolvable {
-        let needed = if is_by_mean { MEAN_UNITS_MIN } else { UNITS_MIN };
+        let needed = match self.stage {
+            Stage::Between { more, .. } => self.pairs.units.saturating_add(more),
+            _ if is_by_mean => MEAN_UNITS_MIN,
+            _ => UNITS_MIN,
+        };
         if units == 1 { NotResolvable::OneTrial } else { NotResolvable::TooFewTrials { needed } }
     }
 

@@ -73,22 +73,6 @@ fn a_verdict_holds_the_numbers_that_it_rests_on() {
 }
 
 #[test]
-fn nothing_is_said_between_looks() {
-    let plan = comparing(&[P99], &[8, 16], &[]);
-    let mut run = Run::default();
-    run.pairs(P99, &[around(1.2), vec![1.2; 3]].concat());
-    let verdict = run.verdicts(&plan).remove(0);
-    assert_eq!((verdict.n, verdict.says), (11, Says::Inconclusive { more_needed: Some(5) }));
-    assert!(matches!(verdict.ratio.unwrap().interval, Interval::Bounds { .. }));
-    let mut run = Run::default();
-    run.pairs(P99, &[1.2; 3]);
-    let verdict = run.verdicts(&plan).remove(0);
-    assert_eq!(verdict.says, Says::Inconclusive { more_needed: Some(5) });
-    let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 6 });
-    assert_eq!(verdict.ratio.unwrap().interval, too_few);
-}
-
-#[test]
 fn fewer_than_six_units_are_no_verdict() {
     let plan = comparing(&[P99], &[5], &[]);
     let mut run = Run::default();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+mod between;
 mod cases;
 mod claims;
 mod columns;
