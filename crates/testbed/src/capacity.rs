@@ -257,7 +257,7 @@ mod tests {
         let short = ROOMY.shortage(&load(10_000, 500, 2)).expect("two connections of each are too many");
         assert_eq!((short.limit, short.needs), (Limit::WorkerFiles, 2 * 10_500 + 200 + 100));
         let told = "the load needs 21,300 open files in the worker, and a process of this user may have 20,000: of the 500 \
-                    clients of `readers` 0 fit next to the others, of the 10,000 clients of `writers` 9,350 fit beside the \
+                    clients of `readers` 0 fit next to the others, of the 10,000 clients of `writers` 9,350 fit next to the \
                     others";
         assert_eq!(short.message(), told);
         let fitting = load(9_350, 500, 2);

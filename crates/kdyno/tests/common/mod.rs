@@ -202,6 +202,13 @@ impl Place {
         assert_eq!(said.code, Some(0), "{}", said.stderr);
         serde_json::from_str(&said.stdout).expect("a JSON document")
     }
+
+    /// All of the newest run as text.
+    pub fn details(&self) -> String {
+        let said = self.kdyno(&["show", "latest", "--details"]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        said.stdout
+    }
 }
 
 impl Drop for Place {

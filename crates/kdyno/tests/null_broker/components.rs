@@ -73,8 +73,8 @@ fail_if: [spins.cpu_percent < 5%]
     ] {
         assert!(told.lines().any(|line| line.starts_with(beginning)), "{beginning}: {told}");
     }
-    let shown = place.kdyno(&["show", "latest"]);
-    assert!(shown.stdout.contains("spins") && shown.stdout.contains("web"), "{shown:?}");
+    let details = place.details();
+    assert!(details.contains("spins") && details.contains("web"), "{details}");
     let logs = place.kdyno(&["show", "latest", "--logs"]);
     assert!(logs.stdout.contains("begun beside 127.0.0.1:"), "{logs:?}");
     let again = place.kdyno(&["rerun", "latest", "--share"]);

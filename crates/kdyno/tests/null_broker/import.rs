@@ -76,9 +76,8 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
     let said = import(&place, &["--zone", "UTC"]);
     let wrong = "line 17, column `CPUUtilization`: another value at the instant of line 16";
     assert!(said.code == Some(2) && said.stderr.contains(wrong), "{said:?}");
-    let table = place.kdyno(&["show"]);
-    assert!(table.stdout.contains("7.00 %"), "{table:?}");
-    assert!(table.stdout.contains("imported-rds.CPUUtilization"), "{table:?}");
+    let details = place.details();
+    assert!(details.contains("7.00 %") && details.contains("imported-rds.CPUUtilization"), "{details}");
     let course = place.kdyno(&["compare", "--course", "imported-rds.CPUUtilization", "latest"]);
     assert!(course.stdout.contains("imported-rds.CPUUtilization over 1 run"), "{course:?}");
 }

@@ -281,7 +281,7 @@ fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
     let words = "writers: full garbage collections of its Java client in the window: ";
     let message = full_gc["message"].as_str().expect("a sentence");
     assert!(message.starts_with(words) && message.contains("for the whole heap"), "{message}");
-    assert!(one_line(&said.stdout).contains(words.trim()), "{}", said.stdout);
+    assert!(one_line(&place.details()).contains(words.trim()), "{}", said.stdout);
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains(words), "the page");
     place.expect_no_processes();

@@ -121,7 +121,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
     let again = place.start(place.command(&args)).wait(RUN_DEADLINE);
     ran(&again);
     assert!(
-        again.stderr.contains("phases") && again.stderr.contains(".kdyno"),
+        again.stderr.contains("time: about") && again.stderr.contains(".kdyno"),
         "the plan and the files: {again:?}"
     );
     assert!(

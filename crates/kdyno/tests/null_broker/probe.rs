@@ -78,8 +78,8 @@ fn a_process_that_is_named_stands_in_every_output() {
     parquet_has_the_rows_of(&course.stdout, &place);
     let figures = place.kdyno(&["export", "latest", "--format", "csv"]);
     assert!(figures.stdout.contains(&format!("{subject},cpu_percent,")), "{figures:?}");
-    let shown = place.kdyno(&["show", "latest"]);
-    assert!(shown.stdout.contains("Processes on this host") && shown.stdout.contains(&subject), "{shown:?}");
+    let details = place.details();
+    assert!(details.contains("Processes on this host") && details.contains(&subject), "{details}");
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains(&format!(">{subject}</th>")), "the page");
     place.expect_no_processes();

@@ -63,7 +63,8 @@ fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
     let broken = seen.broken();
     let full = [HealthRule::DiskBandwidth, HealthRule::NetworkBandwidth];
     assert!(full.iter().all(|rule| broken.contains(rule)), "{broken:?}");
-    assert!(said.stdout.contains("the brokers' disks"), "what records take of them: {}", said.stdout);
+    let details = place.details();
+    assert!(details.contains("broker disks"), "what records take of them: {} {details}", said.stdout);
 }
 
 /// A program that never sleeps, on one processor of several.

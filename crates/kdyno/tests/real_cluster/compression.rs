@@ -33,7 +33,8 @@ fn brokers_take_what_is_compressed_at_any_level() {
     );
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stderr.contains("compression.lz4.level=17"), "{}", said.stderr);
+    let plan = place.kdyno(&["show", "latest", "--plan"]);
+    assert!(plan.stdout.contains("compression.lz4.level=17"), "{}", plan.stdout);
     let document = place.show();
     let of = |name: &str, metric: &str| figure(&document, &format!("{name}.{metric}"));
     for (name, _) in ITEMS {

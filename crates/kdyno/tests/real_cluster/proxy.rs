@@ -133,7 +133,7 @@ fn one_that_clients_would_go_past_ends_the_run() {
     );
     let said = start_scenario(&place, &scenario).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    let words = "component proxy: who asks it is told that broker 0 is at 127.0.0.1:";
+    let words = "component proxy: its metadata says that broker 0 is at 127.0.0.1:";
     assert!(said.stderr.contains(words), "{}", said.stderr);
     place.expect_no_processes();
 }

@@ -37,7 +37,7 @@ fn transactions_are_committed_timed_and_found_in_the_log() {
     let more = if is_matrix() { MORE } else { "" };
     let said = start_scenario(&place, &SCENARIO.replace("MORE\n", more)).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stdout.contains("Produce: transactions"), "{}", said.stdout);
+    assert!(place.details().contains("Produce: transactions"), "{}", said.stdout);
     let document = place.show();
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let trials = file.trials().expect("its trials");

@@ -274,7 +274,7 @@ fn runs_stand_beside_each_other() {
         (&"writers.acked_per_s".into(), &51_000.0.into())
     );
     let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--format", "markdown"]);
-    assert!(said.stdout.contains("| writers acknowledged | 50,000/s | \\~ 51,000/s |"), "{said:?}");
+    assert!(said.stdout.contains("| writers acknowledged | 50,000/s | 51,000/s ᵃ |"), "{said:?}");
     let said = place.kdyno(&["show", "20261122-100001", "20261122-100002", "--config"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("--config is printed of one run, and 2 are named"), "{said:?}");

@@ -88,7 +88,7 @@ static FLAGS: &[Flag] = &[
             PAYLOAD_DELIMITER,
             Kind::Text,
             "PAYLOAD-DELIMITER",
-            "What is between the pieces of --payload-file, a regular expression that means one text.",
+            "What separates the pieces of --payload-file, a regular expression of one text.",
         ),
     ),
     needed(flag(

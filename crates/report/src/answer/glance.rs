@@ -8,10 +8,11 @@ use crate::command_line::repeat_with;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::caveat::{Group, Severity};
+use kdyno_model::caveat::{CaveatKind, Group, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
 use kdyno_model::finding::{Mark, Scope};
 use kdyno_model::plan::{Depth, Strategy};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Caveats that are shown at most; of the others it is said how many they are.
@@ -63,7 +64,8 @@ fn listed(input: &ReportInput<'_>, table: &CaseTable<'_>) -> (Vec<Sentence>, Opt
     let Headline { sentences: mut answer, legend } = headline::headline(input, table);
     let limits = notes::limits(input);
     if limits.len() <= VERDICTS_MAX {
-        answer.extend(limits.into_iter().map(|text| Sentence::new(Tone::Plain, text)));
+        // They begin with names of load items, which stay as they are typed.
+        answer.extend(limits.into_iter().map(|text| Sentence { tone: Tone::Plain, text }));
     }
     (answer, legend)
 }
@@ -158,12 +160,13 @@ fn what(one: &Verdict) -> &'static str {
 fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
     let all: Vec<&Worded> = worded.iter().filter(is_told).collect();
-    let heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
+    let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
+    heavy.sort_by_key(rank);
     let mut groups: BTreeSet<(Severity, Group)> = BTreeSet::new();
     let (first, more): (Vec<&Worded>, Vec<&Worded>) =
-        heavy.into_iter().partition(|one| groups.insert((one.severity, one.group)));
+        heavy.into_iter().partition(|one| groups.insert((one.severity, one.kind.row().group)));
     let mut chosen: Vec<&Worded> = first.into_iter().chain(more).take(DOUBTS_MAX).collect();
-    chosen.sort_by_key(|one| (std::cmp::Reverse(one.severity), one.group));
+    chosen.sort_by_key(rank);
     let doubt = |one: &&Worded| {
         let concerns = match one.concerns.as_str() {
             "" | "all trials" => String::new(),
@@ -173,6 +176,11 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     };
     let left = all.len() - chosen.len();
     (chosen.iter().map(doubt).collect(), left)
+}
+
+/// Invalid figures first, then that there was no Kafka at all.
+fn rank(one: &&Worded) -> (Reverse<Severity>, bool, Group) {
+    (Reverse(one.severity), one.kind != CaveatKind::NullBroker, one.kind.row().group)
 }
 
 /// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host

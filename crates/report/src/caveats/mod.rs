@@ -26,8 +26,8 @@ pub struct Worded {
     pub is_loss: bool,
     /// It speaks only of figures that no verdict of the run is about.
     pub is_elsewhere: bool,
-    /// What it is about.
-    pub group: Group,
+    /// Which kind it is.
+    pub kind: CaveatKind,
     /// The caveat in one line.
     pub short: String,
     /// What happened and what it means: a sentence that starts with a lower-case word and has no full stop.
@@ -52,14 +52,15 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     let mut worded: Vec<Worded> = Vec::new();
     for told in together(caveats.map(|one| (reach::is_elsewhere(input, one), one))) {
         let caveats = told.caveats();
-        let Some(group) = caveats.first().map(|first| first.row().group) else { continue };
+        let kind = told.kind;
         let (sentence, remedy) = said(&caveats);
         let concerns = concerns(input, &told.scopes());
-        let (severity, is_elsewhere, is_loss) = (told.severity, told.is_elsewhere, group == Group::Loss);
+        let (severity, is_elsewhere, is_loss) =
+            (told.severity, told.is_elsewhere, kind.row().group == Group::Loss);
         let short = short(&caveats);
-        worded.push(Worded { severity, is_loss, is_elsewhere, group, short, sentence, remedy, concerns });
+        worded.push(Worded { severity, is_loss, is_elsewhere, kind, short, sentence, remedy, concerns });
     }
-    worded.sort_by_key(|one| (one.is_elsewhere, Reverse(one.severity), one.group));
+    worded.sort_by_key(|one| (one.is_elsewhere, Reverse(one.severity), one.kind.row().group));
     worded
 }
 

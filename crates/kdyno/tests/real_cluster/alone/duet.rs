@@ -50,8 +50,9 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
 
     // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
     let difference = "As asked: num.io.threads of brokers (4 → 5).";
-    let words = one_line(&said.stdout);
-    assert!(words.contains(difference) && !words.contains("Not asked for"), "{}", said.stdout);
+    assert!(one_line(&said.stdout).contains("1 setting differs. As asked: 1."), "{}", said.stdout);
+    let words = one_line(&place.details());
+    assert!(words.contains(difference) && !words.contains("Not asked for"), "{words}");
     let config = place.kdyno(&["show", "latest", "--config"]);
     ended(&config, 0);
     let words = one_line(&config.stdout);

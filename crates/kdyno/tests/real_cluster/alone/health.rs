@@ -27,7 +27,8 @@ phases: {{warmup: 6s, condition: none, measure: 20s, drain: 10s}}
     );
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stdout.contains("Used at "), "{}", said.stdout);
+    let details = place.details();
+    assert!(details.contains("Used at "), "{details}");
     place.expect_no_processes();
     judged(&place)
 }

@@ -56,7 +56,8 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     assert!((stage(RequestStage::Total) - parts).abs() < 3e6, "{} and {parts}", stage(RequestStage::Total));
     assert!(figure(&document, "brokers.follower_fetch_requests") > 0.0);
     assert_eq!(figure(&document, "brokers.under_replicated_partitions"), 0.0);
-    assert!(said.stdout.contains("Where the milliseconds went"), "{}", said.stdout);
+    let details = place.details();
+    assert!(details.contains("Where the milliseconds went"), "{details}");
     // What comes just before the window and ends of phases was read, and no more often than that and every 10 s.
     let of_broker = evidence.probes.iter().filter(|one| one.subject == Subject::Broker(0));
     let instants: BTreeSet<i64> =
@@ -73,7 +74,8 @@ fn without_the_agent_nothing_is_told_and_nothing_else_is_different() {
     let text = text.replace("measure: 12s", "measure: 3s");
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(!said.stdout.contains("Where the milliseconds went"), "{}", said.stdout);
+    let details = place.details();
+    assert!(!details.contains("Where the milliseconds went"), "{details}");
     let evidence = evidences(&place).remove(0);
     assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
     let lines = evidence.start.command_lines.values().flatten();
