@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::NullBroker,
-        short: "null broker: figures of the client alone, there was no Kafka",
+        short: "null broker: the figures are of the client alone, without Kafka",
         usual: warning("the system of the case is a null broker: there was no Kafka"),
         words: &[told(
             "",
