@@ -35,6 +35,16 @@ pub fn footnotes(marks: &BTreeSet<Mark>) -> String {
     signs.filter(|sign| *sign != INVALID).collect::<BTreeSet<&str>>().into_iter().collect()
 }
 
+/// The marks of a number in two or three words; empty where it has none that is shown.
+pub fn in_short(marks: &BTreeSet<Mark>) -> String {
+    let words = marks.iter().filter_map(|mark| sign(*mark)).map(|(sign, _)| match sign {
+        INVALID => "invalid",
+        NOT_STEADY => "steady state not shown",
+        _ => "uncertain tail",
+    });
+    words.collect::<BTreeSet<&str>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// What the marks of a number mean; empty where it has none that is shown.
 pub fn meanings(marks: &BTreeSet<Mark>) -> String {
     let meanings = marks.iter().filter_map(|mark| sign(*mark)).map(|(_, meaning)| meaning);

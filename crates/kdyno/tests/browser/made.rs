@@ -40,7 +40,7 @@ fn files_of_pages_pass_in_a_browser() {
     let compared = || comparison(Ends::Worse, Depth::Verdict);
     let found = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
     let pages = [
-        ("run", page(&run().input()), "Each trial over time"),
+        ("run", page(&run().input()), "Over time"),
         ("comparison", page(&compared().input()), "← B better"),
         ("search", page(&found.input()), "confirmed by 2 trials of their own"),
         ("document", document("Kafka on our cluster", &[run(), compared()]), "Test register"),

@@ -47,10 +47,7 @@ fn measured_runs_pass_in_a_browser_as_files_and_served_while_they_go_on_and_late
         .map(|path| path.file_name().expect("a name").to_string_lossy().into_owned());
 
     let pages = [
-        Page {
-            pictures: false,
-            ..Page::new("measured", file_url(&page), &[QUESTION, "Each trial over time"])
-        },
+        Page { pictures: false, ..Page::new("measured", file_url(&page), &[QUESTION, "Over time"]) },
         Page::new("list", at("/"), &["linger", "garbage.kdyno"]),
         Page::new("served-run", at(&format!("/run/{b}")), &[QUESTION, "all runs"]),
         Page { pictures: false, ..Page::new("chosen", at(&format!("/?a={a}")), &["Compare"]) },

@@ -17,7 +17,8 @@ pub struct Row {
     pub usual: Grade,
     /// When it is told with another weight, if ever.
     pub grave: Option<Grade>,
-    /// The caveat in one line, with values in braces as in [`Words::sentence`]: what a summary prints.
+    /// The caveat in one line, with values in braces as in [`Words::sentence`], or the highest of several as `{records:count_most}`:
+    /// what a summary prints.
     pub short: &'static str,
     /// What speaks against figures, in a few words. Empty: it is summed up with others.
     pub brief: &'static str,

@@ -20,5 +20,5 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let table = table(input, ("broker", &is_of_brokers), &COLUMNS)?;
     let note = "Of all brokers together: idle shares of the busiest one, pauses of the one that was held up longest, sums of heap and \
                 flushes. Pauses are those of the JVM's log, heap is what was read every 10 s.";
-    Some(Answer::of_table("Brokers from inside".to_owned(), table, vec![note.to_owned()]))
+    Some(Answer::of_table("Broker metrics".to_owned(), table, vec![note.to_owned()]))
 }

@@ -12,7 +12,7 @@ use kdyno_model::finding::{Interval, Scope};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::ComparePlan;
 
-const TITLE: &str = "Demand of records";
+const TITLE: &str = "Cost per record";
 
 /// Said under the table.
 const HOW: &str = "Per record: share used ÷ rate, the time for which a record occupies the whole resource. Per further record: the \

@@ -1,4 +1,4 @@
-//! Where the milliseconds went: the stages of records that were produced, and the brokers' own split of the requests that
+//! Where the time goes: the stages of records that were produced, and the brokers' own split of the requests that
 //! carried them.
 
 use super::form::Answer;
@@ -12,7 +12,7 @@ use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 
 /// What stands over it.
-pub const TITLE: &str = "Where the milliseconds went";
+pub const TITLE: &str = "Where the time goes";
 const BROKERS: &str = "brokers";
 
 const NOTES: [&str; 3] = [

@@ -1,6 +1,7 @@
 //! Words that several answers share.
 
 use crate::digits;
+use crate::headings::heading;
 use crate::units;
 use kdyno_model::conclusion::{LimitKind, Ratio};
 use kdyno_model::finding::{Interval, Value};
@@ -43,7 +44,7 @@ pub(super) fn metric(of: &Address) -> String {
         (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
         (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
         (_, Some((timing, quantile))) => format!("{timing} time of {whose} at {quantile}"),
-        _ => of.to_string(),
+        _ => format!("{} of {whose}", heading(metric)),
     }
 }
 
@@ -223,6 +224,6 @@ mod tests {
         let said = |address| metric(&Address::parse(address).expect("an address"));
         assert_eq!(said("brokers.cpu_us_per_record"), "CPU per record of the brokers");
         assert_eq!(said("writers.response.p99.9"), "response time of writers at p99.9");
-        assert_eq!(said("writers.queue"), "writers.queue");
+        assert_eq!(said("writers.compression_ratio"), "compression ratio of writers");
     }
 }

@@ -19,11 +19,10 @@ pub(super) fn said(caveats: &[&Caveat]) -> (String, &'static str) {
     (filled(words.sentence, &values).unwrap_or_else(|| row.kind.to_string()), words.remedy)
 }
 
-/// The same caveats in one line. Where a value is not there, as of the mean, which is no quantile, in the words of their kind.
+/// The same caveats in one line.
 pub(super) fn short(caveats: &[&Caveat]) -> String {
     let Some((row, values)) = together(caveats) else { return String::new() };
-    let of_kind = || if row.brief.is_empty() { row.kind.to_string() } else { row.brief.to_owned() };
-    filled(row.short, &values).unwrap_or_else(of_kind)
+    filled(row.short, &values).unwrap_or_else(|| row.kind.to_string())
 }
 
 /// The row of some caveats of one kind and the values of each, all of them with the names of all.
@@ -110,7 +109,7 @@ pub(super) fn filled(text: &str, of: &[Values]) -> Option<String> {
     Some(filled + rest)
 }
 
-/// What stands in the place of a value: `name`, or `name:form`.
+/// What stands in the place of a value: `name`, or `name:form`, or of its highest `name:form_most`.
 fn value(place: &str, of: &[Values]) -> Option<String> {
     let (name, form) = place.split_once(':').unwrap_or((place, "text"));
     let first = || of.first()?.text(name);
@@ -123,6 +122,9 @@ fn value(place: &str, of: &[Values]) -> Option<String> {
         "first" => first(),
         _ => {
             let range = range(name, of)?;
+            if let Some(form) = form.strip_suffix("_most") {
+                return Some(print(form)?(range.1));
+            }
             match form.split_once('|') {
                 Some((one, more)) => {
                     let count = printed(range, units::count);

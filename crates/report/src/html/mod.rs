@@ -133,12 +133,12 @@ fn parts(
     told: &[Sentence],
 ) -> Vec<Part> {
     let mut parts = answered(input, figures, told);
-    parts.push(Part::new("result", "Result", tables::cases(input, table)));
     parts.push(Part::new("overlay", "Cases overlaid", overlay::overlays(input)));
+    parts.push(Part::new("result", "Result", tables::cases(input, table)));
     parts.push(Part::new("sides", "Resources, A and B", sides(input)));
     parts.extend(explained(input, figures, told));
     parts.push(Part::new("trials", "All trials", tables::trials(input, figures)));
-    parts.push(Part::new("over-time", "Each trial over time", over_time(input)));
+    parts.push(Part::new("over-time", "Over time", over_time(input)));
     parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
     parts.push(Part::new("events", "Events", tables::events(input)));
     parts.push(Part::new(ENVIRONMENT, "Environment", environment(input)));
@@ -243,7 +243,7 @@ fn over_time(input: &ReportInput<'_>) -> Markup {
     html! {
         @if !shown.is_empty() {
             section aria-labelledby="over-time" {
-                h2 id="over-time" { "Each trial over time" }
+                h2 id="over-time" { "Over time" }
                 @for (index, series) in shown.iter().enumerate() {
                     details class="trial" open[unfold_all || index == 0] {
                         summary { h3 { (input.name(series.trial)) } }

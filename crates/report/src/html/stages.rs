@@ -1,4 +1,4 @@
-//! Where the milliseconds went, as bars: the client's stages, and the brokers' below the part that they are of.
+//! Where the time goes, as bars: the client's stages, and the brokers' below the part that they are of.
 
 use super::chart::{ACROSS, NUMBER_MAX};
 use super::figure::folded;

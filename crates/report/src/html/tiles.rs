@@ -5,7 +5,7 @@ use crate::case_table::{CaseTable, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
-use crate::marks::{marked, meanings};
+use crate::marks::{in_short, marked, meanings};
 use crate::table::Cell;
 use kdyno_model::conclusion::{MetricRole, Says, Verdict};
 use kdyno_model::finding::{Finding, Mark, marks_of_both};
@@ -24,8 +24,15 @@ struct Tile {
     title: String,
     /// Figures: what each is of, where there are several, the figure, and its spread.
     lines: Vec<[String; 3]>,
-    /// Words below it, and how they look.
-    chip: Option<(&'static str, String)>,
+    /// Words below it, how they look, and what they mean.
+    chip: Option<Chip>,
+}
+
+/// Words in a frame.
+struct Chip {
+    class: &'static str,
+    words: String,
+    title: String,
 }
 
 /// The tiles; nothing where the answer has no figures.
@@ -47,7 +54,9 @@ pub fn tiles(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
                         @if !spread.is_empty() { " " span class="spread" { (spread) } }
                     }
                 }
-                @if let Some((class, words)) = &tile.chip { span class=(format!("chip {class}")) { (words) } }
+                @if let Some(chip) = &tile.chip {
+                    span class=(format!("chip {}", chip.class)) title=[(!chip.title.is_empty()).then_some(&chip.title)] { (chip.words) }
+                }
             } } }
         }
     }
@@ -65,7 +74,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
             _ => "open",
         };
         let marks = marks_of_both(&one.marks);
-        let words = [verdict::word(one).to_owned(), meanings(&marks)];
+        let words = [verdict::word(one).to_owned(), in_short(&marks)];
         let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
         Tile {
             title: named(&one.of),
@@ -73,7 +82,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
                 [String::new(), format!("{} → {}", a.text(), b.text()), String::new()],
                 ["B ÷ A".to_owned(), marked(&marks, ratio), interval],
             ],
-            chip: Some((class, words.join("; "))),
+            chip: Some(Chip { class, words: words.join("; "), title: meanings(&marks) }),
         }
     };
     judged.map(tile).collect()
@@ -113,8 +122,8 @@ fn spread(finding: &Finding) -> String {
     digits::interval(finding).unwrap_or_default()
 }
 
-fn chip(marks: &BTreeSet<Mark>) -> Option<(&'static str, String)> {
-    let words = meanings(marks);
+fn chip(marks: &BTreeSet<Mark>) -> Option<Chip> {
+    let words = in_short(marks);
     let class = if marks.contains(&Mark::Invalid) { "bad" } else { "open" };
-    (!words.is_empty()).then_some((class, words))
+    (!words.is_empty()).then(|| Chip { class, words, title: meanings(marks) })
 }

@@ -1,4 +1,4 @@
-//! Each trial over time, a column per figure: the points of the page's charts.
+//! Over time, a column per figure: the points of the page's charts.
 
 use crate::names::{bounded, finite, name_of};
 use kdyno_model::finding::Value;

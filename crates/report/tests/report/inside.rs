@@ -1,4 +1,4 @@
-//! Where the milliseconds went, in every form of a report.
+//! Where the time goes, in every form of a report.
 
 use crate::fixture::{Run, finding, run};
 use kdyno_model::finding::{Mark, Scope, Value};
@@ -7,7 +7,7 @@ use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{csv, json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
-const TITLE: &str = "Where the milliseconds went";
+const TITLE: &str = "Where the time goes";
 
 fn with(scope: Scope, run: &mut Run) {
     for (of, ms) in [

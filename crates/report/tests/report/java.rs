@@ -98,7 +98,7 @@ fn documents_name_the_driver() {
 fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
     let table = |run: &Run| {
         let text = run_table(&run.input(), &OPTIONS);
-        text.split("\nWhere the milliseconds went\n").nth(1).unwrap_or_else(|| panic!("{text}")).to_owned()
+        text.split("\nWhere the time goes\n").nth(1).unwrap_or_else(|| panic!("{text}")).to_owned()
     };
     let with = |mut run: Run| {
         for (of, ms) in [("writers.service.mean", 4.5), ("brokers.produce_total_mean", 3.0)] {

@@ -90,7 +90,7 @@ fn each_part_of_a_wide_table_names_broker_and_case() {
         }
     }
     let text = run_table(&run.input(), &TextOptions { width: 80, colour: false });
-    let told = text.split("\nBrokers from inside\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let told = text.split("\nBroker metrics\n").nth(1).unwrap_or_else(|| panic!("{text}"));
     let heads: Vec<&str> = told.lines().filter(|line| line.starts_with("broker  ")).collect();
     assert!(heads.len() > 1 && heads.iter().all(|head| head.contains("case")), "{heads:?}");
     assert!(told.contains("99.4 %") && told.contains("0.241 %") && told.contains("50.0 %"), "{told}");

@@ -57,7 +57,7 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     assert!(figure(&document, "brokers.follower_fetch_requests") > 0.0);
     assert_eq!(figure(&document, "brokers.under_replicated_partitions"), 0.0);
     let details = place.details();
-    assert!(details.contains("Where the milliseconds went"), "{details}");
+    assert!(details.contains("Where the time goes"), "{details}");
     // What comes just before the window and ends of phases was read, and no more often than that and every 10 s.
     let of_broker = evidence.probes.iter().filter(|one| one.subject == Subject::Broker(0));
     let instants: BTreeSet<i64> =
@@ -75,7 +75,7 @@ fn without_the_agent_nothing_is_told_and_nothing_else_is_different() {
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
     let details = place.details();
-    assert!(!details.contains("Where the milliseconds went"), "{details}");
+    assert!(!details.contains("Where the time goes"), "{details}");
     let evidence = evidences(&place).remove(0);
     assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
     let lines = evidence.start.command_lines.values().flatten();

@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WaitedForProcessor,
-        short: "CPU contention: threads of {who} waited for a CPU",
+        short: "CPU contention: threads of {who} waited for a CPU, up to {share:percent_most} of the window",
         name: "who",
         usual: saturation(
             "a load item's thread was ready without a processor for more than 5 % of the window; or the brokers' threads, together, for \
