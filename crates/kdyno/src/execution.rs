@@ -58,8 +58,9 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
-    if !args.quiet {
-        announce(&planned);
+    match args.quiet {
+        true => warn(&planned.remarks),
+        false => announce(&planned),
     }
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
     let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
@@ -265,6 +266,12 @@ fn announce(planned: &Planned) {
         out::note(&format!("first look: after about {length}, and there it may end"));
     }
     tell(&planned.remarks);
+}
+
+/// Of the same the warnings alone.
+fn warn(remarks: &[Note]) {
+    let warnings = remarks.iter().filter(|remark| matches!(remark, Note::Warning(_)));
+    tell(&warnings.cloned().collect::<Vec<_>>());
 }
 
 /// Says on standard error what a plan makes of what was typed and its author may not expect.

@@ -30,7 +30,7 @@ pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
     let gate = kdyno_report::judged::Gate::from(gate);
     match judged {
         Judged::Invalid => {
-            out::note("a figure of the answer is invalid, or records were lost: see the first lines");
+            out::note("a figure of the answer is invalid, or records were lost: the first lines say which");
             Exit::Invalid
         }
         Judged::NotMet => {

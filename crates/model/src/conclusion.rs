@@ -276,6 +276,19 @@ pub enum Says {
     },
 }
 
+impl Says {
+    /// Whether more evidence may give an answer.
+    pub fn is_open(&self) -> bool {
+        matches!(
+            self,
+            Self::Inconclusive { .. }
+                | Self::DifferentAlone { .. }
+                | Self::OnThisStart { .. }
+                | Self::MaybeMaterial { .. }
+        )
+    }
+}
+
 /// What the system carries while conditions hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {

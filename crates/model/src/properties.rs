@@ -110,7 +110,7 @@ impl Properties {
             if let Some(place) = places.get(&property.name) {
                 let first = found.properties[*place].line;
                 let text = format!(
-                    "`{}` is here again, first in line {first}: the later one counts",
+                    "`{}` is here a second time, first in line {first}: the later one counts",
                     shown(&property.name)
                 );
                 found.note(line.number, text);

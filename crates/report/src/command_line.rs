@@ -9,12 +9,10 @@ pub(crate) fn repeat(input: &ReportInput<'_>) -> Option<String> {
     input.sessions.first().map(|(session, _)| command(session, input.plan().seed))
 }
 
-/// The command of a comparison again, as a verdict, which may take so long; `None`: nothing was begun.
-pub(crate) fn repeat_with(input: &ReportInput<'_>, budget_ns: Option<u64>) -> Option<String> {
-    /// Where a plan has room for clusters that take longer to start.
-    const RESERVE: u64 = 10;
-    const MINUTE_NS: u64 = 60_000_000_000;
+/// The command of a quick look again, as a verdict; `None`: what was typed is no comparison of a scenario.
+pub(crate) fn verdict_again(input: &ReportInput<'_>) -> Option<String> {
     let (session, _) = input.sessions.first()?;
+    session.command_line.get(1).filter(|name| *name == "compare")?;
     let mut words = Vec::new();
     let mut is_value = false;
     for word in &session.command_line {
@@ -24,8 +22,6 @@ pub(crate) fn repeat_with(input: &ReportInput<'_>, budget_ns: Option<u64>) -> Op
         is_value = word == "--budget";
         words.extend((!is_value).then(|| word.clone()));
     }
-    let minutes = budget_ns.map(|ns| (ns + ns / RESERVE).div_ceil(MINUTE_NS));
-    words.extend(minutes.into_iter().flat_map(|minutes| ["--budget".to_owned(), format!("{minutes}m")]));
     Some(typed(&words))
 }
 

@@ -84,12 +84,17 @@ impl GridColumn {
         Self { right: true, ..Self::words(head, cells) }
     }
 
+    /// A number is never cut, nor its footnote behind it.
+    fn cell_max(&self) -> usize {
+        if self.right { usize::MAX } else { CELL_MAX }
+    }
+
     fn width(&self) -> usize {
-        self.head.iter().chain(&self.cells).map(|text| width(text).min(CELL_MAX)).max().unwrap_or(0)
+        self.head.iter().chain(&self.cells).map(|text| width(text).min(self.cell_max())).max().unwrap_or(0)
     }
 
     fn line(&self, text: &str, tone: Tone, options: &TextOptions) -> String {
-        let text = shorten(text, CELL_MAX);
+        let text = shorten(text, self.cell_max());
         let pad = " ".repeat(self.width() - width(&text));
         let painted = options.paint(&text, tone);
         if self.right { format!("{pad}{painted}") } else { format!("{painted}{pad}") }

@@ -71,8 +71,16 @@ fn doubts(glance: &Glance) -> String {
     if glance.more > 0 {
         out.push_str(&format!("- {} more below\n", glance.more));
     }
-    out.extend(glance.next.iter().map(|next| format!("- next: {}\n", escaped(next))));
+    out.extend(glance.next.iter().map(|next| format!("- next: {}\n", with_code(next))));
     if out.is_empty() { out } else { out + "\n" }
+}
+
+/// Escaped but for what is between backticks, which is code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    parts
+        .map(|(index, part)| if index % 2 == 1 { format!("`{}`", clean(part)) } else { escaped(part) })
+        .collect()
 }
 
 /// All else that there is to say: caveats in full, answers with all of their figures, the cluster, the processes.

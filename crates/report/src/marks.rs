@@ -70,9 +70,9 @@ pub fn clause(marks: &BTreeSet<Mark>) -> String {
     named(marks).map_or_else(String::new, |named| format!("; {named}"))
 }
 
-/// The same of a sentence that stands whatever its figures are marked with: `; it stands, its figures are marked: drifting`.
+/// The same of a sentence that stands whatever its figures are marked with: `; valid although its figures are marked: drifting`.
 pub fn clause_that_stands(marks: &BTreeSet<Mark>) -> String {
-    named(marks).map_or_else(String::new, |named| format!("; it stands, its figures are {named}"))
+    named(marks).map_or_else(String::new, |named| format!("; valid although its figures are {named}"))
 }
 
 fn named(marks: &BTreeSet<Mark>) -> Option<String> {
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!(clause(&marks), "; marked: invalid, too short to tell");
         assert_eq!(clause(&BTreeSet::new()) + &clause_that_stands(&BTreeSet::new()), "");
         let stands = clause_that_stands(&BTreeSet::from([Mark::Drifting]));
-        assert_eq!(stands, "; it stands, its figures are marked: drifting");
+        assert_eq!(stands, "; valid although its figures are marked: drifting");
     }
 }

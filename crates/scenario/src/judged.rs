@@ -38,7 +38,7 @@ pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, Inpu
     let op = parser.op()?;
     let right = parser.sum()?;
     if let Some(c) = parser.peek() {
-        let message = format!("{} is where the expression could end", quoted(&c.to_string()));
+        let message = format!("expected the end of the expression, found {}", quoted(&c.to_string()));
         let error = InputError::at(parser.place(), message);
         let is_comparison = matches!(c, '<' | '>' | '=');
         return Err(if is_comparison { error.hint("one comparison each: write two of them") } else { error });
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
             Some(c) if c.is_ascii_digit() => self.number(),
             Some(c) if c.is_ascii_alphabetic() => self.metric(),
             Some(c) => {
-                Err(self.wrong(format!("{} is where a number or a metric belongs", quoted(&c.to_string()))))
+                Err(self.wrong(format!("expected a number or a metric, found {}", quoted(&c.to_string()))))
             }
             None => Err(self.wrong("the expression ends where a number or a metric belongs")),
         }?;

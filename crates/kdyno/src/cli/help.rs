@@ -92,7 +92,6 @@ const ADVANCED: &[&str] = &[
     "seed",
     "sustain",
     "flame",
-    "trust",
     "probe",
     "share",
     "metrics_listen",
@@ -103,7 +102,6 @@ const ADVANCED: &[&str] = &[
     "no_progress",
     "may_differ",
     "design",
-    "dir",
     "each",
     "within",
     "side",
@@ -127,10 +125,8 @@ fn arranged(command: Command) -> Command {
         Some((_, lines)) => command.before_help(format!("Examples:\n{lines}")),
         None => command,
     };
-    let command = command.mut_args(|arg| match ADVANCED.contains(&arg.get_id().as_str()) {
-        true => arg.help_heading("Advanced"),
-        false => arg,
-    });
+    let is_rare = |arg: &Arg| ADVANCED.contains(&arg.get_id().as_str()) && !arg.is_required_set();
+    let command = command.mut_args(|arg| if is_rare(&arg) { arg.help_heading("Advanced") } else { arg });
     if command.is_disable_help_flag_set() || command.has_subcommands() {
         return command;
     }
@@ -176,8 +172,11 @@ mod tests {
     #[test]
     fn examples_and_advanced_options_are_of_what_is_there() {
         let command = Cli::command();
-        for (name, _) in EXAMPLES {
-            assert!(command.find_subcommand(name).is_some(), "{name}");
+        for line in EXAMPLES.iter().flat_map(|(_, lines)| lines.lines()) {
+            let words = line.split(" > ").next().expect("a command").replace("'", "");
+            let words: Vec<&str> = words.split_whitespace().take_while(|word| *word != "--while").collect();
+            let parsed = super::command().try_get_matches_from(words);
+            assert!(parsed.is_ok(), "{line}: {parsed:?}");
         }
         let all: BTreeSet<&str> = command
             .get_subcommands()

@@ -36,6 +36,11 @@ impl Answer {
         Self { table: None, ..self }
     }
 
+    /// The notes, without what marks mean.
+    pub(crate) fn notes_alone(&self) -> &[String] {
+        &self.notes
+    }
+
     /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
     /// printed too.
     pub fn notes(&self, with_curve: bool) -> Vec<String> {

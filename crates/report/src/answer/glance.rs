@@ -4,7 +4,7 @@ use super::headline::Headline;
 use super::{Sentence, claims, headline, health, notes, search, verdict, words};
 use crate::case_table::CaseTable;
 use crate::caveats::{self, Worded};
-use crate::command_line::repeat_with;
+use crate::command_line::verdict_again;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
@@ -12,15 +12,20 @@ use kdyno_model::caveat::{CaveatKind, Group, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
 use kdyno_model::finding::{Mark, Scope};
 use kdyno_model::plan::{Depth, Strategy};
+use kdyno_model::run::RunStatus;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Caveats that are shown at most; of the others it is said how many they are.
 const DOUBTS_MAX: usize = 3;
-/// Sentences of an answer at most.
+/// Sentences of an answer at most; the gravest come first.
 const ANSWERS_MAX: usize = 4;
 /// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
 const VERDICTS_MAX: usize = 2;
+/// Cases of which each has a line on its limit.
+const LIMITS_MAX: usize = 2;
+/// Evidence that would take longer than a night is not proposed, ns.
+const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
 
 /// The first screen of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,17 +58,28 @@ pub fn glance(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Glance {
         Strategy::Find(_) => (searched(input), None),
         Strategy::List(_) => listed(input, table),
     };
-    answer.truncate(ANSWERS_MAX);
+    first(&mut answer);
     answer.extend(health::line(input));
     let (doubts, more) = doubts(&caveats::worded(input));
     let next = next(input).or_else(|| repeats(input, table));
     Glance { answer, legend, doubts, more, next }
 }
 
+/// The gravest sentences, and how many are left out.
+fn first(answer: &mut Vec<Sentence>) {
+    answer.sort_by_key(|one| one.tone != Tone::Bad);
+    let left = answer.len().saturating_sub(ANSWERS_MAX);
+    answer.truncate(ANSWERS_MAX);
+    if left > 0 {
+        let text = format!("{left} more answers: `kdyno show RUN --details`.");
+        answer.push(Sentence::new(Tone::Warn, text));
+    }
+}
+
 fn listed(input: &ReportInput<'_>, table: &CaseTable<'_>) -> (Vec<Sentence>, Option<String>) {
-    let Headline { sentences: mut answer, legend } = headline::headline(input, table);
+    let Headline { sentences: mut answer, legend } = headline::whole(input, table);
     let limits = notes::limits(input);
-    if limits.len() <= VERDICTS_MAX {
+    if limits.len() <= LIMITS_MAX {
         // They begin with names of load items, which stay as they are typed.
         answer.extend(limits.into_iter().map(|text| Sentence { tone: Tone::Plain, text }));
     }
@@ -132,11 +148,18 @@ fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
         format!("{what} in {}", words::list(&metrics))
     };
     let parts: Vec<String> = said.iter().map(part).collect();
-    let first = verdicts.first()?;
+    let first = verdicts.iter().max_by_key(|one| one.n)?;
     let rests = words::units_of_evidence(first.n, first.unit_of_evidence);
-    let quick = if first.depth == Depth::Quick { "quick look on one start, " } else { "" };
-    let is_open = verdicts.iter().any(|one| !matches!(one.says, Says::Equivalent | Says::Different { .. }));
-    let tone = if is_open { Tone::Warn } else { Tone::Plain };
+    let quick = if first.depth == Depth::Quick { "quick look, these starts only: " } else { "" };
+    let is_bad = |one: &&Verdict| {
+        matches!(one.says, Says::Different { material: true, worse: true } | Says::Invalid { .. })
+    };
+    let is_clear = |one: &&Verdict| matches!(one.says, Says::Equivalent | Says::Different { .. });
+    let tone = match (verdicts.iter().any(is_bad), verdicts.iter().all(is_clear)) {
+        (true, _) => Tone::Bad,
+        (false, true) => Tone::Plain,
+        (false, false) => Tone::Warn,
+    };
     let text = format!("{quick}{} against {}: {} ({rests}).", labels[1], labels[0], parts.join("; "));
     Some(Sentence::new(tone, text))
 }
@@ -150,7 +173,7 @@ fn what(one: &Verdict) -> &'static str {
         Says::MaybeMaterial { .. } | Says::OnThisStart { .. } => {
             "different, but maybe by less than the margin"
         }
-        Says::DifferentAlone { .. } => "different by itself, not with all judged metrics",
+        Says::DifferentAlone { .. } => "different only if judged alone",
         Says::Inconclusive { .. } => "inconclusive",
         Says::Invalid { .. } => "invalid",
     }
@@ -163,8 +186,10 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
     heavy.sort_by_key(rank);
     let mut groups: BTreeSet<(Severity, Group)> = BTreeSet::new();
-    let (first, more): (Vec<&Worded>, Vec<&Worded>) =
-        heavy.into_iter().partition(|one| groups.insert((one.severity, one.kind.row().group)));
+    let (first, more): (Vec<&Worded>, Vec<&Worded>) = heavy.into_iter().partition(|one| {
+        // Each reason for which figures are invalid comes before any that is none.
+        groups.insert((one.severity, one.kind.row().group)) || one.severity == Severity::Invalid
+    });
     let mut chosen: Vec<&Worded> = first.into_iter().chain(more).take(DOUBTS_MAX).collect();
     chosen.sort_by_key(rank);
     let doubt = |one: &&Worded| {
@@ -184,62 +209,56 @@ fn rank(one: &&Worded) -> (Reverse<Severity>, bool, Group) {
 }
 
 /// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host
-/// that others used.
+/// that others used. Nothing while it goes on, or where it ended before its plan did: then it says how it is resumed.
 fn next(input: &ReportInput<'_>) -> Option<String> {
+    input.end().filter(|end| end.status == RunStatus::Completed)?;
     let scopes = verdict::compared_scopes(input.conclusions);
     let open: Vec<&Verdict> =
-        scopes.into_iter().flat_map(|scope| judged(input, scope)).filter(|one| is_open(one)).collect();
+        scopes.into_iter().flat_map(|scope| judged(input, scope)).filter(|one| one.says.is_open()).collect();
     let first = open.first()?;
-    let why = match (is_disturbed(input), open.iter().any(|one| is_unsteady(one))) {
-        (true, _) => "other programs used the CPUs, so repeat on a quiet host",
-        (false, true) => {
-            "the windows were not in a steady state, so lengthen `phases.warmup` and `phases.measure`"
-        }
-        (false, false) if first.depth == Depth::Quick => "a verdict needs more starts",
-        (false, false) => "too few starts",
+    if is_disturbed(input) {
+        return Some("other programs used the CPUs, so repeat on a quiet host".to_owned());
+    }
+    if open.iter().any(|one| is_unsteady(one)) {
+        let steady =
+            "the windows were not in a steady state, so lengthen `phases.warmup` and `phases.measure`";
+        return Some(steady.to_owned());
+    }
+    if first.depth == Depth::Quick {
+        let command = verdict_again(input).map_or_else(String::new, |command| format!(": `{command}`"));
+        return Some(format!("a verdict needs more starts{command}"));
+    }
+    let Some((more, further_ns)) = open.iter().filter_map(|one| further(one)).max() else {
+        return Some(
+            "the estimate is so near to the margin that no number of starts would decide".to_owned(),
+        );
     };
-    let Some((more, further_ns)) = further(&open) else {
-        return Some(format!("{why}{}", command(input, None)));
+    let units = words::units_of_evidence(more, first.unit_of_evidence);
+    let time = units::duration(further_ns);
+    Some(match further_ns > REACH_NS {
+        true => format!("about {units} more ({time}), so not with this design on this machine"),
+        false => format!("about {units} more ({time}): repeat it with more `looks`, or a larger `--budget`"),
+    })
+}
+
+/// The units that a verdict needs, and how long they take.
+fn further(one: &Verdict) -> Option<(u32, u64)> {
+    let more = match one.says {
+        Says::Inconclusive { more_needed }
+        | Says::MaybeMaterial { more_needed, .. }
+        | Says::DifferentAlone { more_needed, .. } => more_needed?,
+        _ => return None,
     };
-    let starts = words::units_of_evidence(more, first.unit_of_evidence);
-    let total_ns = first.unit_ns.unwrap_or(0).saturating_mul(u64::from(first.n + more));
-    let further = units::duration(further_ns);
-    Some(format!("{why}; about {starts} more ({further}){}", command(input, Some(total_ns))))
+    Some((more, one.unit_ns?.saturating_mul(u64::from(more))))
 }
 
 /// What to do where each case ran once, so that chance may be all that they differ by.
 fn repeats(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
     let is_listed = matches!(input.plan().strategy, Strategy::List(_));
-    let has_ended = input.end().is_some();
+    let has_ended = input.end().is_some_and(|end| end.status == RunStatus::Completed);
     let is_one_each = table.rows.len() > 1 && !table.repeated && !table.metrics.is_empty();
     (is_listed && has_ended && is_one_each)
         .then(|| "no repeats, so no confidence intervals: set `repeat: 6` in the scenario".to_owned())
-}
-
-fn command(input: &ReportInput<'_>, budget_ns: Option<u64>) -> String {
-    repeat_with(input, budget_ns).map_or_else(String::new, |command| format!(": `{command}`"))
-}
-
-fn is_open(one: &Verdict) -> bool {
-    matches!(
-        one.says,
-        Says::Inconclusive { .. }
-            | Says::MaybeMaterial { .. }
-            | Says::OnThisStart { .. }
-            | Says::DifferentAlone { .. }
-    )
-}
-
-/// The units that the slowest of some verdicts needs, and how long they take.
-fn further(open: &[&Verdict]) -> Option<(u32, u64)> {
-    let needed = |one: &&Verdict| match one.says {
-        Says::Inconclusive { more_needed }
-        | Says::MaybeMaterial { more_needed, .. }
-        | Says::DifferentAlone { more_needed, .. } => Some((more_needed?, one.unit_ns?)),
-        _ => None,
-    };
-    let (more, unit_ns) = open.iter().filter_map(needed).max()?;
-    Some((more, unit_ns.saturating_mul(u64::from(more))))
 }
 
 fn is_disturbed(input: &ReportInput<'_>) -> bool {

@@ -16,8 +16,6 @@ use kdyno_model::metric::{self, Address, Unit};
 use kdyno_model::plan::Contrast;
 use std::collections::BTreeSet;
 
-/// Sentences at most; more stand in the answers below.
-const SENTENCES_MAX: usize = 4;
 /// Cases that are named in one sentence; of more the lowest and the highest are.
 const CASES_MAX: usize = 4;
 /// Figures of a run of one case that are named beside a latency.
@@ -36,14 +34,8 @@ pub struct Headline {
     pub legend: Option<String>,
 }
 
-/// Verdicts, the result of a search, claims, else what the first figures of the table are and the contrasts.
-pub fn headline(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
-    let mut all = whole(input, table);
-    all.sentences.truncate(SENTENCES_MAX);
-    all
-}
-
-/// The same, however many sentences it takes: for the summary of a document.
+/// Verdicts, the result of a search, claims, else what the first figures of the table are and the contrasts; however many
+/// sentences it takes.
 pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     let sentences = judged(input);
     if !sentences.is_empty() {

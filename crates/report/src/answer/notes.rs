@@ -159,7 +159,7 @@ pub(super) fn of_trial<'a>(input: &ReportInput<'a>, trial: TrialId) -> impl Iter
     })
 }
 
-/// One limit: `writers: the limit was the brokers' processors (94 %); the fullest of the others: the load generator (62 %)`.
+/// One limit: `writers: limited by broker CPU (94 %); the fullest of the others: the load generator (62 %)`.
 pub fn limit_sentence(limit: &Limit) -> String {
     let used = |kind| limit.evidence.iter().find(|one| one.kind == kind).and_then(|one| one.used);
     let next = limit.runner_up.and_then(|kind| Some((kind, used(kind)?)));

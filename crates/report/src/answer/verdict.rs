@@ -6,7 +6,7 @@ use super::{differences, lost, settings, waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Scope, marks_of_both};
@@ -92,6 +92,7 @@ pub(crate) fn short_notes(input: &ReportInput<'_>, scope: Scope) -> Vec<String> 
     let shown: Vec<&Verdict> = of_scope.iter().filter(differs).copied().collect();
     let mut notes = roles(&shown);
     notes.extend(lost::sentences(input, case).map(|sentence| sentence.text));
+    notes.extend(waited::sentence(input, case, &labels(input)).map(|sentence| sentence.text));
     notes.extend(settings::line(input.conclusions, scope));
     notes.extend(at_once(compared(input)));
     notes
@@ -145,13 +146,7 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
 /// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
 /// sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
-    let is_open = matches!(
-        verdict.says,
-        Says::Inconclusive { .. }
-            | Says::DifferentAlone { .. }
-            | Says::OnThisStart { .. }
-            | Says::MaybeMaterial { .. }
-    );
+    let is_open = verdict.says.is_open();
     let interval = verdict.equivalence_interval?;
     let (low, high, level) = words::bounds(&Ratio { interval, ..verdict.ratio? })?;
     let reach = (high - low) / 2.0;
@@ -206,8 +201,8 @@ pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> Table {
     Table::new(&head, verdicts.iter().map(|one| row(one)).collect())
 }
 
-/// Columns of [`table`] that a summary leaves out: level, units of evidence and direction are in the sentence.
-const NOT_IN_SHORT: [&str; 3] = ["level", "n", "better"];
+/// Columns of [`table`] that a summary leaves out, from 0: level, units of evidence and direction are in the sentence.
+const NOT_IN_SHORT: [usize; 3] = [5, 6, 7];
 /// Exploratory metrics of a summary at most.
 const EXPLORATORY_MAX: usize = 3;
 
@@ -219,8 +214,7 @@ pub(crate) fn short_table(conclusions: &[Conclusion], scope: Scope, labels: &[St
     let differs = |one: &&Verdict| matches!(one.says, Says::Different { .. });
     let shown = judged.into_iter().chain(others.into_iter().filter(differs).take(EXPLORATORY_MAX));
     let table = table(&shown.collect::<Vec<_>>(), labels);
-    let is_kept = |column: &Column| !NOT_IN_SHORT.contains(&column.title().as_str());
-    let kept: Vec<bool> = table.columns.iter().map(is_kept).collect();
+    let kept: Vec<bool> = (0..table.columns.len()).map(|index| !NOT_IN_SHORT.contains(&index)).collect();
     table.with_columns(&kept)
 }
 

@@ -1,14 +1,14 @@
 //! The figures of the answer as tiles: what is read before any table.
 
-use crate::answer::{headline, search, verdict};
-use crate::case_table::{CaseTable, ShownMetric};
+use crate::answer::{Answer, headline, search, verdict};
+use crate::case_table::{CaseTable, Ours, Row, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
 use crate::marks::{in_short, marked, meanings};
 use crate::table::Cell;
 use kdyno_model::conclusion::{MetricRole, Says, Verdict};
-use kdyno_model::finding::{Finding, Mark, marks_of_both};
+use kdyno_model::finding::{Mark, Scope, marks_of_both};
 use kdyno_model::plan::Strategy;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -66,6 +66,10 @@ pub fn tiles(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
 fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
     let judged = verdict::verdicts(input.conclusions).filter(|one| one.role == MetricRole::Judged);
     let tile = |one: &Verdict| {
+        let case = match one.scope {
+            Scope::Comparison { case } => input.case_label(case),
+            _ => "",
+        };
         let [a, b] = verdict::sides(one);
         let (ratio, interval) = verdict::ratio(one);
         let class = match one.says {
@@ -77,7 +81,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
         let words = [verdict::word(one).to_owned(), in_short(&marks)];
         let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
         Tile {
-            title: named(&one.of),
+            title: titled(case, &named(&one.of)),
             lines: vec![
                 [String::new(), format!("{} → {}", a.text(), b.text()), String::new()],
                 ["B ÷ A".to_owned(), marked(&marks, ratio), interval],
@@ -90,27 +94,43 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
 
 /// The load that was confirmed, the estimate with its interval, the first load that failed.
 fn searched(input: &ReportInput<'_>) -> Vec<Tile> {
-    let rows = search::answers(input).into_iter().filter_map(|answer| answer.table);
-    let rows = rows.flat_map(|table| table.rows).filter(|row| !search::is_aside(&row[0].text()));
-    let tile = |row: Vec<Cell>| Tile {
-        title: row[0].text(),
+    let answers = search::answers(input);
+    let is_one = answers.len() == 1;
+    let tile = |case: &str, row: Vec<Cell>| Tile {
+        title: titled(case, &row[0].text()),
         lines: vec![[String::new(), row[1].text(), String::new()]],
         chip: chip(&row[1].marks),
     };
-    rows.map(tile).collect()
+    let of_answer = |answer: Answer| {
+        let case = if is_one { String::new() } else { answer.title };
+        let rows = answer.table.map(|table| table.rows).unwrap_or_default();
+        let loads = rows.into_iter().filter(|row| !search::is_aside(&row[0].text()));
+        loads.map(|row| tile(&case, row)).collect::<Vec<_>>()
+    };
+    answers.into_iter().flat_map(of_answer).collect()
 }
 
-/// Of one case its figures; of several those in which they differ.
+fn titled(case: &str, title: &str) -> String {
+    if case.is_empty() { title.to_owned() } else { format!("{case}: {title}") }
+}
+
+/// What came out, a tile for each figure with a line for each case.
 fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
     let tile = |(at, shown): (usize, &ShownMetric)| {
+        let ours = |row| Some((row, table_entry(row, at)?));
+        let known: Vec<(&Row<'_>, Ours<'_>)> = table.rows.iter().filter_map(ours).collect();
         let mut marks: BTreeSet<Mark> = BTreeSet::new();
-        let mut lines = Vec::new();
-        for row in table.rows.iter().take(CASES_MAX) {
-            let Some(finding) = row.entries.get(at)?.ours.and_then(|ours| ours.finding) else { continue };
-            marks.extend(&finding.marks);
-            let label = if table.rows.len() > 1 { headline::row_name(table, row) } else { String::new() };
-            lines.push([label, Cell::from(finding).text(), spread(finding)]);
-        }
+        let mut lines: Vec<[String; 3]> = known
+            .iter()
+            .take(CASES_MAX)
+            .map(|(row, ours)| {
+                let label = if known.len() > 1 { headline::row_name(table, row) } else { String::new() };
+                marks.extend(ours.finding.into_iter().flat_map(|one| &one.marks));
+                [label, Cell::from(ours.finding).text(), spread(ours)]
+            })
+            .collect();
+        let more = known.len().saturating_sub(CASES_MAX);
+        lines.extend((more > 0).then(|| [format!("+ {more} cases"), String::new(), String::new()]));
         let title = named(&shown.of);
         (!lines.is_empty()).then(|| Tile { title, lines, chip: chip(&marks) })
     };
@@ -118,8 +138,16 @@ fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
     table.metrics.iter().enumerate().filter(is_shown).filter_map(tile).collect()
 }
 
-fn spread(finding: &Finding) -> String {
-    digits::interval(finding).unwrap_or_default()
+/// Our figure of a row, where there is one.
+fn table_entry<'a>(row: &Row<'a>, at: usize) -> Option<Ours<'a>> {
+    row.entries.get(at)?.ours.filter(|ours| ours.finding.is_some())
+}
+
+/// Its interval, and how many repeats count where some are missing.
+fn spread(ours: &Ours<'_>) -> String {
+    let interval = ours.finding.and_then(digits::interval);
+    let missing = ours.missing().map(|(n, of)| format!("{n} of {of} repeats"));
+    interval.into_iter().chain(missing).collect::<Vec<_>>().join(", ")
 }
 
 fn chip(marks: &BTreeSet<Mark>) -> Option<Chip> {

@@ -22,8 +22,8 @@ const ROWS_MAX: usize = 16;
 const MORE: &str =
     "Details: `kdyno show RUN --details` · settings: `kdyno show RUN --config` · page: `kdyno report RUN`";
 
-/// The result in short: records that were lost and figures that are invalid, if any; the answer, its figures, the heaviest
-/// caveats, what to do next, how to see the rest.
+/// The result in short: the question; records that were lost and figures that are invalid, if any; the answer, its figures, the
+/// heaviest caveats, what to do next, how to see the rest.
 pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
@@ -34,16 +34,27 @@ pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let mut parts = vec![loss_text(&loss, options), head(input, &figures, options)];
     parts.push(doubts_text(&invalid, options));
     parts.push(answer_lines(&glance, options));
-    parts.extend(results(input, &table, &figures, options));
+    parts.extend(results(input, &table, &figures, &glance, options));
     parts.push(doubts_text(&warnings, options) + &more_text(&glance, options));
     parts.push(wrap(MORE, options.columns(), 2) + "\n");
     joined(parts)
 }
 
-/// The answer alone, a line for each sentence.
+/// The answer alone, a line for each sentence, after records that were lost and figures that are invalid.
 pub fn answer_alone(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
-    answer_lines(&glance(input, &case_table(input, &figures)), options)
+    let glance = glance(input, &case_table(input, &figures));
+    let [loss, _] = loss_first(input);
+    let invalid: Vec<&Doubt> =
+        glance.doubts.iter().filter(|doubt| doubt.severity == Severity::Invalid).collect();
+    let line = |text: String| wrap(&text, options.columns(), 2) + "\n";
+    let outcome = input.outcome(&figures).map(line);
+    let legend = glance.legend.clone().map(line);
+    loss_text(&loss, options)
+        + &doubts_text(&invalid, options)
+        + &outcome.unwrap_or_default()
+        + &answer_lines(&glance, options)
+        + &legend.unwrap_or_default()
 }
 
 fn answer_lines(glance: &Glance, options: &TextOptions) -> String {
@@ -61,6 +72,7 @@ fn results(
     input: &ReportInput<'_>,
     table: &CaseTable<'_>,
     figures: &Figures<'_>,
+    glance: &Glance,
     options: &TextOptions,
 ) -> Vec<String> {
     let mut parts = Vec::new();
@@ -73,26 +85,30 @@ fn results(
         }
         Strategy::Find(_) => {
             for answer in search::answers(input) {
-                parts.extend(answer.table.map(|table| table_text(&table, options)));
-                let curve = answer.curve.filter(|curve| curve.points.len() <= ROWS_MAX);
-                parts.extend(curve.map(|curve| {
-                    let legend =
-                        curve.table().signs().legend().map(|text| wrap(&text, options.columns(), 2) + "\n");
-                    curve.text(options) + &legend.unwrap_or_default()
-                }));
+                parts.extend(answer.table.as_ref().map(|table| with_legend(table, options)));
+                let curve = answer.curve.as_ref().filter(|curve| curve.points.len() <= ROWS_MAX);
+                parts.extend(curve.map(|curve| curve.text(options) + &legend_of(&curve.table(), options)));
+                let is_new = |note: &&String| !glance.answer.iter().any(|one| one.text == **note);
+                let notes = answer.notes_alone().iter().filter(is_new);
+                parts.push(notes.map(|note| wrap(note, options.columns(), 2) + "\n").collect());
             }
         }
         Strategy::List(_) if table.metrics.is_empty() => {
             parts.push(trials_text::brief(input, figures, options));
         }
+        Strategy::List(_) if table.rows.is_empty() => {}
         Strategy::List(_) => {
             let rows = stream_rows(input, figures);
             let clean = no_failure_note(&rows, figures).map(|note| format!("{note}\n"));
             parts.push(short_text(input, table, options) + &clean.unwrap_or_default());
         }
     }
-    let commands = commands::answer(input).and_then(|answer| answer.table);
-    parts.extend(commands.map(|table| with_legend(&first_rows(table), options)));
+    if let Some(mut table) = commands::answer(input).and_then(|answer| answer.table) {
+        let left = table.rows.len().saturating_sub(ROWS_MAX);
+        table.rows.truncate(ROWS_MAX);
+        let more = if left > 0 { format!("{left} more rows: `--details`.\n") } else { String::new() };
+        parts.push(with_legend(&table, options) + &more);
+    }
     parts
 }
 
@@ -109,14 +125,13 @@ fn verdicts_text(
     out
 }
 
-fn first_rows(mut table: Table) -> Table {
-    table.rows.truncate(ROWS_MAX);
-    table
+fn with_legend(table: &Table, options: &TextOptions) -> String {
+    table_text(table, options) + &legend_of(table, options)
 }
 
-fn with_legend(table: &Table, options: &TextOptions) -> String {
-    let legend = table.signs().legend().map(|text| wrap(&text, options.columns(), 2) + "\n");
-    table_text(table, options) + &legend.unwrap_or_default()
+/// What the marks of a table mean, a line; empty where it has none.
+fn legend_of(table: &Table, options: &TextOptions) -> String {
+    table.signs().legend().map_or_else(String::new, |text| wrap(&text, options.columns(), 2) + "\n")
 }
 
 /// A line each, cut at the edge: the whole of it is in the details.
@@ -135,8 +150,12 @@ fn doubts_text(doubts: &[&Doubt], options: &TextOptions) -> String {
 fn more_text(glance: &Glance, options: &TextOptions) -> String {
     let mut out = String::new();
     if glance.more > 0 {
-        let what = if glance.doubts.is_empty() { "notes" } else { "more" };
-        out.push_str(&format!("+ {} {what} (`--details`)\n", glance.more));
+        let what = match (glance.doubts.is_empty(), glance.more) {
+            (false, more) => format!("{more} more"),
+            (true, 1) => "1 note".to_owned(),
+            (true, more) => format!("{more} notes"),
+        };
+        out.push_str(&format!("+ {what} (`--details`)\n"));
     }
     if let Some(next) = &glance.next {
         out.push_str(&(wrap(&format!("Next: {next}"), options.columns(), 2) + "\n"));

@@ -35,20 +35,18 @@ pub(super) fn full(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Tex
     with_notes(&parts, signs.legend().into_iter().chain(notes), options)
 }
 
-/// The main figures of each trial, unless they fill the screen.
+/// The main figures of each trial of a scenario that shows no table, as many as fit the screen.
 pub(super) fn brief(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
-    let rows = stream_rows(input, figures);
-    if !matches!(input.plan().strategy, Strategy::List(_)) || rows.len() > BRIEF_ROWS_MAX {
-        return String::new();
-    }
+    let mut rows = stream_rows(input, figures);
+    let left = rows.len().saturating_sub(BRIEF_ROWS_MAX);
+    rows.truncate(BRIEF_ROWS_MAX);
     let (parts, signs) = tables(&rows, input, figures, &BRIEF_TABLES, options);
     let cut_short = rows.iter().any(|row| row.cut_short).then_some(trials::CUT_SHORT_NOTE);
     let notes = cut_short.into_iter().chain(trials::no_failure_note(&rows, figures)).map(str::to_owned);
-    // The table of cases has its own.
-    let is_shown = |metric: &&str| !input.plan().show.columns.iter().any(|of| of.metric == **metric);
-    let metrics: Vec<&str> = trials::brief_metrics().filter(is_shown).collect();
+    let metrics: Vec<&str> = trials::brief_metrics().collect();
     let without = without_generator::of_trials(figures, trials::names(&rows), &metrics);
-    with_notes(&parts, signs.legend().into_iter().chain(without).chain(notes), options)
+    let more = (left > 0).then(|| format!("{left} more rows: `--details`."));
+    with_notes(&parts, signs.legend().into_iter().chain(without).chain(notes).chain(more), options)
 }
 
 fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &TextOptions) -> String {

@@ -29,7 +29,7 @@ fn a_first_screen_has_three_caveats_at_most_and_counts_the_others() {
     let mut noted = run;
     noted.caveats.retain(|one| one.severity == Severity::Note);
     let short = run_summary(&noted.input(), &OPTIONS);
-    assert!(short.contains("\n+ 1 notes (`--details`)\n"), "{short}");
+    assert!(short.contains("\n+ 1 note (`--details`)\n"), "{short}");
 }
 
 /// At 100 columns, as most terminals have at least.

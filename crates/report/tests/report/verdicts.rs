@@ -174,7 +174,7 @@ fn a_verdict_says_that_it_stands_whatever_its_figures_are_marked_with() {
         let block = block(Ends::Alike, change);
         block.lines().find(|line| line.contains("marked")).expect("a sentence").to_owned()
     };
-    let stands = "; it stands, its figures are marked: drifting.";
+    let stands = "; valid although its figures are marked: drifting.";
     for says in [Says::Equivalent, Says::Different { material: true, worse: true }] {
         let sentence = marked(says);
         assert!(sentence.ends_with(stands), "{sentence}");

@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::StoodStill,
-        short: "{item}: the load generator paused for up to {late_ns:ns}",
+        short: "{item}: the load generator paused for up to {late_ns:ns_most}",
         usual: latency(
             Severity::Warning,
             "a worker released records more than 50 ms late, and a quantile of service, request or *without generator* is more than 10 % \

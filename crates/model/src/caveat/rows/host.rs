@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WaitedForProcessor,
-        short: "CPU contention: threads of {who} waited for a CPU, up to {share:percent_most} of the window",
+        short: "CPU contention: threads of {who} waited for a CPU, up to {share:percent_most} of the window added up",
         name: "who",
         usual: saturation(
             "a load item's thread was ready without a processor for more than 5 % of the window; or the brokers' threads, together, for \
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::SharedProcessors,
-        short: "brokers and load generator share {processors:processors}: these are not the figures of a cluster of its own",
+        short: "brokers and load generator share {processors:processors}: do not read the figures as a cluster's own",
         usual: alike(
             "brokers run on the same host as the load: a cluster of our own, or a target all of whose addresses are loopback",
         ),

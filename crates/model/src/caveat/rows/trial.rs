@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::ClusterChanged,
-        short: "the cluster changed under load: {event} ({events:count} events)",
+        short: "the cluster changed under load: {event} ({events:event|events})",
         usual: warning(
             "since T0 leaders moved, brokers could not be reached, left or came back, replicas fell out of sync, answers were held \
              back, transactions were aborted because something of them failed; one for each kind, with the first event",
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::WarmupNotSettled,
-        short: "the warm-up ended before rate and latency had settled",
+        short: "the warm-up ended before everything had settled",
         usual: warning("the warm-up reached its longest time before rate, latency and CPU time had settled; not reported where the window itself is steady"),
         words: &[told(
             "",
@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         kind: CaveatKind::AgentBusy,
-        short: "JMX agents used up to {share:percent} of the brokers' CPU",
+        short: "JMX agents used up to {share:percent_most} of the brokers' CPU",
         usual: alike(
             "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the CPU time that \
              the brokers used; an answer takes a processor for as long as it lasts at most; of a broker that took longer than 1 s for \
