@@ -146,9 +146,9 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     assert_eq!(said.stderr.matches("JMX refuses the login").count(), 1, "{said:?}");
     assert!(told.len() == 1 && told[0].ends_with("JMX refuses the login"), "{told:?}");
     let Ran { said, document, .. } = run(&place, "small.yaml", port(), PASSWORD);
-    assert_eq!(said.stderr.matches("nobody listens at the JMX port").count(), 1, "{said:?}");
+    assert_eq!(said.stderr.matches("no process listens at the JMX port").count(), 1, "{said:?}");
     let told = unread(&document);
-    assert!(told.len() == 1 && told[0].ends_with("nobody listens at the JMX port"), "{told:?}");
+    assert!(told.len() == 1 && told[0].ends_with("no process listens at the JMX port"), "{told:?}");
     ended(&place.start(place.command(&["down", "system.yaml"])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();
 }
