@@ -41,9 +41,14 @@ pub(super) fn metric(of: &Address) -> String {
         ("acked_mib_per_s", _) => format!("acknowledged bytes per second of {whose}"),
         ("fetched_per_s", _) => format!("consumed rate of {whose}"),
         ("caught_up_per_s", _) => format!("consumed rate of {whose} until it had caught up"),
-        (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
-        (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
-        (_, Some((timing, quantile))) => format!("{timing} time of {whose} at {quantile}"),
+        (_, Some((timing, statistic))) => {
+            let timing = timing.replace('_', " ");
+            match statistic {
+                "mean" => format!("mean {timing} time of {whose}"),
+                "max" => format!("longest {timing} time of {whose}"),
+                quantile => format!("{timing} time of {whose} at {quantile}"),
+            }
+        }
         _ => format!("{} of {whose}", heading(metric)),
     }
 }
