@@ -227,7 +227,7 @@ const ALL: &[Metric] = &[
         "rebalances",
         READ_ALONE,
         Unit::Count,
-        "rebalances of the group that were over in the window, as the item's members saw them",
+        "generations of the group that began, counted when a member of the item has one; cooperative members make two in a row",
     ),
     metric(
         "offset_commits",

@@ -242,7 +242,10 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     for (wrong, sentence) in [
         (text.replace(password, WRONG), "the broker refused the login by SCRAM-SHA-512: "),
         (plain, "takes no login by PLAIN, only by SCRAM-SHA-512"),
-        (text.replace(certificates, own), "no trusted authority signed the broker's certificate (ssl.truststore.location)"),
+        (
+            text.replace(certificates, own),
+            "no trusted authority signed the broker's certificate (ssl.truststore.location)",
+        ),
         (elsewhere, "the host \"127.0.0.2\" that was dialled"),
         (in_the_open("SSL"), "its listener may ask for a login"),
         (in_the_open("PLAINTEXT"), "SSL or SASL_SSL"),

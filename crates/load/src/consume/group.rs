@@ -74,6 +74,8 @@ pub(crate) struct GroupCourse {
     coordinating: BTreeSet<i32>,
     /// Clients that have failed.
     failed: BTreeSet<usize>,
+    /// The newest generation that a member had.
+    generation: Option<i32>,
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +132,7 @@ impl GroupCourse {
                 self.end_if_next((client, at_ns), rebalanced.began_ns, (recorder.as_deref_mut(), events));
                 self.coordinating.extend(self.coordinators.get(&client));
                 self.rebalancing.remove(&client);
+                self.generations(at_ns, rebalanced.generation, recorder);
                 let began_ns = rebalanced.began_ns;
                 let current =
                     self.current.get_or_insert_with(|| Rebalance { began_ns, ..Rebalance::default() });
@@ -173,6 +176,17 @@ impl GroupCourse {
             | GroupEvent::Revoked(_)
             | GroupEvent::Start(_)
             | GroupEvent::CommitFailed(_) => {}
+        }
+    }
+
+    /// Counts the generations up to the one of an assignment. A member that was put out may miss several, which a group makes for
+    /// the others meanwhile.
+    fn generations(&mut self, at_ns: u64, generation: i32, recorder: Option<&mut Recorder>) {
+        let last = self.generation.unwrap_or(generation - 1);
+        self.generation = Some(last.max(generation));
+        let new = u64::try_from(i64::from(generation) - i64::from(last)).unwrap_or(0);
+        if let Some(recorder) = recorder {
+            recorder.generations(at_ns, new);
         }
     }
 
@@ -319,7 +333,19 @@ mod tests {
         assert_eq!(told.told(), [], "nobody was assigned anything");
         told.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
         let (counts, sums) = told.counts();
-        assert_eq!((counts.rebalances, counts.offset_commits, sums), (1, 1, vec![u128::from(300 * MS)]));
+        // As Kafka counts them, each generation is a rebalance; as time without an owner both joins are one.
+        assert_eq!((counts.rebalances, counts.offset_commits, sums), (2, 1, vec![u128::from(300 * MS)]));
+    }
+
+    #[test]
+    fn generations_that_a_member_missed_count() {
+        let mut told = Told::new();
+        told.note(0, &[rebalancing(0)]);
+        told.note(0, &[assigned(100, 2, 4)]);
+        told.note(0, &[rebalancing(500)]);
+        told.note(0, &[assigned(900, 6, 4)]);
+        let (counts, sums) = told.counts();
+        assert_eq!((counts.rebalances, sums.len()), (1 + 4, 1), "2, then 3 to 6");
     }
 
     /// Two members that are put out in turns, for they work longer than they may: one of them is always in a rebalance.

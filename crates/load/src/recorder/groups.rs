@@ -6,8 +6,12 @@ use kdyno_model::sample::Timing;
 impl Recorder {
     /// A rebalance of the group was over now, which had begun so long ago.
     pub fn rebalanced(&mut self, now_ns: u64, took_ns: u64) {
-        self.slot(now_ns).counts.rebalances += 1;
         self.of_group(now_ns, Timing::Rebalance, took_ns);
+    }
+
+    /// So many generations of the group began since the last one that a member had.
+    pub fn generations(&mut self, now_ns: u64, count: u64) {
+        self.slot(now_ns).counts.rebalances += count;
     }
 
     /// A commit of offsets was confirmed now, which had been wanted so long ago.

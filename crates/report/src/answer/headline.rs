@@ -22,6 +22,8 @@ const CASES_MAX: usize = 4;
 const FIGURES_MAX: usize = 2;
 /// Cases whose figures are within so much of each other are not called different.
 const ALIKE_MAX: f64 = 1.01;
+/// Whose figures are the load generator's own.
+const GENERATOR: &str = "workers";
 /// Metric that tells what was asked for.
 const INPUT: &str = "offered_per_s";
 
@@ -127,7 +129,13 @@ fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
         }
-        _ => known.into_iter().filter(|(column, figures)| is_answer(column) && differ(figures)).collect(),
+        // What the load generator costs is no answer about the system.
+        _ => known
+            .into_iter()
+            .filter(|(column, figures)| {
+                is_answer(column) && differ(figures) && column.of.subject != GENERATOR
+            })
+            .collect(),
     };
     let told = match table.rows.len() {
         0 | 1 => chosen(told, FIGURES_MAX),

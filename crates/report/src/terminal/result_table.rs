@@ -40,7 +40,11 @@ pub(super) fn short_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options
     let shown = table.first_figures(FIGURES_MAX);
     let (mut out, _) = laid_out(&shown, options);
     let left = table.metrics.len() - shown.metrics.len();
-    let left = (left > 0).then(|| format!("{left} more figures: `--details`."));
+    let left = match left {
+        0 => None,
+        1 => Some("1 more figure: `--details`.".to_owned()),
+        many => Some(format!("{many} more figures: `--details`.")),
+    };
     for note in figure_notes(input, &shown).into_iter().chain(left) {
         out.push_str(&(wrap(&note, options.columns(), 2) + "\n"));
     }

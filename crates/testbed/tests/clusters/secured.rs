@@ -171,7 +171,11 @@ fn client_certificates() -> Result<(), Failed> {
     without.tls.as_mut().ok_or("TLS")?.trust = None;
     let platform = kdyno_credentials::security(&without, &|_| None);
     if let Ok(platform) = platform {
-        refused(&cluster, platform, "no trusted authority signed the broker's certificate (ssl.truststore.location)")?;
+        refused(
+            &cluster,
+            platform,
+            "no trusted authority signed the broker's certificate (ssl.truststore.location)",
+        )?;
     }
     nothing_lies_about(&cluster, &scene.work_dir(), &[])?;
     Ok(cluster.stop()?)
