@@ -174,6 +174,8 @@ fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetr
             kept.push((column, figures));
         }
     }
+    // What was carried comes before how long it took.
+    kept.sort_by_key(|(column, _)| is_time(column));
     kept
 }
 

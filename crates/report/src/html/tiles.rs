@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 
 /// Tiles at most.
-const TILES_MAX: usize = 6;
+const TILES_MAX: usize = 5;
 /// Cases that one tile shows; of more it has the first.
 const CASES_MAX: usize = 4;
 
