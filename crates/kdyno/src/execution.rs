@@ -270,12 +270,11 @@ fn announce(planned: &Planned) {
 
 /// Of the same the warnings alone.
 fn warn(remarks: &[Note]) {
-    let warnings = remarks.iter().filter(|remark| matches!(remark, Note::Warning(_)));
-    tell(&warnings.cloned().collect::<Vec<_>>());
+    tell(remarks.iter().filter(|remark| matches!(remark, Note::Warning(_))));
 }
 
 /// Says on standard error what a plan makes of what was typed and its author may not expect.
-pub(crate) fn tell(remarks: &[Note]) {
+pub(crate) fn tell<'a>(remarks: impl IntoIterator<Item = &'a Note>) {
     for remark in remarks {
         match remark {
             Note::Warning(text) => out::note(&format!("warning: {text}")),

@@ -5,7 +5,7 @@ use crate::answer::{
     Answer, answers, commands, components, health, inside, logs, notes, processes, search, verdict,
 };
 use crate::case_table::{CaseTable, case_table};
-use crate::caveats;
+use crate::caveats::{self, Worded};
 use crate::command_line::command;
 use crate::declared;
 use crate::figures::Figures;
@@ -22,13 +22,14 @@ use kdyno_model::run::Session;
 pub fn block(input: &ReportInput<'_>) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let glance = glance(input, &table);
+    let worded = caveats::worded(input);
+    let glance = glance(input, &table, &worded);
     let mut out =
         format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
     if let Some(outcome) = input.outcome(&figures) {
         out.push_str(&format!("**{}**\n\n", escaped(&outcome)));
     }
-    for one in caveats::worded(input).iter().filter(|one| one.is_loss) {
+    for one in worded.iter().filter(|one| one.is_loss) {
         out.push_str(&format!("**{}**: {}\n\n", one.label(), escaped(&one.sentence)));
     }
     for sentence in &glance.answer {
@@ -36,7 +37,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
     }
     out.push_str(&results(input, &table));
     out.push_str(&doubts(&glance));
-    let details = details(input, &table);
+    let details = details(input, &table, &worded);
     out.push_str(&format!("<details><summary>Details</summary>\n\n{details}</details>\n\n"));
     out.push_str(&origin(input));
     out
@@ -84,9 +85,9 @@ fn with_code(text: &str) -> String {
 }
 
 /// All else that there is to say: caveats in full, answers with all of their figures, the cluster, the processes.
-fn details(input: &ReportInput<'_>, table: &CaseTable<'_>) -> String {
+fn details(input: &ReportInput<'_>, table: &CaseTable<'_>, worded: &[Worded]) -> String {
     let mut out = String::new();
-    for one in caveats::worded(input).iter().filter(|one| !one.is_elsewhere) {
+    for one in worded.iter().filter(|one| !one.is_elsewhere) {
         let concerns =
             if one.concerns.is_empty() { String::new() } else { format!(" [{}]", escaped(&one.concerns)) };
         out.push_str(&format!("- **{}**: {}{concerns}\n", one.label(), escaped(&one.sentence)));

@@ -26,50 +26,40 @@ const REFUSED: &[Refused] = &[
 /// Files that need a word: path, spelling, reason. One that does not must leave this list.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
-/// Documents that use such words still. One that does not must leave this list.
-const NOT_YET: &[&str] = &[];
-
 /// Files in whose string literals the words are refused: what the program prints.
 const CODE: &[&str] = &["crates/*/src/**"];
 
 /// What a check goes by.
 struct Lists<'l> {
     exceptions: &'l [(&'l str, &'l str, &'l str)],
-    not_yet: &'l [&'l str],
     code: &'l [&'l str],
 }
 
 /// Checks the documents that people write and the literals of `CODE`.
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
-    check_by(&Lists { exceptions: EXCEPTIONS, not_yet: NOT_YET, code: CODE }, files)
+    check_by(&Lists { exceptions: EXCEPTIONS, code: CODE }, files)
 }
 
 fn check_by(lists: &Lists<'_>, files: &[SourceFile]) -> Vec<Problem> {
-    let (mut exceptions, mut not_yet) = (lists.exceptions.to_vec(), lists.not_yet.to_vec());
+    let mut exceptions = lists.exceptions.to_vec();
     let mut problems = Vec::new();
     for file in files {
         let path = file.path.as_str();
         for found in refused(file, lists.code) {
-            not_yet.retain(|listed| *listed != path);
             let is_excepted = |listed: &(&str, &str, &str)| (listed.0, listed.1) == (path, found.spelling);
             exceptions.retain(|listed| !is_excepted(listed));
-            if !lists.not_yet.contains(&path) && !lists.exceptions.iter().any(is_excepted) {
+            if !lists.exceptions.iter().any(is_excepted) {
                 let what = format!("\"{}\"", found.spelling);
                 problems.push(Problem::new(file, found.line, what, found.instead));
             }
         }
     }
-    let needless = |path: &str, what: String| Problem {
-        path: path.to_owned(),
+    problems.extend(exceptions.iter().map(|(path, word, _)| Problem {
+        path: (*path).to_owned(),
         line: 1,
-        what,
+        what: format!("excepted for \"{word}\", has none"),
         instead: "take it out of xtask/src/tidy/words.rs".to_owned(),
-    };
-    problems
-        .extend(not_yet.iter().map(|path| needless(path, "listed with refused words, has none".to_owned())));
-    problems.extend(
-        exceptions.iter().map(|(path, word, _)| needless(path, format!("excepted for \"{word}\", has none"))),
-    );
+    }));
     problems
 }
 
@@ -198,7 +188,7 @@ fn matches(glob: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    const NO_LISTS: Lists<'_> = Lists { exceptions: &[], not_yet: &[], code: &[] };
+    const NO_LISTS: Lists<'_> = Lists { exceptions: &[], code: &[] };
 
     fn file(path: &str, text: &str) -> SourceFile {
         SourceFile { path: path.to_owned(), text: text.to_owned() }
@@ -260,9 +250,7 @@ mod tests {
         assert!(found(&lists, "a.md", "told").is_empty());
         assert_eq!(found(&lists, "a.md", "told anew"), ["a.md:1: \"anew\"; write again"]);
         assert_eq!(found(&lists, "b.md", "told").len(), 2);
-        let lists = Lists { not_yet: &["a.md"], ..NO_LISTS };
-        assert!(found(&lists, "a.md", "told anew").is_empty());
-        let needless = "a.md:1: listed with refused words, has none; take it out of xtask/src/tidy/words.rs";
+        let needless = "a.md:1: excepted for \"told\", has none; take it out of xtask/src/tidy/words.rs";
         assert_eq!(found(&lists, "a.md", "said"), [needless]);
     }
 

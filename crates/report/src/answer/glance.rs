@@ -1,9 +1,10 @@
 //! What is read first, in every form: the answer with its confidence, the heaviest caveats in a line each, what to do next.
 
 use super::headline::Headline;
+use super::said::REACH_NS;
 use super::{Sentence, claims, headline, health, notes, search, verdict, words};
 use crate::case_table::CaseTable;
-use crate::caveats::{self, Worded};
+use crate::caveats::Worded;
 use crate::command_line::verdict_again;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -24,8 +25,6 @@ const ANSWERS_MAX: usize = 4;
 const VERDICTS_MAX: usize = 2;
 /// Cases of which each has a line on its limit.
 const LIMITS_MAX: usize = 2;
-/// Evidence that would take longer than a night is not proposed, ns.
-const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
 
 /// The first screen of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,8 +50,8 @@ pub struct Doubt {
     pub text: String,
 }
 
-/// The first screen of a run.
-pub fn glance(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Glance {
+/// The first screen of a run with these caveats.
+pub fn glance(input: &ReportInput<'_>, table: &CaseTable<'_>, worded: &[Worded]) -> Glance {
     let (mut answer, legend) = match &input.plan().strategy {
         Strategy::Compare(_) => (compared(input), None),
         Strategy::Find(_) => (searched(input), None),
@@ -60,7 +59,7 @@ pub fn glance(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Glance {
     };
     first(&mut answer);
     answer.extend(health::line(input));
-    let (doubts, more) = doubts(&caveats::worded(input));
+    let (doubts, more) = doubts(worded);
     let next = next(input).or_else(|| repeats(input, table));
     Glance { answer, legend, doubts, more, next }
 }
@@ -209,7 +208,7 @@ fn rank(one: &&Worded) -> (Reverse<Severity>, bool, Group) {
 }
 
 /// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host
-/// that others used. Nothing while it goes on, or where it ended before its plan did: then it says how it is resumed.
+/// that others used. Nothing while it goes on, or where it ended before its plan did: the end of such a run says how to resume it.
 fn next(input: &ReportInput<'_>) -> Option<String> {
     input.end().filter(|end| end.status == RunStatus::Completed)?;
     let scopes = verdict::compared_scopes(input.conclusions);

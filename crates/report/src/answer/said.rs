@@ -10,7 +10,7 @@ use kdyno_model::finding::marks_of_both;
 use kdyno_model::plan::{Depth, EvidenceUnit};
 
 /// Evidence that would take longer than a night is called out of reach, ns,
-const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
+pub(super) const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
 /// and where it is not known how long a unit takes, more than so many times the units that there are.
 const REACH: u32 = 10;
 /// Of fewer units it is not said: their number is the one of the next look.

@@ -86,11 +86,7 @@ fn roles(verdicts: &[&Verdict]) -> Vec<String> {
 /// What a summary says under [`short_table`]: pairs that do not count, settings that differ, and what the table's names mean.
 pub(crate) fn short_notes(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
     let Scope::Comparison { case } = scope else { return Vec::new() };
-    let of_scope: Vec<&Verdict> = verdicts(input.conclusions).filter(|one| one.scope == scope).collect();
-    let differs =
-        |one: &&&Verdict| one.role == MetricRole::Judged || matches!(one.says, Says::Different { .. });
-    let shown: Vec<&Verdict> = of_scope.iter().filter(differs).copied().collect();
-    let mut notes = roles(&shown);
+    let mut notes = roles(&in_summary(input.conclusions, scope));
     notes.extend(lost::sentences(input, case).map(|sentence| sentence.text));
     notes.extend(waited::sentence(input, case, &labels(input)).map(|sentence| sentence.text));
     notes.extend(settings::line(input.conclusions, scope));
@@ -207,13 +203,17 @@ const NOT_IN_SHORT: [usize; 3] = [5, 6, 7];
 const EXPLORATORY_MAX: usize = 3;
 
 /// The verdicts of a scope for a summary: what was judged, and of the rest what differs.
-pub(crate) fn short_table(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Table {
-    let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
+fn in_summary(conclusions: &[Conclusion], scope: Scope) -> Vec<&Verdict> {
+    let of_scope = verdicts(conclusions).filter(|one| one.scope == scope);
     let (judged, others): (Vec<&Verdict>, Vec<&Verdict>) =
-        of_scope.into_iter().partition(|one| one.role == MetricRole::Judged);
+        of_scope.partition(|one| one.role == MetricRole::Judged);
     let differs = |one: &&Verdict| matches!(one.says, Says::Different { .. });
-    let shown = judged.into_iter().chain(others.into_iter().filter(differs).take(EXPLORATORY_MAX));
-    let table = table(&shown.collect::<Vec<_>>(), labels);
+    judged.into_iter().chain(others.into_iter().filter(differs).take(EXPLORATORY_MAX)).collect()
+}
+
+/// Their table.
+pub(crate) fn short_table(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Table {
+    let table = table(&in_summary(conclusions, scope), labels);
     let kept: Vec<bool> = (0..table.columns.len()).map(|index| !NOT_IN_SHORT.contains(&index)).collect();
     table.with_columns(&kept)
 }
@@ -228,11 +228,13 @@ pub(crate) fn sides(verdict: &Verdict) -> [Cell; 2] {
 }
 
 /// Their ratio, and its interval.
-pub(crate) fn ratio(verdict: &Verdict) -> (String, String) {
-    let nothing = || units::NOTHING.to_owned();
+pub(crate) fn ratio(verdict: &Verdict) -> (Cell, String) {
     match verdict.judged_by() {
-        Some(of) => (words::ratio(&of), words::interval_beside_margin(&of, verdict.margin)),
-        None => (nothing(), nothing()),
+        Some(of) => (
+            Cell::figure(&marks_of_both(&verdict.marks), words::ratio(&of)),
+            words::interval_beside_margin(&of, verdict.margin),
+        ),
+        None => (units::NOTHING.into(), units::NOTHING.to_owned()),
     }
 }
 
@@ -245,10 +247,6 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
     let nothing = || units::NOTHING.to_owned();
     let [a, b] = sides(verdict);
     let (ratio, interval) = ratio(verdict);
-    let ratio = match verdict.judged_by() {
-        Some(_) => Cell::figure(&marks_of_both(&verdict.marks), ratio),
-        None => ratio.into(),
-    };
     vec![
         metric.into(),
         a,

@@ -91,8 +91,8 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let glance = glance(input, &table);
     let worded = caveats::worded(input);
+    let glance = glance(input, &table, &worded);
     let parts = parts(input, &figures, &table, &glance.answer);
     finished(html! {
         (DOCTYPE)

@@ -5,7 +5,7 @@ use crate::case_table::{CaseTable, Ours, Row, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
-use crate::marks::{in_short, marked, meanings};
+use crate::marks::{in_short, meanings};
 use crate::table::Cell;
 use kdyno_model::conclusion::{MetricRole, Says, Verdict};
 use kdyno_model::finding::{Mark, Scope, marks_of_both};
@@ -84,7 +84,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
             title: titled(case, &named(&one.of)),
             lines: vec![
                 [String::new(), format!("{} → {}", a.text(), b.text()), String::new()],
-                ["B ÷ A".to_owned(), marked(&marks, ratio), interval],
+                ["B ÷ A".to_owned(), ratio.text(), interval],
             ],
             chip: Some(Chip { class, words: words.join("; "), title: meanings(&marks) }),
         }

@@ -2,11 +2,12 @@
 
 use super::answer_text::table_text;
 use super::result_table::short_text;
-use super::run_table::{head, joined, loss_first, loss_text};
+use super::run_table::{head, joined, loss_text};
 use super::trials_text;
 use crate::answer::glance::{Doubt, Glance, glance};
 use crate::answer::{commands, search, verdict};
 use crate::case_table::{CaseTable, case_table};
+use crate::caveats::{self, Worded};
 use crate::figures::Figures;
 use crate::grid::{TextOptions, Tone, shorten, wrap};
 use crate::input::ReportInput;
@@ -27,11 +28,11 @@ const MORE: &str =
 pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let glance = glance(input, &table);
-    let [loss, _] = loss_first(input);
+    let worded = caveats::worded(input);
+    let glance = glance(input, &table, &worded);
     let is_invalid = |doubt: &&Doubt| doubt.severity == Severity::Invalid;
     let (invalid, warnings): (Vec<&Doubt>, Vec<&Doubt>) = glance.doubts.iter().partition(is_invalid);
-    let mut parts = vec![loss_text(&loss, options), head(input, &figures, options)];
+    let mut parts = vec![loss_of(&worded, options), head(input, &figures, options)];
     parts.push(doubts_text(&invalid, options));
     parts.push(answer_lines(&glance, options));
     parts.extend(results(input, &table, &figures, &glance, options));
@@ -43,18 +44,24 @@ pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
 /// The answer alone, a line for each sentence, after records that were lost and figures that are invalid.
 pub fn answer_alone(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
-    let glance = glance(input, &case_table(input, &figures));
-    let [loss, _] = loss_first(input);
+    let worded = caveats::worded(input);
+    let glance = glance(input, &case_table(input, &figures), &worded);
     let invalid: Vec<&Doubt> =
         glance.doubts.iter().filter(|doubt| doubt.severity == Severity::Invalid).collect();
     let line = |text: String| wrap(&text, options.columns(), 2) + "\n";
     let outcome = input.outcome(&figures).map(line);
     let legend = glance.legend.clone().map(line);
-    loss_text(&loss, options)
+    loss_of(&worded, options)
         + &doubts_text(&invalid, options)
         + &outcome.unwrap_or_default()
         + &answer_lines(&glance, options)
         + &legend.unwrap_or_default()
+}
+
+/// Records that were lost.
+fn loss_of(worded: &[Worded], options: &TextOptions) -> String {
+    let loss: Vec<Worded> = worded.iter().filter(|one| one.is_loss && !one.is_elsewhere).cloned().collect();
+    loss_text(&loss, options)
 }
 
 fn answer_lines(glance: &Glance, options: &TextOptions) -> String {
