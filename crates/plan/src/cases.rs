@@ -2,7 +2,7 @@
 
 use crate::choices::{Choices, PlanError};
 use crate::set_overrides;
-use kdyno_model::plan::ParamValue;
+use kdyno_model::plan::{ParamValue, case_labels};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -19,7 +19,7 @@ const NO_PROFILE: &str = "none";
 /// One case before its values are resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    /// The params that tell the cases apart.
+    /// What tells it from the other cases.
     pub label: String,
     /// Every param's value, printed.
     pub params: BTreeMap<String, ParamValue>,
@@ -76,10 +76,9 @@ pub(crate) fn choose(
         check_cases_differ(typed, &cases, cases_file)?;
     }
     let varying = varying(&cases, cases_file, &set);
-    for case in &mut cases {
-        let parts =
-            varying.iter().filter_map(|name| case.params.get(name).map(|value| format!("{name}={value}")));
-        case.label = parts.collect::<Vec<_>>().join(", ");
+    let labels = case_labels(&cases.iter().map(|case| &case.params).collect::<Vec<_>>(), &varying);
+    for (case, label) in cases.iter_mut().zip(labels) {
+        case.label = label;
     }
     let profile = profile.map_or(NO_PROFILE.to_owned(), |profile| profile.name.text.clone());
     Ok(Chosen { profile, changed, cases, varying, base })

@@ -62,6 +62,8 @@ pub struct ShownMetric {
 pub struct Row<'a> {
     /// The case, by its index in the plan; `None`: not tested here.
     pub case: Option<u32>,
+    /// What the case is called; empty where there is one, and of a row that is not tested.
+    pub label: &'a str,
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
     /// One for each figure.
@@ -194,6 +196,7 @@ fn rows<'a>(
             |metric: &ShownMetric| entry(input, figures, case, place.published.zip(theirs), &metric.of);
         rows.push(Row {
             case,
+            label: case.map_or("", |case| input.case_label(case)),
             params: print_params(params, params_of),
             entries: metrics.iter().map(entry).collect(),
             cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),

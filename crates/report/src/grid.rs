@@ -1,6 +1,7 @@
 //! Text in columns, wrapped into blocks where the terminal is too narrow.
 
 use kdyno_model::words::is_acted_on;
+use std::collections::BTreeSet;
 
 /// How wide text is set, and whether in colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,8 +94,23 @@ impl GridColumn {
         self.head.iter().chain(&self.cells).map(|text| width(text).min(self.cell_max())).max().unwrap_or(0)
     }
 
+    /// Whether cells that are not the same would read alike if their ends were cut.
+    fn differs_behind(&self) -> bool {
+        let cells: BTreeSet<&String> = self.cells.iter().collect();
+        let cut: BTreeSet<String> = cells.iter().map(|cell| shorten(cell, self.cell_max())).collect();
+        cut.len() < cells.len()
+    }
+
+    fn cut(&self, text: &str) -> String {
+        if width(text) <= self.cell_max() {
+            return text.to_owned();
+        }
+        let shorten = if self.differs_behind() { shorten_inside } else { shorten };
+        shorten(text, self.cell_max())
+    }
+
     fn line(&self, text: &str, tone: Tone, options: &TextOptions) -> String {
-        let text = shorten(text, self.cell_max());
+        let text = self.cut(text);
         let pad = " ".repeat(self.width() - width(&text));
         let painted = options.paint(&text, tone);
         if self.right { format!("{pad}{painted}") } else { format!("{painted}{pad}") }
@@ -253,6 +269,17 @@ pub fn shorten(text: &str, columns: usize) -> String {
     format!("{kept}…")
 }
 
+/// Cuts a text between its beginning and its end, where names differ that begin alike.
+pub fn shorten_inside(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let kept = columns.saturating_sub(1);
+    let first: String = text.chars().take(kept / 2).collect();
+    let last: String = text.chars().skip(width(text) - kept.div_ceil(2)).collect();
+    format!("{first}…{last}")
+}
+
 /// Replaces what a terminal would act on, line ends too, so that text from outside stays in its cell.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_acted_on(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
@@ -291,6 +318,19 @@ mod tests {
             assert_eq!(kdyno_model::words::visible(&painted, SEQUENCES), painted, "{tone:?}");
             assert!(painted.contains("words\u{fffd}[31m"), "{painted:?}");
         }
+    }
+
+    #[test]
+    fn long_cells_that_differ_at_their_ends_are_cut_inside() {
+        let long = "a-name-that-is-longer-than-any-cell-of-a-table";
+        let cells = |ends: [&str; 2]| ends.map(|end| format!("{long}{end}")).to_vec();
+        let text = |cells: Vec<String>| grid(&[], &[GridColumn::words(&["case"], cells)], &PLAIN);
+        let two = text(cells(["-1KiB", "-2KiB"]));
+        let lines: Vec<&str> = two.lines().skip(1).collect();
+        assert!(lines[0].ends_with("table-1KiB") && lines[1].ends_with("table-2KiB"), "{two}");
+        assert!(lines.iter().all(|line| width(line) == CELL_MAX), "{two}");
+        let other = text(vec![format!("{long}-1KiB"), "short".to_owned()]);
+        assert!(other.contains("any-cell-of-…"), "their beginnings differ: {other}");
     }
 
     #[test]

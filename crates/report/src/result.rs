@@ -143,10 +143,15 @@ pub fn by_figure(table: &CaseTable<'_>) -> Table {
     Table { columns, rows, names: 1, cut_short: BTreeSet::new() }
 }
 
-/// What a case is called above its column: a line for each parameter.
+/// What a case is called above its column; of a row that is not tested its parameters, a line each.
 fn case_head(table: &CaseTable<'_>, row: &Row<'_>) -> Vec<String> {
-    let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
-    row.cut_short.then(|| row_mark(true).to_owned()).into_iter().chain(params).collect()
+    let params = || table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
+    let called: Vec<String> = match row.label {
+        "" => params().collect(),
+        // Files of earlier versions have parts like these.
+        label => label.split(", ").map(str::to_owned).collect(),
+    };
+    row.cut_short.then(|| row_mark(true).to_owned()).into_iter().chain(called).collect()
 }
 
 /// Our figure: the median over the trials that count, with its interval, else its range, and how many trials those are

@@ -47,11 +47,9 @@ pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<S
     let mut named = Vec::new();
     for row in &table.rows {
         let Some(case) = row.case else { continue };
-        let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
-        let params = params.collect::<Vec<_>>().join(" ");
         for metric in &table.metrics {
             let Some(one) = without(figures, Scope::Case(case), &metric.of) else { continue };
-            let with = if params.is_empty() { String::new() } else { format!(" with {params}") };
+            let with = if row.label.is_empty() { String::new() } else { format!(" with {}", row.label) };
             named.push(format!("{} {}{with}", metric.of, text(one)));
         }
     }

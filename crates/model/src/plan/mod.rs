@@ -3,6 +3,7 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+mod case_label;
 pub mod command;
 pub mod component;
 mod consume;
@@ -21,6 +22,7 @@ mod zones;
 
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
+pub use case_label::case_labels;
 pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 pub use component::{
     COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan,
@@ -209,7 +211,7 @@ pub enum Isolation {
 /// One row of parameter values with all that follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CasePlan {
-    /// The parameters that tell the cases apart, e.g. `brokers=3`; empty when there is one case.
+    /// What tells the case from the others ([`case_labels`]), e.g. `SASL_SSL 1 KiB`; empty when there is one case.
     pub label: String,
     /// Every parameter's value.
     pub params: BTreeMap<String, ParamValue>,

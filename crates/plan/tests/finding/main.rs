@@ -264,7 +264,7 @@ fn each_case_has_a_search_of_its_own() {
     // Both stand on one cluster, and each repeats from 1.
     assert!(outcomes.iter().all(|outcome| outcome.trial.start == 1));
     let second = outcomes.iter().find(|outcome| outcome.trial.case == 1).unwrap();
-    assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "size=2KiB ramp 10000/s"));
+    assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "2 KiB ramp 10000/s"));
     let Strategy::Find(search) = &plan.strategy else { panic!() };
     let said: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
     assert_eq!(result(&plan, search, &said).conclusions.len(), 2);

@@ -50,13 +50,13 @@ fn labels(plan: &Plan) -> Vec<&str> {
 
 #[test]
 fn profiles_lay_over_params_and_may_bring_cases() {
-    assert_eq!(labels(&made(BASE)), ["size=1KiB", "size=2KiB"]);
+    assert_eq!(labels(&made(BASE)), ["1 KiB", "2 KiB"]);
     let wide = choose(BASE, &profile("wide")).unwrap();
     assert_eq!(wide.cases[0].load["writers"].clients, 6);
     assert_eq!(wide.cases[0].topics["t"].replicas, 3);
     let own = choose(BASE, &profile("own")).unwrap();
     let expected =
-        ["size=100B, brokers=1", "size=100B, brokers=2", "size=200B, brokers=1", "size=200B, brokers=2"];
+        ["100 B brokers=1", "100 B brokers=2", "200 B brokers=1", "200 B brokers=2"];
     assert_eq!(labels(&own), expected);
     let error = choose(BASE, &profile("labtop")).unwrap_err();
     assert_eq!(error, "s.yaml: the scenario has no profile `labtop`");
@@ -434,7 +434,7 @@ fn cases_that_do_the_same_are_refused() {
     // A name beside values that differ is a label, and one value in two spellings compares a thing with itself.
     let named =
         text.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB, batch: s}, {size: 2KiB, batch: l}]");
-    assert_eq!(labels(&made(&named)), ["size=1KiB, batch=s", "size=2KiB, batch=l"]);
+    assert_eq!(labels(&made(&named)), ["1 KiB s", "2 KiB l"]);
     let same = BASE.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB}, {size: 1024B}]");
     assert_eq!(made(&same).cases.len(), 2);
     // With a target the params of its system are labels.

@@ -112,14 +112,14 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 /// A figure of the table: the finding and what its row is called.
-type Figure<'a> = (Ours<'a>, &'a Finding, String);
+type Figure<'a> = (Ours<'a>, &'a Finding, &'a str);
 
 fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
     let figures = |index: usize| -> Vec<Figure<'a>> {
         let of_row = |row: &'a Row<'a>| {
             let ours = row.entries.get(index)?.ours?;
             let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
-            Some((ours, finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
+            Some((ours, finding, row.label))
         };
         table.rows.iter().filter_map(of_row).collect()
     };
@@ -207,16 +207,6 @@ fn spread(figures: &[Figure<'_>]) -> f64 {
         }
         _ => 1.0,
     }
-}
-
-/// A row by the parameters in which those differ that have figures.
-pub fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
-    let tested = || table.rows.iter().filter(|row| row.case.is_some());
-    let differs = |index: usize| tested().any(|other| other.params.get(index) != row.params.get(index));
-    let params = table.params.iter().zip(&row.params).enumerate();
-    let told =
-        params.filter(|(index, _)| differs(*index)).map(|(_, (name, value))| format!("{name}={value}"));
-    told.collect::<Vec<_>>().join(" ")
 }
 
 fn part(column: &ShownMetric, figures: &[Figure<'_>], own: &Figures<'_>) -> String {

@@ -124,7 +124,7 @@ fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
             .iter()
             .take(CASES_MAX)
             .map(|(row, ours)| {
-                let label = if known.len() > 1 { headline::row_name(table, row) } else { String::new() };
+                let label = if known.len() > 1 { row.label.to_owned() } else { String::new() };
                 marks.extend(ours.finding.into_iter().flat_map(|one| &one.marks));
                 [label, Cell::from(ours.finding).text(), spread(ours)]
             })

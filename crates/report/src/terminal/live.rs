@@ -1,6 +1,6 @@
 //! The line that says how a trial stands while it runs.
 
-use crate::grid::{TextOptions, clean, shorten, width};
+use crate::grid::{TextOptions, clean, shorten, shorten_inside, width};
 use crate::units;
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -71,7 +71,7 @@ pub(super) fn left_of_pair([first, second]: &[LiveState; 2]) -> Option<Part> {
 
 /// A trial's label, short and without anything that moves the cursor.
 pub(super) fn label(state: &LiveState) -> String {
-    shorten(&clean(&state.label), LABEL_WIDTH)
+    shorten_inside(&clean(&state.label), LABEL_WIDTH)
 }
 
 /// What one of a duet acknowledges, and how long it takes.
