@@ -99,7 +99,7 @@ pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
 /// A metric of how far a consuming item is behind, or how it caught up; `None`: it is another one.
 pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<Value> {
     match name {
-        "lag" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
+        "lag_time" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
         "caught_up" => Some(drain(trial, item).map_or(Value::None, |drain| drain.took_ns)),
         metric::DRAINED => {
             let per_s = drain(trial, item).and_then(Drain::records_per_s);

@@ -270,7 +270,7 @@ impl<'a> Trial<'a> {
                 let queue = item.window.and_then(|window| Queue::of(item, window));
                 queue.map(|queue| queue.end_s * NS_PER_S as f64)
             }
-            "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
+            "lag" => lag::of(self, item).map(|lag| lag.records as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
             // What was handed over is not what was fetched while an application is behind.
             "records_per_batch" if item.plan.role.as_consume().is_some_and(|plan| plan.work.is_some()) => {

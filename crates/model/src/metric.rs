@@ -150,13 +150,13 @@ const ALL: &[Metric] = &[
     ),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric(
-        "lag_records",
+        "lag",
         READ,
         Unit::Count,
         "records between the consumers and the end of the log when the window ended",
     ),
     metric(
-        "lag",
+        "lag_time",
         READ,
         Unit::Ns,
         "the same in time: how long ago the next record to be fetched was acknowledged",

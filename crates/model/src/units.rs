@@ -74,7 +74,11 @@ pub fn significant(number: f64) -> String {
 #[must_use]
 pub fn nanoseconds(ns: f64) -> String {
     let (divisor, unit) = time_scale(ns);
-    format!("{} {unit}", significant(ns / divisor))
+    match significant(ns / divisor) {
+        // No time at all is none in every unit.
+        nothing if nothing == "0" => "0 s".to_owned(),
+        number => format!("{number} {unit}"),
+    }
 }
 
 fn time_scale(ns: f64) -> (f64, &'static str) {
@@ -156,6 +160,9 @@ pub fn exact_bytes(bytes: f64) -> String {
 /// A duration exactly, as a scenario writes it: `90s`, `200us`.
 #[must_use]
 pub fn exact_duration(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0s".to_owned();
+    }
     let (unit, scale) = largest_whole(ns, NANOSECONDS);
     format!("{}{unit}", ns / scale)
 }
@@ -258,7 +265,7 @@ mod tests {
     #[test]
     fn what_is_smaller_than_all_decimals_is_nothing() {
         assert_eq!([1e-9, -1e-9, 0.0].map(significant), ["0"; 3]);
-        assert_eq!(nanoseconds(1e-8), "0 ns");
+        assert_eq!(nanoseconds(1e-8), "0 s");
         assert_eq!(significant(1e-6), "0.000001");
     }
 

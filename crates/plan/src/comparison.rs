@@ -331,7 +331,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "retries"
             | "aborted"
             | "throttled_share"
-            | "lag_records"
+            | "lag"
             | "memory_rss_bytes_max"
             | BROKER_ALLOCATED
             | command_metrics::ERRORS

@@ -67,7 +67,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
         // Of these it is asked whether they keep up.
         let may_fall_behind = |consume: &ConsumePlan| consume.group.is_some() || consume.work.is_some();
         if item.role.as_consume().is_some_and(may_fall_behind) {
-            found.push(of(name, "lag_records"));
+            found.push(of(name, "lag"));
         }
         if case.tells_end_to_end(item) {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));

@@ -22,6 +22,7 @@ mod list;
 mod opening;
 mod pack;
 mod reader;
+mod renamed;
 mod reserve;
 mod rows;
 pub mod schema;

@@ -8,7 +8,7 @@
 use crate::columns::{self, Fault, json, named, text, unsigned};
 use crate::error::StoreError;
 use crate::opening::{self, Opened};
-use crate::{fold, schema};
+use crate::{fold, renamed, schema};
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
@@ -119,12 +119,13 @@ impl RunFile {
     /// The head: what was known before the first trial.
     pub fn header(&self) -> Result<RunHeader, StoreError> {
         let sql = "SELECT run_id, scenario_text, scenario_path, plan_json FROM run";
+        let is_earlier = self.is_earlier()?;
         let mut found = self.rows("run", sql, [], |row| {
             Ok(RunHeader {
                 run_id: run_id(row, 0)?,
                 scenario_text: text(row, 1)?,
                 scenario_path: text(row, 2)?,
-                plan: json(row, 3)?,
+                plan: if is_earlier { renamed::document(row, 3)? } else { json(row, 3)? },
             })
         })?;
         found.pop().ok_or_else(|| StoreError::damaged(&self.path, "it has no head"))
@@ -253,7 +254,14 @@ impl RunFile {
 
     fn conclusions(&self, condition: &str) -> Result<Vec<Conclusion>, StoreError> {
         let sql = format!("SELECT conclusion_json FROM conclusion WHERE {condition} ORDER BY rowid");
-        self.rows("conclusion", &sql, [], |row| json(row, 0))
+        let is_earlier = self.is_earlier()?;
+        let read = |row: &Row<'_>| if is_earlier { renamed::document(row, 0) } else { json(row, 0) };
+        self.rows("conclusion", &sql, [], read)
+    }
+
+    /// Whether its metrics have the names of before.
+    fn is_earlier(&self) -> Result<bool, StoreError> {
+        Ok(!self.rows("finding", renamed::IS_EARLIER, [], |_| Ok(()))?.is_empty())
     }
 
     fn findings(&self, condition: &str) -> Result<Vec<Finding>, StoreError> {
@@ -261,11 +269,14 @@ impl RunFile {
             "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, range_json, \
              interval_json, marks_json FROM finding WHERE {condition} ORDER BY rowid"
         );
+        let is_earlier = self.is_earlier()?;
         self.rows("finding", &sql, [], |row| {
+            let metric = text(row, 4)?;
+            let metric = if is_earlier { renamed::metric(metric) } else { metric };
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
                 scope: columns::scope(row)?,
-                of: Address { subject: text(row, 3)?, metric: text(row, 4)? },
+                of: Address { subject: text(row, 3)?, metric },
                 quantity: named(row, 5)?,
                 unit: named(row, 6)?,
                 estimate: columns::value(row, 7)?,

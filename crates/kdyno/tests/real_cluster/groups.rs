@@ -133,9 +133,9 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
     let place = Place::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
-    let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag_records,");
+    let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag,");
     ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
-    let lag = figure(&place.show(), "readers.lag_records");
+    let lag = figure(&place.show(), "readers.lag");
     let all = evidences(&place);
     let of = |item| totals(&all[0], item).counts.clone();
     let (written, handed) = (of("writers").acknowledged, of("readers").fetched);

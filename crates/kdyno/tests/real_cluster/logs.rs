@@ -60,8 +60,8 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     let document = place.show();
     assert!(!event_kinds(&document).contains(&"logs-not-read".to_owned()), "{}", document["events"]);
 
-    let at_start = figure(&document, "group:strangers.committed_lag_records_at_start");
-    let at_end = figure(&document, "group:strangers.committed_lag_records_at_end");
+    let at_start = figure(&document, "group:strangers.committed_lag_at_start");
+    let at_end = figure(&document, "group:strangers.committed_lag_at_end");
     assert!(at_start >= 700.0, "1000 were there, and it read 300: {at_start}");
     let behind_per_s = (at_end - at_start) / 12.0;
     let acked_per_s = figure(&document, "writers.acked_per_s");
@@ -75,7 +75,7 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert!(of("strangers", series::COMMITTED_LAG_S).is_empty(), "it is behind since before the run");
     assert!(of("strangers", series::COMMITTED_LAG_S_AT_LEAST).last().is_some_and(|s| *s > 11.0));
     // It commits every 5 s.
-    assert!(figure(&document, "group:g.committed_lag_records_at_end") < 8.0 * acked_per_s);
+    assert!(figure(&document, "group:g.committed_lag_at_end") < 8.0 * acked_per_s);
     assert!(of("g", series::COMMITTED_LAG_S).iter().all(|s| *s < 12.0));
 
     is_fresh(&document);

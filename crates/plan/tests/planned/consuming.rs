@@ -94,7 +94,7 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
 fn whether_members_and_applications_keep_up_stands_in_the_usual_table() {
     let has_lag = |said: &str| {
         let plan = plan(&scenario(said), &Choices::default()).unwrap();
-        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag_records")
+        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag")
     };
     assert!(has_lag("group: g") && has_lag("work: 1ms"));
     assert!(!has_lag("clients: 1"));

@@ -208,8 +208,8 @@ fn what_is_judged_is_as_said_or_the_usual() {
     assert_eq!(judged(BASE, &[]).unwrap(), usual);
     let closed = BASE.replace("rate: 1k/s,", "rate: max,");
     assert_eq!(judged(&closed, &[]).unwrap(), "brokers.cpu_us_per_record-0.03 writers.acked_per_s+0.03");
-    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag:5%"];
-    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag-0.05";
+    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag_time:5%"];
+    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag_time-0.05";
     assert_eq!(judged(BASE, &by_hand).unwrap(), told);
     let error = judged(BASE, &["writers.p99:3%"]).unwrap_err();
     assert!(error.starts_with("`--judge writers.p99:3%`: `p99` is not a metric"), "{error}");

@@ -21,7 +21,7 @@ pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -
 }
 
 /// Metrics that need to know what was written to the partitions of an item.
-const OF_OWN_PARTITIONS: [&str; 3] = ["lag", "caught_up", "censored"];
+const OF_OWN_PARTITIONS: [&str; 3] = ["lag_time", "caught_up", "censored"];
 
 /// Why columns are empty whose item shares its group with another one.
 fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
@@ -31,7 +31,7 @@ fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<St
         columns.filter(|of| OF_OWN_PARTITIONS.contains(&of.metric.as_str()) && is_shared(&of.subject));
     let empty: Vec<String> = empty.map(ToString::to_string).collect();
     let why = "not known where the item shares its group with another one, since what is written to the partitions of one of \
-        them is not counted; `lag_records` is.";
+        them is not counted; `lag` is.";
     (!empty.is_empty()).then(|| format!("{}: {why}", words::list(&empty)))
 }
 

@@ -54,7 +54,7 @@ fn two_numbers_of_one_caveat_have_each_its_range() {
                     more when it ended, where 50.0 ms is allowed";
     assert!(sentence.starts_with(expected), "{sentence}");
     let (sentence, _) = told(&[&queue(0.2, 0.0), &queue(0.1, 1.5)]);
-    assert!(sentence.contains("and 0 ns to 1.50 s more when it ended"), "{sentence}");
+    assert!(sentence.contains("and 0 s to 1.50 s more when it ended"), "{sentence}");
     let (sentence, _) = told(&[&queue(0.296, 0.0)]);
     let expected = "writers: the queue was too long when the window began: it held 296 ms of the offered load, where \
                     50.0 ms is allowed, and grew no further: latencies include the time in it";

@@ -155,9 +155,9 @@ pub fn waiting(stream: &StreamSeries) -> Vec<Panel> {
             states(stream, "without an outcome", open, 1.0),
         ),
         one(
-            format!("{name}: lag in time"),
+            format!("{name}: lag time"),
             "seconds",
-            states(stream, "lag", |second| second.lag_ns, NS_PER_S),
+            states(stream, "lag time", |second| second.lag_ns, NS_PER_S),
         ),
         one(
             format!("{name}: lag, records to the end of the log"),

@@ -90,9 +90,9 @@ struct ItemDocument {
     /// Of an item that produces: records that were due and had no outcome at the second's end; else null.
     open_records: Vec<Option<u64>>,
     /// Records between the consumers and the end of the log at the second's end; null where that is not known.
-    lag_records: Vec<Option<f64>>,
+    lag: Vec<Option<f64>>,
     /// The same in time: how long before that the next record to be fetched was acknowledged.
-    lag: TimesDocument,
+    lag_time: TimesDocument,
     /// Median response time of the records due in the second.
     response_p50: TimesDocument,
     /// 99th percentile of the same.
@@ -234,8 +234,8 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         fetched: counts(|point| point.fetched),
         failed: counts(|point| point.failed),
         open_records: stream.seconds.iter().map(|point| point.open_records).collect(),
-        lag_records: times(|point| point.lag_records).ns,
-        lag: times(|point| point.lag_ns),
+        lag: times(|point| point.lag_records).ns,
+        lag_time: times(|point| point.lag_ns),
         response_p50: times(|point| point.response_ns_p50),
         response_p99: times(|point| point.response_ns_p99),
         response_max: times(|point| point.response_ns_max),

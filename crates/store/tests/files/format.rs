@@ -60,6 +60,25 @@ fn earlier_files_of_format_3_are_read() {
     });
 }
 
+/// Of the same format, from when `lag` was a time and `lag_records` what is `lag` now.
+#[test]
+fn metrics_of_earlier_files_have_their_present_names() {
+    with_copy(3, |path| {
+        let text = "UPDATE finding SET metric = 'lag', unit = 'ns' WHERE rowid = (SELECT min(rowid) FROM finding);
+            UPDATE run SET plan_json = replace(plan_json, '\"metric\":\"acked_per_s\"', '\"metric\":\"lag_records\"');";
+        rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+        let file = RunFile::open(path).unwrap();
+        assert_eq!(file.judgement().unwrap().findings[0].of.metric, "lag_time");
+        assert_eq!(file.header().unwrap().plan.show.columns[0].metric, "lag");
+    });
+    with_copy(3, |path| {
+        let text = "UPDATE finding SET metric = 'lag', unit = 'count' WHERE rowid = (SELECT min(rowid) FROM finding)";
+        rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+        let found = RunFile::open(path).unwrap().judgement().unwrap().findings;
+        assert_eq!(found[0].of.metric, "lag", "a file of now");
+    });
+}
+
 #[test]
 fn formats_before_the_first_release_are_refused_by_the_commit_that_reads_them() {
     // The first page of files that kdyno wrote then.

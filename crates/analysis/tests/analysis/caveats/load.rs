@@ -230,8 +230,8 @@ fn a_consumer_that_is_behind_when_the_window_ends_is_told() {
         trial.caveats(),
         [(Severity::Warning, Caveat::ConsumerBehind { item: "readers".into(), records, seconds: Some(1.5) })]
     );
-    trial.is("readers.lag_records", 1500.0);
-    trial.is("readers.lag", 1.5e9);
+    trial.is("readers.lag", 1500.0);
+    trial.is("readers.lag_time", 1.5e9);
     trial.is("readers.fetched_per_s", 1000.0);
 }
 
@@ -240,14 +240,14 @@ fn a_lag_counts_back_through_what_was_acknowledged() {
     let mut trial = behind(0, 300);
     trial.counts(11).acknowledged = 100;
     trial.counts(10).acknowledged = 400;
-    trial.is("readers.lag", 1.5e9);
+    trial.is("readers.lag_time", 1.5e9);
     // Nobody knows when what lies before T0 was written.
-    assert_eq!(behind(0, 13_000).value("readers.lag"), Value::AtLeast(12e9));
+    assert_eq!(behind(0, 13_000).value("readers.lag_time"), Value::AtLeast(12e9));
     // Other topics' records are no measure.
     let mut trial = behind(5_000, 5_000);
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
-    assert_eq!(trial.value("readers.lag"), Value::None);
-    trial.is("readers.lag_records", 5000.0);
+    assert_eq!(trial.value("readers.lag_time"), Value::None);
+    trial.is("readers.lag", 5000.0);
     let behind_of = |trial: &Trial| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
     assert_eq!(behind_of(&trial), [], "it reads what is there, and gets no further behind");
     let mut trial = behind(5_000, 5_001);
@@ -264,18 +264,18 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
         row.counts.lag_records = Some(2_000);
     }
     trial.take_totals();
-    trial.is("readers.lag", 2e9);
+    trial.is("readers.lag_time", 2e9);
 }
 
 #[test]
 fn a_lag_that_nobody_knows_is_none_and_not_0() {
     let mut trial = Trial::clean();
-    trial.is("readers.lag", 0.0);
+    trial.is("readers.lag_time", 0.0);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS) {
         row.counts.lag_records = None;
     }
     trial.take_totals();
-    assert_eq!((trial.value("readers.lag"), trial.value("readers.lag_records")), (Value::None, Value::None));
+    assert_eq!((trial.value("readers.lag_time"), trial.value("readers.lag")), (Value::None, Value::None));
     assert_eq!(trial.caveats(), []);
 }
 

@@ -206,7 +206,7 @@ fn latencies_that_hold_a_queue_are_marked_and_rates_are_not() {
     }
     assert!(marked.contains("writers.response_over_service"));
     assert!(marked.iter().all(|of| of.contains('.') && of.starts_with("writers.")), "{marked:?}");
-    for of in ["writers.acked_per_s", "writers.queue", "brokers.cpu_us_per_record", "readers.lag"] {
+    for of in ["writers.acked_per_s", "writers.queue", "brokers.cpu_us_per_record", "readers.lag_time"] {
         assert!(!marked.contains(of), "{of}");
     }
 }
