@@ -15,9 +15,12 @@ pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bo
     caveat.is_of_some() && verdicts.peek().is_some() && !verdicts.any(|one| caveat.speaks_of(&one.of))
 }
 
-/// Whether it is told with the verdicts: that brokers waited for a processor where both sides of a pair ran at once limits
-/// what the ratio says, of all pairs alike.
+/// Whether it is told with the verdicts: which pairs do not count, and that brokers waited for a CPU where both sides of a pair
+/// ran at once, which limits what the ratio says, of all pairs alike.
 pub(crate) fn is_told_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+    if matches!(caveat.caveat, Caveat::PairsLost { .. } | Caveat::PairsTied(_)) {
+        return verdicts(input).any(|one| one.scope == caveat.scope);
+    }
     let is_duet = input.plan().strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
     waited(&caveat.caveat).is_some() && is_duet && verdicts(input).next().is_some()
 }

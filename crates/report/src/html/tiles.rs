@@ -84,7 +84,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
             title: titled(case, &named(&one.of)),
             lines: vec![
                 [String::new(), format!("{} → {}", a.text(), b.text()), String::new()],
-                ["B ÷ A".to_owned(), ratio.text(), interval],
+                [verdict::ratio_head(verdict::is_of_pairs(one)).to_owned(), ratio.text(), interval],
             ],
             chip: Some(Chip { class, words: words.join("; "), title: meanings(&marks) }),
         }

@@ -61,6 +61,21 @@ fn a_comparison_and_a_search_in_short() {
 }
 
 #[test]
+fn a_ratio_of_pairs_is_called_so_where_that_of_the_medians_is_another() {
+    let text = |ends| run_summary(&comparison(ends, Depth::Verdict).input(), &OPTIONS);
+    let (alike, apart) = (text(Ends::Worse), text(Ends::Open));
+    assert!(alike.contains(" B ÷ A ") && !alike.contains("ratio of pairs"), "{alike}");
+    assert!(apart.contains("\nratio of pairs: the middle of B ÷ A pair by pair"), "{apart}");
+}
+
+#[test]
+fn an_interval_that_overlaps_the_margin_is_said_to() {
+    let text = run_summary(&comparison(Ends::Maybe, Depth::Verdict).input(), &OPTIONS);
+    let said = "worse in CPU per record of the brokers, but the interval overlaps the margin;";
+    assert!(text.replace("\n  ", " ").contains(said), "{text}");
+}
+
+#[test]
 fn the_answer_alone_is_its_sentences() {
     let text = answer_alone(&comparison(Ends::Worse, Depth::Verdict).input(), &OPTIONS);
     assert!(text.starts_with("kafka=4.3.1 is worse than kafka=3.7.2: CPU per record"), "{text}");
