@@ -144,7 +144,7 @@ impl Host<'_> {
         let each = self.grown_of_each(series::CPU_BUSY_S_TOTAL_OF);
         let (number, busy_s) = each.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
         let share = busy_s / self.window.seconds();
-        let found = check(HealthRule::OneProcessorFull, format!("processor {number}"), share);
+        let found = check(HealthRule::OneProcessorFull, format!("CPU {number}"), share);
         found.filter(|_| mean < MEAN_SHARE_MAX)
     }
 

@@ -203,7 +203,7 @@ fn of_producers(counts: &Counts) -> [(&'static LiveMetric, u64); 5] {
 
 fn of_consumers(counts: &Counts) -> [(&'static LiveMetric, u64); 3] {
     [
-        (&metrics::RECORDS_HANDED_OVER, counts.fetched),
+        (&metrics::RECORDS_CONSUMED, counts.fetched),
         (&metrics::FETCHED_BYTES, counts.fetched_bytes),
         (&metrics::REBALANCES, counts.rebalances),
     ]

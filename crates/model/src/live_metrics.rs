@@ -145,11 +145,11 @@ pub mod metrics {
         &["case", "item", "reason"],
         "Records that will not be acknowledged, by reason; max-block and delivery-timeout are there from the beginning, a broker's error once it occurs",
     );
-    pub static RECORDS_HANDED_OVER: LiveMetric = LiveMetric::counter(
-        "kdyno_records_handed_over",
+    pub static RECORDS_CONSUMED: LiveMetric = LiveMetric::counter(
+        "kdyno_records_consumed",
         None,
         &["case", "item"],
-        "Records handed over to a consumer's application",
+        "Records consumed by applications",
     );
     pub static ACKNOWLEDGED_BYTES: LiveMetric = LiveMetric::counter(
         "kdyno_acknowledged",
@@ -218,7 +218,7 @@ pub mod metrics {
         "kdyno_host_cpu",
         Some(Seconds),
         &["mode"],
-        "CPU time of this host, all processors together",
+        "CPU time of this host, all CPUs together",
     );
     pub static HOST_MEMORY_AVAILABLE: LiveMetric = LiveMetric::gauge(
         "kdyno_host_memory_available",
@@ -252,7 +252,7 @@ pub static ALL: &[&LiveMetric] = &[
     &metrics::RECORDS_ACHIEVED,
     &metrics::RECORDS_ACKNOWLEDGED,
     &metrics::RECORDS_FAILED,
-    &metrics::RECORDS_HANDED_OVER,
+    &metrics::RECORDS_CONSUMED,
     &metrics::ACKNOWLEDGED_BYTES,
     &metrics::FETCHED_BYTES,
     &metrics::REQUESTS,

@@ -172,20 +172,20 @@ const ALL: &[Metric] = &[
         DRAINED,
         READ_ALONE,
         Unit::RecordsPerS,
-        "of an item that comes in the measure phase (`at`): records handed over until it had caught up, divided by that time; until \
+        "of an item that comes in the measure phase (`at`): records consumed until it had caught up, divided by that time; until \
          the window's end where it never had",
     ),
     metric(
         "fetched_per_s",
         READ_AND_SUM,
         Unit::RecordsPerS,
-        "records handed over to the application in the window",
+        "records that applications consumed in the window",
     ),
     metric(
         "fetched_wire_mib_per_s",
         READ_AND_SUM,
         Unit::MibPerS,
-        "MiB of record batches that came over the wire in the window, handed over or not: compressed, headers included",
+        "MiB of record batches that came over the wire in the window, consumed or not: compressed, headers included",
     ),
     metric(
         "aborted_records",
@@ -209,19 +209,19 @@ const ALL: &[Metric] = &[
         "end_to_end",
         READ,
         Unit::Count,
-        "records of the measure phase that the application was handed: those that end-to-end latencies are of",
+        "records of the measure phase that the application consumed: those that end-to-end latencies are of",
     ),
     metric(
         "discarded",
         READ,
         Unit::Count,
-        "records handed over in the window without a scheduled send time of this trial: no record of its own",
+        "records consumed in the window without a scheduled send time of this trial: no record of its own",
     ),
     metric(
         "censored",
         READ,
         Unit::Count,
-        "records of the measure phase that were acknowledged and never handed over: they lie above every end-to-end quantile",
+        "records of the measure phase that were acknowledged and never consumed: they lie above every end-to-end quantile",
     ),
     metric(
         "rebalances",
@@ -239,26 +239,26 @@ const ALL: &[Metric] = &[
         "conserved",
         READ_ALONE,
         Unit::YesNo,
-        "whether by the counts of the whole trial a group was handed each acknowledged record of its topic, those handed over \
+        "whether by the counts of the whole trial a group consumed each acknowledged record of its topic, those consumed \
          again not counted",
     ),
     metric(
         "duplicates",
         READ_ALONE,
         Unit::Count,
-        "records handed over in the window that a member of the group had been handed before",
+        "records consumed in the window that a member of the group had consumed before",
     ),
     metric(
         "member_records_least",
         READ_ALONE,
         Unit::Count,
-        "records that the member with the fewest was handed in the measure phase, whenever they were intended",
+        "records that the member with the fewest consumed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_most",
         READ_ALONE,
         Unit::Count,
-        "records that the member with the most was handed in the measure phase, whenever they were intended",
+        "records that the member with the most consumed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_cv",

@@ -167,18 +167,18 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
-    /// Consume: records of this second of t0 that the application was handed, each time counted.
+    /// Consume: records of this second of t0 that the application consumed, each time counted.
     pub end_to_end: u64,
-    /// Consume: records handed over without a scheduled send time of this trial: without kdyno's trailer, of
+    /// Consume: records consumed without a scheduled send time of this trial: without kdyno's trailer, of
     /// another run, or of no instant of this trial's load.
     pub discarded: u64,
     /// Consume: rebalances of the group that were over.
     pub rebalances: u64,
     /// Consume: requests that committed offsets.
     pub offset_commits: u64,
-    /// Consume: of the records fetched, those that a member of the same group had been handed before.
+    /// Consume: of the records fetched, those that a member of the same group had consumed before.
     pub duplicates: u64,
-    /// Consume: bytes of keys and values of the records handed over, where records are decoded.
+    /// Consume: bytes of keys and values of the records consumed, where records are decoded.
     pub handed_over_bytes: u64,
     /// Consume: time for which members had no partition, ns: of clients that come later than T0 from then on, and of all from
     /// when they had none any more. It is counted when they are assigned some.
@@ -295,7 +295,7 @@ pub struct StreamTotals {
 pub struct CaughtUp {
     /// When, ns from T0; late by 10 ms at most.
     pub at_ns: u64,
-    /// Records that it was handed until then.
+    /// Records that it consumed until then.
     pub records: u64,
 }
 
@@ -322,10 +322,10 @@ pub struct SteadyTotals {
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
-    /// Produce: from T0 to the first record handed over, ns; not told in files of earlier versions.
+    /// Produce: from T0 to the first record passed to the client, ns; not told in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
-    /// From the first record handed over to the last outcome, ns.
+    /// From the first record passed to the client to the last outcome, ns.
     pub span_ns: u64,
     /// What it did as a member of a consumer group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -335,7 +335,7 @@ pub struct ClientTotals {
 /// What one client did as a member of a consumer group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberTotals {
-    /// Records handed over in the measure phase.
+    /// Records consumed in the measure phase.
     pub measured_records: u64,
     /// Partitions that it had when the load ended.
     pub partitions: u32,

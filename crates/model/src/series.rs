@@ -186,7 +186,7 @@ pub struct StreamSeries {
 /// How many records a curve of latencies is of; those without a latency lie above every quantile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// Records with a latency: acknowledged, or handed over.
+    /// Records with a latency: acknowledged, or consumed.
     pub kept: u64,
     /// Records that failed.
     pub failed: u64,
@@ -230,7 +230,7 @@ pub struct SecondPoint {
     pub achieved: u64,
     /// Records acknowledged in the second.
     pub acknowledged: u64,
-    /// Records handed over in the second.
+    /// Records consumed in the second.
     pub fetched: u64,
     /// Records that failed in the second.
     pub failed: u64,

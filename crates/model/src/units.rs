@@ -179,7 +179,7 @@ fn largest_whole<'u>(value: f64, units: &[(&'u str, f64)]) -> (&'u str, f64) {
 /// A number of processors, which need not be whole: `1 processor`, `1.5 processors`.
 #[must_use]
 pub fn processors(number: f64) -> String {
-    format!("{number} processor{}", if number == 1.0 { "" } else { "s" })
+    format!("{number} CPU{}", if number == 1.0 { "" } else { "s" })
 }
 
 /// ns as a number of the milliseconds in which Kafka has settings of time: `5`, `0.5`.
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!((size(5 << 20), size(2_097_234)), ("5 MiB".to_owned(), "2,097,234 B".to_owned()));
         assert_eq!((exact_duration(9e10), exact_duration(2e5)), ("90s".to_owned(), "200us".to_owned()));
         assert_eq!(setting("log.segment.bytes", "16777216"), "log.segment.bytes=16MiB");
-        assert_eq!([0.5, 1.0, 2.0].map(processors), ["0.5 processors", "1 processor", "2 processors"]);
+        assert_eq!([0.5, 1.0, 2.0].map(processors), ["0.5 CPUs", "1 CPU", "2 CPUs"]);
         assert_eq!(setting("log.retention.bytes", "-1"), "log.retention.bytes=-1");
         assert_eq!(setting("log.retention.ms", "300000"), "log.retention.ms=300000");
     }

@@ -68,7 +68,7 @@ pub const CONSUME_LATENCIES: &[Shown] = &[
     own("end to end", "max", "end_to_end.max"),
     own("until", "fetched p99", "until_fetched.p99"),
     own("hand-over", "p99", "hand_over.p99"),
-    own("records", "handed over", "end_to_end"),
+    own("records", "consumed", "end_to_end"),
     own("", "censored", "censored"),
     own("", "discarded", "discarded"),
 ];
@@ -99,7 +99,7 @@ pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", "throttled_s
 
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
-    own("handed", "over", "fetched_per_s"),
+    own("", "consumed", "fetched_per_s"),
     own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
@@ -216,7 +216,7 @@ const PRODUCE_BRIEF: &[Shown] = &[
 
 /// The main figures of a consumer.
 const CONSUME_BRIEF: &[Shown] = &[
-    own("handed", "over", "fetched_per_s"),
+    own("", "consumed", "fetched_per_s"),
     own("end to end", "p50", "end_to_end.p50"),
     own("end to end", "p99", "end_to_end.p99"),
     own("end to end", "max", "end_to_end.max"),
@@ -277,16 +277,16 @@ const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it 
     make more or fewer: protocols are compared by the time in which a partition had no owner (without owner).";
 
 /// Said under the tables where it is told whether a group's records were conserved.
-const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group was handed each acknowledged record of its \
+const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group consumed each acknowledged record of its \
     topic, duplicates not counted; – where that cannot be judged.";
 
 /// Said under the tables where the ratio of two latencies stands beside their quantiles.
 const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one divided by the mean of the other; quantiles \
     have other ratios.";
 
-/// Said under the tables where records handed over stand beside rates.
-const HANDED_NOTE: &str = "Records handed over, next to end-to-end latencies, are those intended in the measure phase, also where they \
-    came after it; a rate of records handed over is of those that came in the window.";
+/// Said under the tables where records consumed stand beside rates.
+const HANDED_NOTE: &str = "Records consumed, next to end-to-end latencies, are those intended in the measure phase, also where they \
+    came after it; a rate of records consumed is of those that came in the window.";
 
 /// Whether figures tell what went wrong and nothing else.
 pub fn is_of_failures(shown: &[Shown]) -> bool {

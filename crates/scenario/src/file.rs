@@ -312,7 +312,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
 fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
     let cpus = scalars(node, "pin")?;
     if cpus.is_empty() {
-        return Err(InputError::at(node.place(), "`pin` has an empty list of processors"));
+        return Err(InputError::at(node.place(), "`pin` has an empty list of CPUs"));
     }
     Ok(cpus)
 }

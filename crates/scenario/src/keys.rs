@@ -333,14 +333,14 @@ pub static LIMITS: Section = Section {
         or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
         key(
             "cpus",
-            Kind::Scalar("a number of processors"),
-            "processors' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
+            Kind::Scalar("a number of CPUs"),
+            "CPUs' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
              says where this host does not allow that",
         ),
         key(
             "pin",
             Kind::List(&Kind::List(&COUNT)),
-            "processors each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
+            "CPUs each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
         ),
     ],
     later: &[],

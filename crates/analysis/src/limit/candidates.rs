@@ -105,7 +105,7 @@ impl Asked<'_> {
         }
         if let Some(share) = self.host_share_of_generator() {
             parts.push(format!(
-                "it used more than the brokers, and than other programs, of a host whose processors were busy for {}",
+                "it used more than the brokers, and than other programs, of a host whose CPUs were busy for {}",
                 percent(share)
             ));
             shares.insert(ShareOf::Host, share);
@@ -115,7 +115,7 @@ impl Asked<'_> {
         }
         if let Some(used_s) = self.java_used_s() {
             let cores = units::significant(used_s / self.window.seconds());
-            parts.push(format!("its Java client used {cores} processors, of how many it can is not known"));
+            parts.push(format!("its Java client used {cores} CPUs, of how many it can is not known"));
         }
         LimitEvidence {
             others: self.others_share(),
@@ -199,7 +199,7 @@ impl Asked<'_> {
             return None;
         }
         let Some(of) = self.host_use() else {
-            return is_null.then(|| "who used the host's processors is not known".to_owned());
+            return is_null.then(|| "who used the host's CPUs is not known".to_owned());
         };
         let (whose, little_s) = match is_null {
             // The client is what is measured, as long as it takes more than what does nothing.
@@ -208,7 +208,7 @@ impl Asked<'_> {
         };
         let is_little = of.brokers_s < little_s;
         let [used, all] = [of.brokers_s, of.all_s()].map(|used_s| self.processors(used_s));
-        is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
+        is_little.then(|| format!("{whose} used {used} of the {all} CPUs that were in use"))
     }
 
     /// Why a host that is busy is full neither because of brokers nor of the load: other programs use most of it, and more than
@@ -219,7 +219,7 @@ impl Asked<'_> {
         let [others, all, brokers] =
             [of.others_s, of.all_s(), of.brokers_s].map(|used_s| self.processors(used_s));
         Some(format!(
-            "other programs used {others} of the {all} processors that were in use, the brokers {brokers}"
+            "other programs used {others} of the {all} CPUs that were in use, the brokers {brokers}"
         ))
     }
 
@@ -234,7 +234,7 @@ impl Asked<'_> {
         }
         let start = &self.trial.evidence.start;
         if !start.is_on_this_host() {
-            return not_judged(kind, "nothing is known of the processors of a cluster elsewhere");
+            return not_judged(kind, "nothing is known of the CPUs of a cluster elsewhere");
         }
         let cluster = start.trial.effective.system.cluster();
         let (place, by_place) = match cluster.map_or(&[][..], |cluster| cluster.pinned_to.as_slice()) {
@@ -270,7 +270,7 @@ impl Asked<'_> {
         };
         let whose = if brokers == 1 { "a broker" } else { &format!("{brokers} brokers together") };
         let busy = percent(share);
-        let detail = format!("the processors that {whose} may run on were busy for {busy} at least");
+        let detail = format!("the CPUs that {whose} may run on were busy for {busy} at least");
         evidence(kind, Some(share), detail)
     }
 
@@ -284,7 +284,7 @@ impl Asked<'_> {
             // Of a target: who filled them is not known. Of a host that is mostly idle its brokers use no more than that.
             let busy = percent(share);
             let detail = format!(
-                "the brokers were not probed: what they used of this host's processors, which were busy for {busy}, cannot be \
+                "the brokers were not probed: what they used of this host's CPUs, which were busy for {busy}, cannot be \
                  separated from what other programs used"
             );
             return not_judged(kind, &detail);
@@ -297,7 +297,7 @@ impl Asked<'_> {
             format!("; something waited for one of them for {} of the window", percent(share))
         });
         let busy = percent(share);
-        let detail = format!("the shared host's processors were busy for {busy}{waited}");
+        let detail = format!("the shared host's CPUs were busy for {busy}{waited}");
         let shares = BTreeMap::from([(ShareOf::Host, share)]);
         LimitEvidence { others: self.others_share(), ..largest(kind, shares, detail) }
     }

@@ -114,7 +114,7 @@ fn one_full_processor_stands_out_while_others_are_idle() {
     let two = [(first.as_str(), 0.2), (second.as_str(), 0.97)];
     assert_eq!(value(HealthRule::OneProcessorFull, &two), (0.97, true));
     let found = check(HealthRule::OneProcessorFull, &two).expect("asked");
-    assert_eq!(found.of, "processor 1");
+    assert_eq!(found.of, "CPU 1");
     // Where the mean of all is high, no one of them stands out.
     assert_eq!(
         check(HealthRule::OneProcessorFull, &[(second.as_str(), 0.97), (series::CPU_USER_S_TOTAL, 9.0)]),

@@ -172,7 +172,7 @@ fn limits_that_rest_on_requests_and_batches_are_not_judged() {
         assert!(of(kind).detail.contains("Java client"), "{kind:?}: {}", of(kind).detail);
     }
     let generator = of(LimitKind::Generator);
-    assert!(generator.detail.contains("its Java client used 0.250 processors"), "{}", generator.detail);
+    assert!(generator.detail.contains("its Java client used 0.250 CPUs"), "{}", generator.detail);
     assert_eq!(limit.named, LimitKind::Unknown);
 }
 
@@ -200,7 +200,7 @@ fn processors_that_a_java_client_fills_before_a_null_broker_are_the_generators()
     assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::Generator)));
     let brokers = limit::of(&found, LimitKind::BrokerProcessors);
     assert_eq!(brokers.used, None);
-    assert!(brokers.detail.contains("used 0.0120 of the 1.66 processors"), "{}", brokers.detail);
+    assert!(brokers.detail.contains("used 0.0120 of the 1.66 CPUs"), "{}", brokers.detail);
     trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
     let unread = limit::limit(&trial);
     assert_eq!(
@@ -405,7 +405,7 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
             })
             .collect::<Vec<_>>()
     };
-    assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a processor");
+    assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a CPU");
     assert_eq!(share(0.004), [(Severity::Warning, 0.04)]);
 }
 

@@ -125,7 +125,7 @@ fn a_host_that_others_fill_says_nothing_of_the_brokers() {
     let found = limit(&trial);
     let brokers = of(&found, LimitKind::BrokerProcessors);
     assert_eq!((brokers.used, found.named), (None, LimitKind::Unknown));
-    assert!(brokers.detail.starts_with("other programs used 1.36 of the 1.90 processors"), "{brokers:?}");
+    assert!(brokers.detail.starts_with("other programs used 1.36 of the 1.90 CPUs"), "{brokers:?}");
 }
 
 #[test]

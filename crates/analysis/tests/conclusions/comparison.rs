@@ -450,7 +450,7 @@ fn pairs_of_several_hosts_or_boots_are_told_apart() {
     let boots = told(&[session(1, "a", 2), session(2, "b", 2), session(3, "c", 64)]);
     assert!(boots[0].ends_with("its place: 2 boots"), "{boots:?}");
     let hosts = told(&[session(1, "a", 2), session(2, "b", 64)]);
-    let each = "5 on cpu_model Xeon · 2 processors, 3 on cpu_model Xeon · 64 processors";
+    let each = "5 on cpu_model Xeon · 2 CPUs, 3 on cpu_model Xeon · 64 CPUs";
     assert_eq!(
         hosts,
         [format!("the pairs ran on 2 different hosts ({each}): the ratio is a mean over them")]

@@ -140,7 +140,7 @@ fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
     let mut run = Run::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
-    for (start, limit) in starts.iter_mut().zip(["none", "1.5 processors"]) {
+    for (start, limit) in starts.iter_mut().zip(["none", "1.5 CPUs"]) {
         start.cluster.insert("cpu_limit".to_owned(), limit.to_owned());
     }
     let of_plan = compared(&mut plan).clone();

@@ -237,7 +237,7 @@ fn what_else_differs_is_named() {
         [
             "the profiles differ: p, published",
             "parameters set by hand differ: (), (size=1KiB)",
-            "the hosts differ: cpu_model Xeon · 2 processors, cpu_model Xeon · 64 processors",
+            "the hosts differ: cpu_model Xeon · 2 CPUs, cpu_model Xeon · 64 CPUs",
             "versions of kdyno differ: 0.1.0, 0.2.0",
             "the host was restarted in between: 2 boots",
         ]

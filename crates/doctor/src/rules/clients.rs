@@ -123,7 +123,7 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
             THREADS,
             (words(given(THREADS)), threads.map(|threads| threads <= most)),
             format!("at most {most}"),
-            reason("collections leave processors to the client's own threads and to the brokers next to it"),
+            reason("collections leave CPUs to the client's own threads and to the brokers next to it"),
             |_| in_scenario(&format!("{THREADS}{most}")),
         ),
     ]

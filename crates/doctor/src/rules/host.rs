@@ -60,7 +60,7 @@ const RULES: &[Rule] = &[
         Place::TunedProfile,
         Expect::Is("latency-performance"),
         Low,
-        "keeps processors out of deep sleep, from which they wake up late",
+        "keeps CPUs out of deep sleep, from which they wake up late",
         source::INTEL,
     ),
     rule(
@@ -166,7 +166,7 @@ const RULES: &[Rule] = &[
         GOVERNOR,
         Expect::Is("performance"),
         Medium,
-        "processors that slow down in pauses wake up late, and two measurements meet two speeds",
+        "CPUs that slow down in pauses wake up late, and two measurements meet two speeds",
         source::INTEL,
     ),
     rule(
@@ -174,7 +174,7 @@ const RULES: &[Rule] = &[
         ENERGY_BIAS,
         Expect::Is("0"),
         Low,
-        "0 is performance: the processor does not trade speed for power",
+        "0 is performance: the CPU does not trade speed for power",
         source::INTEL,
     ),
 ];

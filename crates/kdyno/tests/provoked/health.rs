@@ -75,7 +75,7 @@ fn one_processor_that_is_full_stands_out() {
     }
     let (_turn, place) = (alone(), Place::new());
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
-        eprintln!("skipped: there is one processor");
+        eprintln!("skipped: there is one CPU");
         return;
     }
     let mut shell = Command::new("sh");
@@ -83,11 +83,11 @@ fn one_processor_that_is_full_stands_out() {
     shell.args(["-c", "while :; do :; done"]).current_dir("/");
     let spinner = place.start(shell);
     let process = Pid::from_raw(spinner.pid().cast_signed()).expect("a process");
-    let allowed = sched_getaffinity(Some(process)).expect("its processors");
-    let last = (0..CpuSet::MAX_CPU).rev().find(|one| allowed.is_set(*one)).expect("a processor");
+    let allowed = sched_getaffinity(Some(process)).expect("its CPUs");
+    let last = (0..CpuSet::MAX_CPU).rev().find(|one| allowed.is_set(*one)).expect("a CPU");
     let mut processor = CpuSet::new();
     processor.set(last);
-    sched_setaffinity(Some(process), &processor).expect("a processor that is there");
+    sched_setaffinity(Some(process), &processor).expect("a CPU that is there");
     let load = "  writers: {produce: perf, rate: 100/s, value: 100B, client: {linger.ms: 0}}\n";
     let (_, seen) = provoke(&place, brokers(1, 1), &scenario("", load, PHASES), |_, _| ());
     drop(spinner);

@@ -174,6 +174,6 @@ fn threads(process: u32) -> Vec<u32> {
 fn pin(threads: &[u32], processor: &CpuSet) {
     for thread in threads {
         let thread = Pid::from_raw(thread.cast_signed()).expect("a thread");
-        sched_setaffinity(Some(thread), processor).expect("a processor that is there");
+        sched_setaffinity(Some(thread), processor).expect("a CPU that is there");
     }
 }

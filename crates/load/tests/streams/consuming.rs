@@ -307,7 +307,7 @@ fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
         let value_bytes = u64::from(Load::open(1.0, Arrivals::Poisson).plan.value_bytes);
         assert_eq!(counts.handed_over_bytes, expected * value_bytes, "keys and values of those alone");
         assert_eq!(outcome.totals.clients[0].records, expected);
-        let over = format!("item-ended: the load of 1 client is over: it was handed {expected} records");
+        let over = format!("item-ended: the load of 1 client is over: it consumed {expected} records");
         assert_eq!(outcome.events, [over]);
         assert!(outcome.ended_ns < now_ns + 2 * SECOND, "at once: {}", outcome.ended_ns);
     }

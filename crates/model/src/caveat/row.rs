@@ -91,7 +91,7 @@ impl Group {
             Self::Trial => "The trial, its cluster, its comparison",
             Self::Records => "Records and how they fared",
             Self::Generator => "The load generator",
-            Self::Host => "Processors and hosts",
+            Self::Host => "CPUs and hosts",
             Self::Plan => "What the plan brings with it",
         }
     }

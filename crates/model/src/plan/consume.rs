@@ -40,11 +40,11 @@ pub struct ConsumePlan {
     /// The group whose members the clients are; `None`: partition p is client p mod clients'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupPlan>,
-    /// The load ends once the item's clients on a worker have been handed so many records, whole polls counted; `None`: by
+    /// The load ends once the item's clients on a worker have consumed so many records, whole polls counted; `None`: by
     /// time alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records_max: Option<u64>,
-    /// The load ends once no record was handed to any of the item's clients on a worker for so long, ns; `None`: it does not.
+    /// The load ends once no record was consumed by any of the item's clients on a worker for so long, ns; `None`: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
 }

@@ -179,7 +179,7 @@ pub struct ProducePlan {
     pub records: RecordPlan,
     /// Most records this item sends in the measure phase, all clients together; `None`: by time alone.
     pub records_max: Option<u64>,
-    /// Whether each client waits for a record's outcome before it hands over the next one.
+    /// Whether each client waits for a record's outcome before it sends the next one.
     #[serde(default)]
     pub synchronous: bool,
     /// Transactions, of which each holds what a client sends in a while; `None`: records are sent without.

@@ -113,7 +113,7 @@ fn resources(demand: &Demand) -> String {
 }
 
 /// What processors are called that no process of brokers or load generator has a larger share of than the host.
-const SHARED: &str = "the host's processors, which brokers and load generator share";
+const SHARED: &str = "the host's CPUs, which brokers and load generator share";
 
 /// What a resource is called. Where brokers and the load generator share processors, and no process of theirs has a larger
 /// share, both are that of the host.

@@ -29,16 +29,16 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
     let (waited, means) = match (told(0), told(1)) {
         (None, None) => return None,
         (Some(a), Some(b)) => (
-            format!("brokers of both sides waited for a processor, {a}, {b} {base}"),
-            "so the ratio is that of brokers that wait, and each also feels what the other side costs: with processors to \
+            format!("brokers of both sides waited for a CPU, {a}, {b} {base}"),
+            "so the ratio is that of brokers that wait, and each also feels what the other side costs: with CPUs to \
              spare the sides may differ by more or by less",
         ),
         (a, b) => (
-            format!("brokers waited for a processor on one side alone, {} {base}", a.or(b)?),
-            "so a part of the difference may be that wait: with processors to spare the sides may differ by less",
+            format!("brokers waited for a CPU on one side alone, {} {base}", a.or(b)?),
+            "so a part of the difference may be that wait: with CPUs to spare the sides may differ by less",
         ),
     };
-    let remedy = "`--design turns`, fewer brokers, a lower rate or more processors would tell";
+    let remedy = "`--design turns`, fewer brokers, a lower rate or more CPUs would tell";
     Some(Sentence::new(Tone::Warn, format!("{waited}; {means} ({remedy}).")))
 }
 

@@ -138,7 +138,7 @@ const SERIES_AFTER: [Column; 6] = [
     ),
     (
         "at_s",
-        "seconds from the start of the load, T0: of a load item the whole second that begins there, of processor \
+        "seconds from the start of the load, T0: of a load item the whole second that begins there, of CPU \
          time and other resources the end of its stretch of about a second, negative before T0, of an imported series the instant \
          of its reading",
     ),
@@ -153,7 +153,7 @@ const COUNTS: [Count; 5] = [
     ("offered_per_s", "records whose intended instant lies in the second", |point| point.offered),
     ("achieved_per_s", "records the client accepted in the second", |point| point.achieved),
     ("acked_per_s", "records acknowledged in the second", |point| point.acknowledged),
-    ("fetched_per_s", "records handed over in the second", |point| point.fetched),
+    ("fetched_per_s", "records consumed in the second", |point| point.fetched),
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 

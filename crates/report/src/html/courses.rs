@@ -130,7 +130,7 @@ pub fn rate(stream: &StreamSeries) -> Panel {
             }
             lines
         }
-        RoleKind::Consume => vec![counts(stream, "handed over", 0, |second| second.fetched)],
+        RoleKind::Consume => vec![counts(stream, "consumed", 0, |second| second.fetched)],
     };
     panel(format!("{}: rate", stream.name), "records per second", Vertical::FromZero, TALL, lines)
 }

@@ -57,7 +57,7 @@ fn linked(
     let flag = |(number, one): (usize, &Marked<'_>)| Flag { name: (number + 1).to_string(), at: one.at_s };
     Chart {
         id,
-        title: "Rate, latency, what waits, and processors, on one axis of time".to_owned(),
+        title: "Rate, latency, what waits, and CPUs, on one axis of time".to_owned(),
         x: Horizontal::Seconds,
         x_label: TIME_LABEL,
         panels,

@@ -83,7 +83,7 @@ struct ItemDocument {
     achieved: Vec<u64>,
     /// Records acknowledged in the second.
     acknowledged: Vec<u64>,
-    /// Records handed over in the second.
+    /// Records consumed in the second.
     fetched: Vec<u64>,
     /// Records that failed in the second.
     failed: Vec<u64>,
@@ -124,7 +124,7 @@ struct ItemDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct OutcomesDocument {
-    /// Records with a latency: acknowledged, or handed over.
+    /// Records with a latency: acknowledged, or consumed.
     kept: u64,
     /// Records that failed: they lie above every quantile.
     failed: u64,

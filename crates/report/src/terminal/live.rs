@@ -150,7 +150,7 @@ pub(super) fn rates(state: &LiveState) -> Vec<Part> {
         out.push((0, format!("{} of {}/s", count(acknowledged_per_s), count(offered_per_s))));
     }
     if let Some(fetched) = fetched_per_s {
-        out.push((if is_only_read { 0 } else { 6 }, format!("handed over {}/s", count(fetched))));
+        out.push((if is_only_read { 0 } else { 6 }, format!("consumed {}/s", count(fetched))));
     }
     // Who keeps up is behind by nothing, or by what has just come.
     if let Some(lag) = lag_records.filter(|lag| *lag > fetched_per_s.unwrap_or(0)) {

@@ -123,7 +123,7 @@ pub fn trial_summary(
                 get("end_to_end.max")
             ),
             RoleKind::Consume => {
-                let rate = format!("{}: {} handed over", row.stream, get("fetched_per_s"));
+                let rate = format!("{}: {} consumed", row.stream, get("fetched_per_s"));
                 match figures.is_known(trial.id, row.stream, "end_to_end.p50") {
                     true => format!(
                         "{rate}, end to end p50 {} p99 {} max {}",

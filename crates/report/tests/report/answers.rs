@@ -329,7 +329,7 @@ fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_dre
     run.sessions.push(later);
     assert_eq!(repeat(&run), "Repeat it: `kdyno compare upgrade-check --budget 25m --seed 42`");
     let block = markdown::block(&run.input());
-    assert!(block.contains("Host: 2 processors") && block.contains("; then 64 processors"), "{block}");
+    assert!(block.contains("Host: 2 CPUs") && block.contains("; then 64 CPUs"), "{block}");
     assert!(block.contains(", 2 sessions, seed 42."), "{block}");
     for given in ["kdyno compare x --seed 7", "kdyno compare --seed=7 x", "kdyno rerun latest"] {
         run.sessions[0].0.command_line = typed(given);

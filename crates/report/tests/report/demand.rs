@@ -95,7 +95,7 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
     of.resources = vec![shared(LimitKind::Generator), shared(LimitKind::BrokerProcessors)];
     let told = text(of);
     let used =
-        "Used at 52,000/s, writers: the host's processors, which brokers and load generator share, 38 %.";
+        "Used at 52,000/s, writers: the host's CPUs, which brokers and load generator share, 38 %.";
     assert!(told.contains(used), "{told}");
 }
 

@@ -96,7 +96,7 @@ fn which_records_were_handed_over_is_said_under_the_table_that_counts_them() {
     let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE).replace('\n', " ");
     assert!(text.contains("23,896") && text.contains("are those intended in the measure phase"), "{text}");
     let text = run_table(&with_writers(|_| {}, &[]).input(), &WIDE);
-    assert!(!text.contains("Records handed over"), "{text}");
+    assert!(!text.contains("Records consumed"), "{text}");
 }
 
 #[test]

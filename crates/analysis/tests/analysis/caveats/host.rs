@@ -134,7 +134,7 @@ fn processor_time_of_other_programs_is_told() {
     assert!((cpu_percent - 60.0).abs() < 1e-6, "the rest of the host is the run's own: {cpu_percent}");
     let mut trial = Trial::clean();
     other(&mut trial, 0.29);
-    assert_eq!(trial.caveats(), [], "15 % of two processors are left for the kernel's work");
+    assert_eq!(trial.caveats(), [], "15 % of two CPUs are left for the kernel's work");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(super) fn remarks(options: &Options, planned: &Planned, carrier: &Carrier) {
     }
     if options.throughput.is_none() {
         out::note(
-            "without a throttle latencies tell how full the client's buffer was: records are handed over ready made here, \
+            "without a throttle latencies tell how full the client's buffer was: records are passed on ready made here, \
              while Kafka's tool makes each before it sends it and so has fewer of them waiting",
         );
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 const SCENARIO: &str = "\
 kdyno: 1
 id: limited
-question: How much does half a processor carry?
+question: How much does half a CPU carry?
 system: {limits: {heap: 256MiB, cpus: 0.5}, metrics: none}
 topics: {perf: {partitions: 2, replicas: 1}}
 load: {writers: {produce: perf, clients: 2, rate: max, value: 200B, client: {linger.ms: 0}}}
@@ -31,7 +31,7 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let document = place.show();
     let used = figure(&document, "brokers.cpu_percent");
     assert!((35.0..=52.0).contains(&used), "{used} % of a core");
-    assert_eq!(document["trials"][0]["cluster"]["cpu_limit"], "0.5 processors");
+    assert_eq!(document["trials"][0]["cluster"]["cpu_limit"], "0.5 CPUs");
     let caveats = document["caveats"].as_array().expect("caveats");
     assert!(caveats.iter().any(|caveat| caveat["kind"] == "processor-limited"), "{caveats:?}");
     let conclusions = document["conclusions"].as_array().expect("conclusions");
@@ -40,9 +40,9 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let broken = broken_rules(&judged(&place));
     assert_eq!(broken.first(), Some(&HealthRule::BrokerProcessors), "the first of {broken:?}");
     let plan = place.kdyno(&["show", "latest", "--plan"]);
-    assert!(plan.stdout.contains("each broker limited to the time of 0.5 processors"), "{plan:?}");
+    assert!(plan.stdout.contains("each broker limited to the time of 0.5 CPUs"), "{plan:?}");
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
-    assert!(page.contains("0.5 processors"), "the page");
+    assert!(page.contains("0.5 CPUs"), "the page");
     let left = of_brokers();
     assert!(left.is_empty(), "{left:?}");
     place.expect_no_processes();
