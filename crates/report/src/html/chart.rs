@@ -1,6 +1,8 @@
 //! What a chart of lines is made of, before anything is drawn: panels over one horizontal axis.
 
-use super::scale::Scale;
+use super::scale::{Scale, widened};
+use super::ticks::resolution;
+use kdyno_model::metric::Unit;
 
 /// Numbers beyond this are not drawn: as nanoseconds it is thirty years, so it is a defect elsewhere.
 pub const NUMBER_MAX: f64 = 1e18;
@@ -173,6 +175,8 @@ impl Chart {
         match self.x {
             // The ends are those of the data; the ticks are round numbers between them.
             Horizontal::Seconds | Horizontal::Rate => {
+                let step = if self.x == Horizontal::Rate { resolution(high, Unit::RecordsPerS) } else { 0.0 };
+                let (low, high) = if step > 0.0 { widened((low, high), step) } else { (low, high) };
                 let ticks = Scale::linear([low, high].into_iter(), false, 0.0, 1.0).ticks;
                 let inside = ticks.into_iter().filter(|tick| (low..=high).contains(tick)).collect();
                 Scale::fixed(low, high, inside, 0.0, ACROSS)

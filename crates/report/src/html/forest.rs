@@ -7,7 +7,7 @@ use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
 use super::scale::Scale;
 use super::tables;
-use super::ticks::{distinct, number_to, tick_number, tick_text};
+use super::ticks::{distinct, number_to, resolution, tick_number, tick_text};
 use crate::answer::verdict;
 use crate::figures::Figures;
 use crate::headings::named;
@@ -169,7 +169,8 @@ fn pair_figure(
     if values.is_empty() {
         return html! {};
     }
-    let across = Scale::linear(values.into_iter(), false, 0.0, ACROSS);
+    let step = values.iter().map(|value| resolution(*value, one.unit)).fold(0.0, f64::max);
+    let across = Scale::resolved(values.into_iter(), step, 0.0, ACROSS);
     let rows: Vec<Lane> = found.iter().map(|(pair, sides)| pair_row(*pair, sides, &across)).collect();
     let title = format!("{}: pair by pair, in the order they ran", named(&one.of));
     let text = distinct(&across, |tick, decimals| tick_text(tick, one.unit, decimals));

@@ -18,6 +18,16 @@ pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f
     move |tick| text(tick, decimals)
 }
 
+/// The step in which a figure of this size is printed: three digits, whole numbers from 100 on.
+pub fn resolution(number: f64, unit: Unit) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return 0.0;
+    }
+    let divisor = units::divisor(number, unit);
+    let decimals = (2.0 - (number.abs() / divisor).log10().floor()).max(0.0);
+    divisor * 10f64.powf(-decimals)
+}
+
 /// A number of the axis as printed, with so many decimals.
 pub fn tick_text(tick: f64, unit: Unit, decimals: usize) -> String {
     match unit {
@@ -78,6 +88,14 @@ mod tests {
     fn numbers_of_an_axis_are_printed_short() {
         assert_eq!([1e6, 2.5e6, 1e10, 0.0].map(tick_time), ["1 ms", "2.5 ms", "10 s", "0"]);
         assert_eq!([0.8, 1e6, 12.5, 0.0].map(tick_number), ["0.8", "1,000,000", "12.5", "0"]);
+    }
+
+    #[test]
+    fn figures_are_printed_in_steps() {
+        let of = |number, unit| resolution(number, unit);
+        assert_eq!([of(4_980.3, Unit::RecordsPerS), of(37.42, Unit::RecordsPerS)], [1.0, 0.1]);
+        assert!((of(12.34e6, Unit::Ns) - 1e5).abs() < 1.0, "12.3 ms");
+        assert_eq!(of(0.0, Unit::Ns), 0.0);
     }
 
     #[test]
