@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Selects a row where a file is from before: `lag` is a time in it, or `lag_records` is there.
-pub(crate) const IS_EARLIER: &str = "SELECT 1 FROM finding WHERE (metric = 'lag' AND unit = 'ns') OR metric = 'lag_records' LIMIT 1";
+pub(crate) const IS_EARLIER: &str =
+    "SELECT 1 FROM finding WHERE (metric = 'lag' AND unit = 'ns') OR metric = 'lag_records' LIMIT 1";
 
 /// Earlier names with the present ones.
 const NAMES: [(&str, &str); 6] = [

@@ -231,8 +231,8 @@ pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
 /// Whether a parameter of that meaning is among those that tell the cases apart.
 fn compares_batch_sizes(case: &CasePlan) -> bool {
     let about_batches = case.params.keys().filter(|name| name.to_lowercase().contains("batch"));
-    let mut told_apart =
-        about_batches.filter(|name| case.label.split([' ', ',']).any(|part| part.starts_with(&format!("{name}="))));
+    let mut told_apart = about_batches
+        .filter(|name| case.label.split([' ', ',']).any(|part| part.starts_with(&format!("{name}="))));
     told_apart.next().is_some()
 }
 

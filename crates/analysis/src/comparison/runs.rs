@@ -208,7 +208,8 @@ fn figures(run: &StoredRun<'_>, of: &CasePlan, side: usize) -> Option<Vec<Findin
     let cases = &run.header.plan.cases;
     let called_so = cases.iter().position(|case| case.label == of.label);
     // Earlier versions of kdyno called the same cases otherwise.
-    let is_same = |case: &CasePlan| !case.label.is_empty() && !of.label.is_empty() && case.params == of.params;
+    let is_same =
+        |case: &CasePlan| !case.label.is_empty() && !of.label.is_empty() && case.params == of.params;
     let case = u32::try_from(called_so.or_else(|| cases.iter().position(is_same))?).ok()?;
     let scope = if side == 1 { Scope::SideB { case } } else { Scope::Case(case) };
     let of_case = |finding: &&Finding| (finding.scope, finding.quantity) == (scope, Quantity::Value);

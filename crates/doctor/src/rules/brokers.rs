@@ -230,8 +230,9 @@ fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
             let recommended = match &range {
                 Some(range) if range.start() == range.end() => range.start().to_string(),
                 Some(range) => format!("{} to {}", range.start(), range.end()),
-                None => "by the CPUs of a broker, which the target's facts may declare (vcpus: 16)"
-                    .to_owned(),
+                None => {
+                    "by the CPUs of a broker, which the target's facts may declare (vcpus: 16)".to_owned()
+                }
             };
             let best =
                 range.as_ref().map_or(0, |range| number.unwrap_or(0).clamp(*range.start(), *range.end()));

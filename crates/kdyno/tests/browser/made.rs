@@ -51,7 +51,8 @@ fn files_of_pages_pass_in_a_browser() {
     let pages = pages.map(|(name, text, says)| {
         let path = place.file(&format!("{name}.html"), &text);
         let pictures = ["run", "comparison", "search", "document"].contains(&name);
-        Page { pictures, ..Page::new(name, file_url(&path), &[says]) }
+        let first = ["run", "comparison", "search"].contains(&name);
+        Page { pictures, first, ..Page::new(name, file_url(&path), &[says]) }
     });
     look_at(&place, &pages);
     place.expect_no_processes();

@@ -18,16 +18,24 @@ pub struct Page {
     pub says: Vec<String>,
     /// Whether pictures of it are kept.
     pub pictures: bool,
+    /// Whether the chart that answers its question is on its first screen.
+    pub first: bool,
 }
 
 impl Page {
     /// One that is photographed.
     pub fn new(name: &'static str, url: String, says: &[&str]) -> Self {
-        Self { name, url, says: says.iter().map(|words| (*words).to_owned()).collect(), pictures: true }
+        Self {
+            name,
+            url,
+            says: says.iter().map(|words| (*words).to_owned()).collect(),
+            pictures: true,
+            first: false,
+        }
     }
 
     fn told(&self) -> Value {
-        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": self.pictures})
+        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": self.pictures, "first": self.first})
     }
 }
 

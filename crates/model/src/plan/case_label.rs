@@ -129,10 +129,16 @@ mod tests {
     #[test]
     fn values_come_without_names_where_they_say_what_they_are() {
         let sizes: &[&[&str]] = &[&["SASL_SSL", "1024B"], &["PLAINTEXT", "512000B"], &["SSL", "1KiB"]];
-        assert_eq!(labelled(&["protocol", "size"], sizes), ["SASL_SSL 1 KiB", "PLAINTEXT 500 KiB", "SSL 1 KiB"]);
+        assert_eq!(
+            labelled(&["protocol", "size"], sizes),
+            ["SASL_SSL 1 KiB", "PLAINTEXT 500 KiB", "SSL 1 KiB"]
+        );
         assert_eq!(labelled(&["brokers"], &[&["3"], &["6"]]), ["brokers=3", "brokers=6"]);
         assert_eq!(labelled(&["batch"], &[&["16KiB"], &["64KiB"]]), ["batch=16KiB", "batch=64KiB"]);
-        assert_eq!(labelled(&["linger", "rate"], &[&["0ms", "5k/s"], &["5ms", "10k/s"]]), ["linger=0ms 5k/s", "linger=5ms 10k/s"]);
+        assert_eq!(
+            labelled(&["linger", "rate"], &[&["0ms", "5k/s"], &["5ms", "10k/s"]]),
+            ["linger=0ms 5k/s", "linger=5ms 10k/s"]
+        );
         assert_eq!(labelled(&["kafka"], &[&["3.7.2"], &["4.1.1"]]), ["kafka=3.7.2", "kafka=4.1.1"]);
         assert_eq!(labelled(&["acks"], &[&["1"], &["all"]]), ["acks=1", "acks=all"], "all of one kind");
         assert_eq!(labelled(&["size"], &[&["1024B"], &["1KiB"]]), ["size=1024B", "size=1KiB"], "told apart");

@@ -55,8 +55,7 @@ fn profiles_lay_over_params_and_may_bring_cases() {
     assert_eq!(wide.cases[0].load["writers"].clients, 6);
     assert_eq!(wide.cases[0].topics["t"].replicas, 3);
     let own = choose(BASE, &profile("own")).unwrap();
-    let expected =
-        ["100 B brokers=1", "100 B brokers=2", "200 B brokers=1", "200 B brokers=2"];
+    let expected = ["100 B brokers=1", "100 B brokers=2", "200 B brokers=1", "200 B brokers=2"];
     assert_eq!(labels(&own), expected);
     let error = choose(BASE, &profile("labtop")).unwrap_err();
     assert_eq!(error, "s.yaml: the scenario has no profile `labtop`");

@@ -114,17 +114,30 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 /// A figure of the table: the finding and what its row is called.
 type Figure<'a> = (Ours<'a>, &'a Finding, &'a str);
 
-fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
-    let figures = |index: usize| -> Vec<Figure<'a>> {
-        let of_row = |row: &'a Row<'a>| {
-            let ours = row.entries.get(index)?.ours?;
-            let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
-            Some((ours, finding, row.label))
-        };
-        table.rows.iter().filter_map(of_row).collect()
+/// The column in which the cases differ most, of what came out of the system; of those alike the first.
+pub fn telling(table: &CaseTable<'_>) -> Option<usize> {
+    let tells = |column: &ShownMetric| {
+        is_answer(column) && column.of.subject != GENERATOR && column.unit != Unit::YesNo
     };
+    let columns = table.metrics.iter().enumerate().filter(|(_, column)| tells(column));
+    let spreads = columns.map(|(index, _)| (index, spread(&figures(table, index))));
+    spreads.reduce(|most, one| if one.1 > most.1 { one } else { most }).map(|(index, _)| index)
+}
+
+/// The figures of a column that are known.
+fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<Figure<'a>> {
+    let of_row = |row: &Row<'a>| {
+        let ours = row.entries.get(index)?.ours?;
+        let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
+        Some((ours, finding, row.label))
+    };
+    table.rows.iter().filter_map(of_row).collect()
+}
+
+fn of_table(table: &CaseTable<'_>, own: &Figures<'_>) -> Headline {
+    let columns = table.metrics.iter().enumerate();
     let known: Vec<(&ShownMetric, Vec<Figure<'_>>)> =
-        table.metrics.iter().enumerate().map(|(index, column)| (column, figures(index))).collect();
+        columns.map(|(index, column)| (column, figures(table, index))).collect();
     let told: Vec<(&ShownMetric, Vec<Figure<'_>>)> = match table.rows.len() {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()

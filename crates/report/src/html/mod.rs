@@ -6,6 +6,7 @@ mod chart;
 mod courses;
 mod curve;
 mod figure;
+mod first_chart;
 mod flame;
 mod forest;
 mod groups;
@@ -158,6 +159,12 @@ fn contents(parts: &[Part]) -> Markup {
 
 /// Verdicts with their pictures, searches, claims, contrasts.
 fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
+    // A page has answers above, and one chart.
+    let is_page = !told.is_empty();
+    let mut answers = answers(input);
+    if let Some(first) = answers.iter_mut().find(|one| is_page && one.curve.is_some()) {
+        first.curve = None;
+    }
     // The answers of compared cases come first, in this order.
     let mut compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
         Scope::Comparison { case } => Some(case),
@@ -168,7 +175,10 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
         let Some(case) = compared.next() else {
             return Part::answer(&name, answer, told, &html! {});
         };
-        let pictures = html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) };
+        let pictures = html! {
+            @if !(is_page && forest::is_judged_alone(input, case)) { (forest::forest(input, case)) }
+            (forest::pairs(input, figures, case))
+        };
         // There the sentence has the name of its case before it.
         let is_told = |one: &&Sentence| {
             told.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
@@ -176,7 +186,7 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
         let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
         Part::answer(&name, answer, &told, &pictures)
     };
-    answers(input).iter().enumerate().map(part).collect()
+    answers.iter().enumerate().map(part).collect()
 }
 
 /// What lies behind the figures: stages, logs, health, demand, processes.

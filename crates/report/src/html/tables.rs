@@ -93,7 +93,7 @@ pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup)
                 (answer_table(&answer.title, table))
             }
             @if let Some(curve) = &answer.curve {
-                (super::curve::figure(curve, &format!("{id}-curve"), &texts(&curve.table(), None)))
+                (super::curve::figure(curve, &format!("{id}-curve"), super::curve::HEIGHT, &texts(&curve.table(), None)))
             }
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
         }

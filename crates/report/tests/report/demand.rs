@@ -94,8 +94,7 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
     let shared = |kind| resource(kind, 0.38, None, AtLimit::NotWithin);
     of.resources = vec![shared(LimitKind::Generator), shared(LimitKind::BrokerProcessors)];
     let told = text(of);
-    let used =
-        "Used at 52,000/s, writers: the host's CPUs, which brokers and load generator share, 38 %.";
+    let used = "Used at 52,000/s, writers: the host's CPUs, which brokers and load generator share, 38 %.";
     assert!(told.contains(used), "{told}");
 }
 

@@ -51,10 +51,7 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
         assert!(html.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
     }
     let json = json::run(&run.input()).to_string();
-    assert!(
-        json.contains("brokers, CPUs that the brokers run on, busy: 92.0 %, above 80.0 %"),
-        "{json}"
-    );
+    assert!(json.contains("brokers, CPUs that the brokers run on, busy: 92.0 %, above 80.0 %"), "{json}");
 }
 
 /// Who reads that all checks hold also reads which were not asked.
