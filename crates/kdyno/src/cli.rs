@@ -178,6 +178,10 @@ pub(crate) struct QuickArgs {
     /// Length of the measured window, at most 5m
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) duration: String,
+    /// Search for the highest rate at which this holds, e.g. 'p99 <= 50ms' of the response time, or a condition of `kdyno find`:
+    /// a quick look within ten minutes, from --rate to at most 20 MiB/s; may be repeated
+    #[arg(long, value_name = "CONDITION", conflicts_with = "duration")]
+    pub(crate) find: Vec<String>,
     /// Write to this existing topic, instead of one that is made for this and deleted afterwards
     #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
     pub(crate) topic: Option<String>,
