@@ -348,6 +348,9 @@ pub(crate) struct SchemaArgs {
     /// Of which file
     #[arg(value_enum, default_value = "scenario")]
     pub(crate) of: SchemaOf,
+    /// File to write, for editors: `kdyno init` puts kdyno.schema.json next to a scenario [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -107,6 +107,7 @@ const ADVANCED: &[&str] = &[
     "side",
     "partitions",
     "replicas",
+    "serve",
 ];
 
 /// The program's commands with help arranged so.

@@ -51,6 +51,7 @@ use crate::failure::Outcome;
 pub(crate) fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),
         Command::Run(args) => execute(run::plan(&args)?, &args.execution),
         Command::Compare(args) => compare::compare(&args),
         Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),

@@ -355,6 +355,17 @@ fn the_schemas_are_json() {
 }
 
 #[test]
+fn a_schema_is_written_where_one_says() {
+    let place = Place::new();
+    let printed = place.kdyno(&["schema"]).stdout;
+    let said = place.kdyno(&["schema", "scenario", "--write", "a.schema.json"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.stderr.contains("# yaml-language-server: $schema=a.schema.json"), "{said:?}");
+    let written = std::fs::read_to_string(place.path().join("a.schema.json")).expect("the schema");
+    assert_eq!(written, printed);
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_kdyno");
