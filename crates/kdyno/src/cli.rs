@@ -6,6 +6,7 @@ mod execution;
 pub(crate) mod help;
 mod hidden;
 mod import;
+mod init;
 mod listeners;
 mod perf_test;
 mod question;
@@ -20,6 +21,7 @@ pub(crate) use hidden::{
     FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
 };
 pub(crate) use import::ImportArgs;
+pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a running cluster without a scenario file
     Quick(QuickArgs),
+    /// Write a scenario of your own, from four answers or a producer's properties
+    Init(InitArgs),
     /// Drop-in for kafka-producer-perf-test
     ProducerPerfTest(PerfTestArgs),
     /// Drop-in for kafka-consumer-perf-test
@@ -90,6 +94,9 @@ pub(crate) enum Command {
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Write the target file of your own cluster
+    #[command(subcommand)]
+    Target(TargetCommand),
     /// Check this host, a cluster or a scenario against recommended settings
     Doctor(DoctorArgs),
     /// Delete the topics that runs left on a target's cluster
