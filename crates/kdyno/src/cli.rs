@@ -6,6 +6,7 @@ mod execution;
 pub(crate) mod help;
 mod hidden;
 mod import;
+mod init;
 mod listeners;
 mod perf_test;
 mod question;
@@ -20,6 +21,7 @@ pub(crate) use hidden::{
     FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
 };
 pub(crate) use import::ImportArgs;
+pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a running cluster without a scenario file
     Quick(QuickArgs),
+    /// Write a scenario of your own, from four answers or a producer's properties
+    Init(InitArgs),
     /// Drop-in for kafka-producer-perf-test
     ProducerPerfTest(PerfTestArgs),
     /// Drop-in for kafka-consumer-perf-test
@@ -90,6 +94,9 @@ pub(crate) enum Command {
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Write the target file of your own cluster
+    #[command(subcommand)]
+    Target(TargetCommand),
     /// Check this host, a cluster or a scenario against recommended settings
     Doctor(DoctorArgs),
     /// Delete the topics that runs left on a target's cluster
@@ -178,6 +185,10 @@ pub(crate) struct QuickArgs {
     /// Length of the measured window, at most 5m
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) duration: String,
+    /// Search for the highest rate at which this holds, e.g. 'p99 <= 50ms' of the response time, or a condition of `kdyno find`:
+    /// a quick look within ten minutes, from --rate to at most 20 MiB/s; may be repeated
+    #[arg(long, value_name = "CONDITION", conflicts_with = "duration")]
+    pub(crate) find: Vec<String>,
     /// Write to this existing topic, instead of one that is made for this and deleted afterwards
     #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
     pub(crate) topic: Option<String>,
@@ -344,6 +355,9 @@ pub(crate) struct SchemaArgs {
     /// Of which file
     #[arg(value_enum, default_value = "scenario")]
     pub(crate) of: SchemaOf,
+    /// File to write, for editors: `kdyno init` puts kdyno.schema.json next to a scenario [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

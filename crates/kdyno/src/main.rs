@@ -52,6 +52,7 @@ fn parsed() -> Result<cli::Cli, clap::Error> {
 /// Commands of other tools, and what does the same here. Looking alike is no guide for them.
 const MEANT: &[(&[&str], &str)] = &[
     (&["list", "ls", "history"], "`kdyno runs` lists runs, `kdyno scenarios` the bundled scenarios"),
+    (&["new", "create", "generate"], "`kdyno init FILE` writes a scenario of your own"),
     (
         &["validate", "check", "lint", "plan", "verify"],
         "`kdyno run FILE --dry-run` checks a scenario and says what would be done; `compare` and `find` take it too",

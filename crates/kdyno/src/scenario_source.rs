@@ -147,9 +147,10 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
     }
     let sought = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let meant = || Some(path.with_file_name(neighbour(&sought)?));
+    let written = || (what == "scenario").then(|| format!("`kdyno init {}` writes one", path.display()));
     let hint = match sought.parent().filter(|folder| !folder.is_dir()) {
         Some(folder) => Some(format!("there is no folder {}", folder.display())),
-        None => meant().map(|path| format!("did you mean `{}`?", path.display())),
+        None => meant().map(|path| format!("did you mean `{}`?", path.display())).or_else(written),
     };
     Failure::usage(format!("there is no {what} {}", sought.display())).maybe_hint(hint)
 }

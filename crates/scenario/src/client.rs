@@ -306,7 +306,7 @@ pub fn foreign(name: &str) -> Option<Foreign> {
 }
 
 /// Whether it is the name of a setting of this side's clients.
-pub(crate) fn is_of(side: Side, name: &str) -> bool {
+pub fn is_of(side: Side, name: &str) -> bool {
     side.settings().iter().any(|setting| setting.name == name) || other(side.client(), name).is_some()
 }
 

@@ -9,6 +9,7 @@ mod tls;
 mod unknown;
 
 pub use behaviour::{Command, Taken};
+pub use unknown::is_setting_name;
 
 use crate::client::{Rule, foreign, is_known, nearest_known, reach_setting};
 use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};

@@ -95,6 +95,9 @@ pub(crate) struct RunArgs {
     pub(crate) choices: ChoiceArgs,
     #[command(flatten)]
     pub(crate) fail_if: FailIfArgs,
+    /// When the run has ended, serve its page to a browser on this host, as `kdyno serve` does, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) serve: bool,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

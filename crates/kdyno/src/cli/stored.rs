@@ -123,6 +123,9 @@ pub(crate) struct ReportArgs {
     /// Make a document of the runs, with this front: Markdown that begins with its title and other facts between lines of ---
     #[arg(long, value_name = "FRONT", value_hint = ValueHint::FilePath)]
     pub(crate) document: Option<PathBuf>,
+    /// Open the page in a browser
+    #[arg(long, conflicts_with = "document")]
+    pub(crate) open: bool,
     /// File to write; a document whose name ends in .md is Markdown [default: next to the run file, with .html; of a document
     /// the front's name]
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]

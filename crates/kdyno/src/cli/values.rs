@@ -50,6 +50,13 @@ pub(super) fn time(typed: &str) -> Result<u64, String> {
     kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
 }
 
+/// The name of a target, as target files take it.
+pub(super) fn target_name(typed: &str) -> Result<String, String> {
+    let fits = (1..=100).contains(&typed.len())
+        && typed.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    fits.then(|| typed.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
+}
+
 /// What stacks are sampled for.
 pub(super) fn flame_kind() -> impl TypedValueParser<Value = FlameKind> {
     PossibleValuesParser::new(FlameKind::NAMES.iter().copied()).try_map(|word| word.parse::<FlameKind>())

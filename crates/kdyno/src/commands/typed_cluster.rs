@@ -2,11 +2,15 @@
 
 use crate::failure::Failure;
 use kdyno_kafka::admin::{Admin, AdminError, TopicInfo};
+use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps, Protocol};
 use kdyno_model::secret::SecretRef;
+use kdyno_scenario::input::quoted;
 use kdyno_scenario::security::ClientProperties;
+use kdyno_scenario::target::ADDRESS_FORM;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long the first connection may take.
@@ -18,6 +22,29 @@ const NO_CAPS: Caps =
 
 /// Begins the names of topics and client ids.
 const PREFIX: &str = "kdyno-";
+
+/// Brokers to ask first: those of the command line, else those of the properties file.
+pub(super) fn bootstrap(
+    typed: &[String],
+    config: Option<&Path>,
+    properties: &ClientProperties,
+) -> Result<Vec<String>, Failure> {
+    let (from, addresses) = match config {
+        Some(path) if typed.is_empty() => (path.display().to_string(), properties.bootstrap.as_slice()),
+        _ => ("--bootstrap-server".to_owned(), typed),
+    };
+    if addresses.is_empty() {
+        return Err(
+            Failure::usage(format!("{from} has no `bootstrap.servers`")).hint("name --bootstrap-server")
+        );
+    }
+    match addresses.iter().find(|address| !is_address(address)) {
+        Some(wrong) => {
+            Err(Failure::usage(format!("{from}: {} is not HOST:PORT", quoted(wrong))).hint(ADDRESS_FORM))
+        }
+        None => Ok(addresses.to_vec()),
+    }
+}
 
 /// A cluster as it is attached to without a target file: nothing capped and nothing allowed.
 pub(super) fn attached(

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod doctor;
+mod init;
 mod plans;
 mod questions;
 mod readme;

@@ -13,6 +13,7 @@ mod hangup;
 mod host_folders;
 mod http_load;
 mod import;
+mod init;
 mod java;
 mod many_clients;
 mod metrics;

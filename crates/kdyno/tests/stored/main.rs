@@ -18,6 +18,8 @@ use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 /// Stores a run without trials.
 fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
@@ -122,6 +124,28 @@ fn the_latest_is_the_newest_that_can_be_read() {
     let said = place.kdyno(&["report", "latest"]);
     shows(&said, "two.html");
     assert!(said.stderr.contains("and 1 more"), "{said:?}");
+}
+
+#[test]
+fn a_report_is_opened_with_the_desktops_program() {
+    let place = place();
+    let opener = place.file("xdg-open", "#!/bin/sh\necho \"$1\" >> opened\n");
+    let open = |mode| {
+        std::fs::set_permissions(&opener, Permissions::from_mode(mode)).expect("a program's mode");
+        let mut command = place.command(&["report", "latest", "--open"]);
+        command.env("PATH", place.path());
+        place.start(command).wait(common::QUICKLY)
+    };
+    let said = open(0o700);
+    shows(&said, "two.html");
+    let opened = std::fs::read_to_string(place.path().join("opened")).expect("what was opened");
+    assert_eq!(opened, said.stdout, "the page that is printed");
+    let said = open(0o600);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        said.stderr.contains("with xdg-open: ") && said.stderr.contains("hint: open the file"),
+        "{said:?}"
+    );
 }
 
 #[test]
