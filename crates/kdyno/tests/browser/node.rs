@@ -16,7 +16,8 @@ pub struct Page {
     pub url: String,
     /// Words that are seen on it.
     pub says: Vec<String>,
-    /// Whether pictures of it are kept.
+    /// Whether pictures of it are kept, where they are requested (`KDYNO_PICTURES=yes`): they are for the eye alone, and half of
+    /// the time.
     pub pictures: bool,
     /// Whether the chart that answers its question is on its first screen.
     pub first: bool,
@@ -35,7 +36,9 @@ impl Page {
     }
 
     fn told(&self) -> Value {
-        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": self.pictures, "first": self.first})
+        let pictures =
+            self.pictures && std::env::var_os("KDYNO_PICTURES").is_some_and(|value| value == "yes");
+        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": pictures, "first": self.first})
     }
 }
 

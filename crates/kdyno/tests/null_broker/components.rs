@@ -183,11 +183,13 @@ fn services_of_two_sides_are_compared_and_the_pairs_of_one_that_dies_are_lost() 
     let text = format!(
         "{HEAD}components: {{service: {{command: 'sleep 600', ready: started}}}}\n\
          load: {{import: {{command: [sleep, '0.2']}}}}\n\
-         phases: {{warmup: 0s, measure: {{until: import, within: 1m}}}}\n\
+         phases: {{warmup: 0s, measure: {{until: import, within: 5s}}}}\n\
          compare: {{A: {{}}, B: {{components: {{service: {{command: 'sleep 0.3; exit 1'}}}}}}}}\n"
     );
     let path = place.file("pairs.yaml", &text);
-    let args = ["compare", path.to_str().expect("plain path"), "--share", "--quick", "--json"];
+    // Of three pairs, the fewest.
+    let fixed = ["--share", "--quick", "--budget", "50s", "--json"];
+    let args = [&["compare", path.to_str().expect("plain path")][..], &fixed].concat();
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
     assert!(said.stdout.contains("lost service"), "{} {}", said.stdout, said.stderr);
     place.expect_no_processes();

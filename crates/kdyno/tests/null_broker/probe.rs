@@ -46,7 +46,7 @@ fn a_process_that_is_named_stands_in_every_output() {
     ];
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
-    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=20s", "--share", "--json"];
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=16s", "--share", "--json"];
     let probes = ["--probe", &busy, "--probe", &idle];
     let said = place.start(place.command(&[&args[..], &probes].concat())).wait(RUN_DEADLINE);
     ran(&said);
@@ -123,7 +123,7 @@ fn a_process_that_ends_is_told_and_the_run_goes_on() {
     let _gone = Stranger::start(&gone, "sleep 9");
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
-    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=12s", "--share", "--json"];
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=8s", "--share", "--json"];
     let said = place.start(place.command(&[&args[..], &["--probe", &gone]].concat())).wait(RUN_DEADLINE);
     ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");

@@ -1,7 +1,7 @@
 //! What befalls the worker: it is stopped, killed, held, or as fast as it can be.
 
 use crate::common::cgroups::Group;
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::{alone, beside_any};
 use crate::common::{Place, RUN_DEADLINE, Running, signal};
 use crate::fixture::{Seen, brokers, command, measured, provoke, scenario, used};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -28,7 +28,7 @@ fn worker(running: &Running<'_>) -> u32 {
 /// The stop falls on more than a hundredth of the records, so that p99 tells of it and not of the cluster.
 #[test]
 fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |_, running| {
         measured(running);
@@ -49,7 +49,7 @@ fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
 /// What is open when a worker is killed in a stall of the cluster was written off by nobody.
 #[test]
 fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let phases = "warmup: 1s, measure: 30s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
@@ -132,11 +132,11 @@ fn a_worker_that_must_wait_for_a_processor_says_so() {
     assert!(used(seen.limit(1), LimitKind::Generator) > 0.5, "ready is busy: {:?}", seen.limit(1));
 }
 
-/// A control group that gives kdyno and its worker a tenth of a processor.
+/// A control group that gives kdyno and its worker a quarter of a processor.
 #[test]
 fn a_worker_that_is_held_by_a_limit_says_so() {
     let (_turn, place) = (alone(), Place::new());
-    let Some(group) = Group::of_hundredths(10) else {
+    let Some(group) = Group::of_hundredths(25) else {
         eprintln!("skipped: a limit on CPU time cannot be set here (needs root)");
         return;
     };

@@ -26,7 +26,7 @@ fn brokers_take_what_is_compressed_at_any_level() {
     let load: String = ITEMS.iter().map(item).collect();
     let text = format!(
         "kdyno: 1\nid: levels\nquestion: Does it work?\n\
-         system: {{kafka: 4.1.1, mode: kraft, brokers: 1, limits: {{heap: 256MiB}}, jvm: QUICK_JVM}}\n\
+         system: {{kafka: 4.1.1, mode: kraft, brokers: 1, limits: {{heap: 256MiB}}, metrics: none, jvm: QUICK_JVM}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\nload:\n{load}\
          phases: {{warmup: 1s, condition: none, measure: 3s, drain: 10s}}\n\
          show: {{columns: [zstd-22.acked_per_s]}}\n"

@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, event_kinds, figure, ran, start};
+use crate::fixture::{ended, event_kinds, figure, ran, scenario, start_scenario};
 use kdyno_lab::{Progress, RunOptions, RunRequest};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -20,7 +20,9 @@ use std::sync::Arc;
 fn a_run_measures_counts_and_keeps_everything() {
     let _turn = beside_others();
     let place = Place::new();
-    let said = start(&place, 1, 4).wait(RUN_DEADLINE);
+    // As clusters are by default, with the agent.
+    let text = scenario(1, 4).replace("metrics: none, ", "");
+    let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
     assert!(said.stdout.contains("small"), "{}", said.stdout);
     let document = place.show();
@@ -87,10 +89,10 @@ kdyno: 1
 id: settled
 question: Does it work?
 repeat: 2
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM}
 topics: {perf: {partitions: 2, replicas: 1}}
 load: {writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {acks: all}}}
-phases: {warmup: 2s..12s, condition: 1s..4s, measure: 2s, drain: 5s}
+phases: {warmup: 2s..5s, condition: 1s..4s, measure: 2s, drain: 5s}
 show: {columns: [writers.acked_per_s]}
 ";
 

@@ -34,7 +34,8 @@ id: transactions
 question: Does it add up?
 params: {kafka: 4.1.1, client: 4.1.1}
 cases: [{kafka: 4.1.1, client: 4.1.1}, {kafka: 3.7.2, client: 3.9.2}]
-system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
+         config: {transaction.state.log.num.partitions: 3}}
 topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}, \

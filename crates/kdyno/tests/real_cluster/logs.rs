@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran};
+use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
 use serde_json::Value;
@@ -23,20 +23,7 @@ show: {columns: [writers.acked_per_s]}
 fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     let _turn = beside_others();
     let place = Place::new();
-    ended(
-        &place
-            .start(place.command(&[
-                "cluster",
-                "up",
-                "theirs",
-                "--heap",
-                "256MiB",
-                "--config",
-                "auto.create.topics.enable=true",
-            ]))
-            .wait(RUN_DEADLINE),
-        0,
-    );
+    stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
     let address = address.as_str();
     let topic = ["producer-perf-test", "--topic", "orders", "--num-records", "1000", "--record-size", "100"];
@@ -87,8 +74,7 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert_eq!(figure(&document, "brokers.run_in_sync_replicas_least"), 1.0);
     let shown = place.kdyno(&["show", "latest", "--details"]).stdout;
     assert!(shown.contains("Committed lag of consumer groups") && shown.contains("strangers"), "{shown}");
-    ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "theirs");
 }
 
 /// The cluster was started for this test, and a thousand records are two seconds of this load.

@@ -12,6 +12,7 @@ mod common;
 mod components;
 mod compression;
 mod consumer_perf_test;
+mod end_to_end;
 mod evidence;
 mod existing_topics;
 mod faults;

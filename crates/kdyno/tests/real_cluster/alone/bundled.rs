@@ -39,7 +39,10 @@ fn the_first_scenario_replicates_and_loses_nothing() {
     // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
     let text = include_str!("../../../../../scenarios/first-light.yaml");
     assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
-    let path = place.file("first-light.yaml", &text.replace("10k/s", "500/s"));
+    let text = text
+        .replace("10k/s", "500/s")
+        .replace("limits: {heap: $heap}\n", "limits: {heap: $heap}\n  jvm: QUICK_JVM\n");
+    let path = place.file("first-light.yaml", &text);
     let path = path.to_str().expect("plain path");
     let document =
         bundled(&place, &[path, "--set", "warmup=2s", "--set", "dur=3s", "--set", "condition=none"]);

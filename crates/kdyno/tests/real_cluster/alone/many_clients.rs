@@ -13,7 +13,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: many-clients
 question: Does it work?
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 384MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 384MiB}, metrics: none, jvm: QUICK_JVM}
 topics: {perf: {partitions: 20, replicas: 1}}
 load:
   writers: {produce: perf, clients: 200, rate: 2k/s, value: 100B, until: 6s}
