@@ -19,7 +19,7 @@ const NO_PROFILE: &str = "none";
 /// One case before its values are resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    /// The params that tell the cases apart.
+    /// The params in which the cases differ.
     pub label: String,
     /// Every param's value, printed.
     pub params: BTreeMap<String, ParamValue>,
@@ -185,7 +185,7 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
     ParamValue::Text(text.to_owned())
 }
 
-/// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
+/// The params named by `cases` and `vary`, in the order in which they first occur there, that differ.
 fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in file.names().map(|name| &name.text) {
