@@ -6,7 +6,7 @@ use crate::records::{Batch, RecordsError, TRANSACTIONAL_BIT};
 
 /// Type, in the key of a control record, of the marker of an abort.
 const ABORT: i16 = 0;
-/// Stands in the place of the first offset of a transaction whose marker was met.
+/// Takes the place of the first offset of a transaction whose marker was met.
 const OVER: i64 = i64::MAX;
 
 /// The aborted transactions of a partition's answer. It takes 16 bytes for each, as the answer does at least.

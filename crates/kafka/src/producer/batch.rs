@@ -63,7 +63,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Of a batch that was not sealed yet.
+    /// Bytes of a batch that was not sealed yet.
     const NONE: Self = Self {
         sealed: None,
         sealed_ns: None,
@@ -175,7 +175,7 @@ impl ProducerState {
     pub(super) const NONE: Self =
         Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, sequence: NO_SEQUENCE };
 
-    /// The same for a record so many records later. After the largest sequence comes 0.
+    /// The sequence of a record so many records later. After the largest sequence comes 0.
     pub(super) fn after(self, records: u32) -> Self {
         if self.sequence == NO_SEQUENCE {
             return self;
