@@ -54,8 +54,8 @@ impl DrawnRun {
         self.find_what_goes_on();
     }
 
-    /// The same as reports state it: with side B of a comparison also where the run was stored before sides were stated, and
-    /// with figures of a load that queued as bounds.
+    /// The findings as reports state them: with side B of a comparison also where the run was stored before sides were
+    /// stated, and with figures of a load that queued as bounds.
     pub fn stated(mut self) -> Self {
         self.state_side_b();
         marks::at_least(&mut self.judgement.findings, &self.judgement.caveats);
@@ -119,7 +119,7 @@ impl DrawnRun {
         }
     }
 
-    /// Of a comparison that has none of its side B, from what its trials state.
+    /// For a comparison that has none of its side B, from what its trials state.
     fn state_side_b(&mut self) {
         let is_stated = self.judgement.findings.iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
         if is_stated || self.header.plan.strategy.as_compare().is_none() {

@@ -18,7 +18,7 @@ pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
-/// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it,
+/// it, by second of their t0. `None`: unknown, since records of transactions that were aborted are kept from it,
 /// since it came when some had been written, or went before all were, since other items are members of its group, or since
 /// its group was handed some twice.
 ///

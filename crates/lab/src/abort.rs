@@ -117,8 +117,7 @@ impl AbortWatch {
     }
 
     /// Judges a look at `now_ns`, CLOCK_MONOTONIC: the condition that has been reached, in words. What the metadata
-    /// says
-    /// is judged before others' topics are asked, for that may take longer.
+    /// says is judged before others' topics are asked, for that may take longer.
     pub(crate) fn reached(
         &mut self,
         cluster: &ClusterInfo,

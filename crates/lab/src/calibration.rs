@@ -45,8 +45,7 @@ const CLIENTS_FACTOR: u32 = 8;
 pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
 
 /// What a limit depends on, apart from the host and the number of clients: a load item but for its rate, and the
-/// partitions it
-/// goes to.
+/// partitions it goes to.
 #[derive(Serialize)]
 struct Shape<'a> {
     produce: &'a ProducePlan,

@@ -21,8 +21,7 @@ pub(crate) fn heaps(plan: &Plan) -> Option<(Heaps, u64)> {
 
 impl Heaps {
     /// Heaps where they are most. In a comparison the clusters of both sides of a case run together, sides with the
-    /// same system
-    /// share one, and clients of both run at once only in a duet.
+    /// same system share one, and clients of both run at once only in a duet.
     fn at_once(plan: &Plan, memory_bytes: u64) -> Option<Self> {
         let of =
             |case: &CasePlan| Self { brokers: of_brokers(case), clients: of_clients(case, memory_bytes) };

@@ -35,8 +35,8 @@ pub(crate) fn read(system: &dyn SystemUnderTest, topics: &BTreeMap<String, Strin
 
 /// Reads them until they no longer move, no transaction is open, and every replica on a living broker is in sync, and
 /// no other: until then the end that readers see, which is reported here, may lie before what the leader alone has
-/// acknowledged,
-/// and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
+/// acknowledged, and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`],
+/// `Ok(None)`.
 pub(crate) fn read_settled(
     system: &dyn SystemUnderTest,
     topics: &BTreeMap<String, String>,

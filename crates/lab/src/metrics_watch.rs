@@ -53,9 +53,8 @@ pub(crate) struct MetricsWatch {
 impl MetricsWatch {
     /// Reads these until it is asked to end, and sends to the inbox. One whose thread does not start is reported and
     /// not read. The last one is read as the window begins, so that its values are of that instant; the others are read
-    /// before. Of
-    /// trials that run at once each is a side, its number and how many there are, so that those of the others are not read at
-    /// the same instants.
+    /// before. Of trials that run at once each is a side, its number and how many there are, so that those of the
+    /// others are not read at the same instants.
     pub(crate) fn start(
         readers: Vec<Box<dyn Reader>>,
         (side, sides): (u64, u64),

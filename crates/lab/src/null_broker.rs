@@ -28,8 +28,7 @@ pub(crate) struct NullBroker {
 
 impl NullBroker {
     /// Starts one on a free port of the loopback address. Topics that were not created have so many `partitions`. It
-    /// does not
-    /// inherit the environment variables `hidden`.
+    /// does not inherit the environment variables `hidden`.
     ///
     /// # Errors
     /// It does not start, or does not say where it listens: one lowercase sentence.

@@ -14,9 +14,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::time::{Duration, SystemTime};
 
 /// Part of the time that is left to a token after which it is requested again. A Java client takes what it is handed
-/// after 0.8 of
-/// it at the earliest (`sasl.login.refresh.window.factor`): by then the newer one must have reached it, or it goes on with a
-/// token that is about to end, until brokers refuse one login that follows another within a second.
+/// after 0.8 of it at the earliest (`sasl.login.refresh.window.factor`): by then the newer one must have reached it, or
+/// it goes on with a token that is about to end, until brokers refuse one login that follows another within a second.
 const WINDOW: f64 = 0.7;
 /// When a token does not say when it expires.
 const EVERY: Duration = Duration::from_secs(300);

@@ -1,9 +1,8 @@
 //! How the clients of a stream connect: which of them have begun, which are ready, and how long that took them.
 //!
 //! Clients that are there at T0 connect some at a time: they are not timed against each other, a broker's queue of
-//! sockets
-//! to be accepted is short, and a client needs one connection more while it connects. Those that come later all come at
-//! once, as the instances of an application do.
+//! sockets to be accepted is short, and a client needs one connection more while it connects. Those that come later all
+//! come at once, as the instances of an application do.
 
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;

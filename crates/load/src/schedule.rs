@@ -1,8 +1,7 @@
 //! Schedules: pure functions from a record's index and a seed to its intended instant.
 //!
 //! Warm-up and measure phase have a schedule each, and the measure phase's starts again with it: its arrivals follow
-//! from
-//! the seed alone, however long the warm-up took, so that trials that share a seed share them.
+//! from the seed alone, however long the warm-up took, so that trials that share a seed share them.
 //!
 //! The measure phase's rate over time is a chain of linear pieces; in the warm-up the first rate holds, without end
 //! until it is known when the measure phase begins. Λ(t), the rate's integral, is the number of records intended up to

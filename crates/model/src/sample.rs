@@ -139,8 +139,7 @@ pub struct Counts {
     pub clamped: u64,
     /// Consume: records between the stream and the end of the log at the end of the written second; none while a
     /// partition's leader has not reported where its log ends. A state: it adds up over the streams of one second,
-    /// never over
-    /// seconds.
+    /// never over seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_records: Option<u64>,
     /// Time for which brokers held back answers, as their responses say, ns.
@@ -202,8 +201,7 @@ pub struct Counts {
 const OUTCOMES: usize = 3;
 
 /// Makes `numbers` and `numbers_mut` of one list of fields, in its order. Fields that are no sum of one number come
-/// after the
-/// semicolon, so that a new one has to be put on either side.
+/// after the semicolon, so that a new one has to be put on either side.
 macro_rules! numbers {
     ($($number:ident)*; $($other:ident)*) => {
         const NUMBERS: usize = [$(stringify!($number)),*].len();

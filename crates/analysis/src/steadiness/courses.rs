@@ -18,8 +18,8 @@ const US_PER_S: f64 = 1e6;
 /// Share of a series' seconds that must have a value.
 const KNOWN_SHARE_MIN: f64 = 0.8;
 
-/// Seconds whose median response is worked out, at most about; of a longer series every so many-th second stands for those
-/// after it too, since an hour of histograms takes seconds to read.
+/// Seconds whose median response is worked out, at most about; in a longer series every so many-th second represents
+/// those after it too, since an hour of histograms takes seconds to read.
 const MEDIANS_MAX: usize = 600;
 
 /// Which second a latency belongs to.

@@ -155,8 +155,7 @@ impl FakeCluster {
     }
 
     /// Ends a transaction, or says again how it ended to a producer that has not heard it: since KIP-890 its epoch
-    /// separates
-    /// that from the end of a further transaction.
+    /// separates that from the end of a further transaction.
     fn end_transaction(&mut self, request: &m26_end_txn::Request, is_v2: bool) -> Result<(i64, i16), i16> {
         let (id, now_ns) = (&request.transactional_id, self.now_ns);
         let who = (request.producer_id, request.producer_epoch);

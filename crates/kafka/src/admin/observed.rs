@@ -93,8 +93,7 @@ impl Admin {
     }
 
     /// The ends of the logs of all partitions that have a leader, as the leaders report: the offset after the last
-    /// record that readers
-    /// may see. One request for each leader.
+    /// record that readers may see. One request for each leader.
     ///
     /// # Errors
     /// A leader does not answer in time.

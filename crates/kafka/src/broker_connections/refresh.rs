@@ -99,8 +99,7 @@ impl<T> BrokerConnections<T> {
     }
 
     /// The client starts again at the bootstrap addresses: it forgets where brokers listen, and each connection is to
-    /// be
-    /// closed ([KIP-899](https://cwiki.apache.org/confluence/display/KAFKA/KIP-899%3A+Allow+clients+to+rebootstrap),
+    /// be closed ([KIP-899](https://cwiki.apache.org/confluence/display/KAFKA/KIP-899%3A+Allow+clients+to+rebootstrap),
     /// [KIP-1102](https://cwiki.apache.org/confluence/display/KAFKA/KIP-1102%3A+Enable+clients+to+rebootstrap+based+on+timeout+or+error+code)).
     /// Who leads what, and since when, is kept: it is compared with what the next reply reports.
     fn rebootstrap(&mut self, why: &'static str) {

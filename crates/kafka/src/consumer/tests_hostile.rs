@@ -1,8 +1,7 @@
 //! What a large reply costs in addition to the frame in which it came, whatever is in it: nothing, but for the aborted
-//! transactions of
-//! one partition at a time, which take no more than they do in the reply. The frame itself takes up to twice its size while
-//! it comes ([`Input`](crate::connection)), and no partition is read before it is there: so a reply never takes more than
-//! two times its own size, plus a decompressed batch's stated maximum.
+//! transactions of one partition at a time, which take no more than they do in the reply. The frame itself takes up to
+//! twice its size while it comes ([`Input`](crate::connection)), and no partition is read before it is there: so a
+//! reply never takes more than two times its own size, plus a decompressed batch's stated maximum.
 
 use super::tests::{World, batch_of, config, partition, reply};
 use super::*;

@@ -161,8 +161,7 @@ impl Member {
     }
 
     /// Leaves: commits what was read where it commits by itself, gives up what it has, and informs the coordinator. It
-    /// is to be
-    /// polled until it [has](Self::has_left).
+    /// is to be polled until it [has](Self::has_left).
     pub fn leave(&mut self, positions: &mut Positions<'_>, now_ns: u64) {
         if self.leaving != Leaving::No {
             return;

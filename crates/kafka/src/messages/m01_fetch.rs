@@ -1,7 +1,6 @@
 //! Fetch, key 1: versions 4 to 17, flexible from 12; from 13 on topics go by id. 4 is the oldest that 4.x
 //! brokers accept, 12 the newest that 2.7 brokers know. From 7 on a broker keeps what was requested in a session, from
-//! 11
-//! on it knows racks; from 12 on responses say who leads instead, from 16 on where that broker listens.
+//! 11 on it knows racks; from 12 on responses say who leads instead, from 16 on where that broker listens.
 //!
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Fetch>.
 

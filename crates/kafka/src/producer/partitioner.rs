@@ -21,8 +21,7 @@ fn choose(
     weight: impl Fn(usize) -> u64,
 ) -> Option<usize> {
     // One number is drawn for both: its upper half says which partition, its lower half is compared with the weight.
-    // That
-    // prefers no partition by more than one in 2³² and needs no division.
+    // That prefers no partition by more than one in 2³² and needs no division.
     let part = |half: u64, of: u64| (half * of) >> 32;
     for _ in 0..DRAWS_MAX {
         let draw = rng.random::<u64>();

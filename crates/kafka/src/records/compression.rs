@@ -80,8 +80,7 @@ pub struct Compressor {
 
 impl Compressor {
     /// At the level of `compression.CODEC.level`, by default Java's: gzip 6 (which -1 means), lz4 9, zstd 3. Which
-    /// levels
-    /// Kafka takes is checked where they are typed; codecs without levels pass over it.
+    /// levels Kafka takes is checked where they are typed; codecs without levels pass over it.
     pub fn new(codec: Compression, level: Option<i32>) -> Self {
         Self { codec, level }
     }

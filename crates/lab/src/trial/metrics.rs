@@ -1,6 +1,5 @@
 //! The brokers' own metrics, and what the cluster reports of logs and groups, in a trial: from where they are read, and
-//! what
-//! becomes of them.
+//! what becomes of them.
 
 use super::Execution;
 use crate::clock::{monotonic_ns, relative_ns};

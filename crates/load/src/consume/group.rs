@@ -70,8 +70,7 @@ pub(crate) struct GroupCourse {
     /// Whom each client knows as the coordinator.
     coordinators: BTreeMap<usize, i32>,
     /// Brokers that have assigned or committed something as coordinators, and were not reported as lost since: each
-    /// client
-    /// loses the same one by itself.
+    /// client loses the same one by itself.
     coordinating: BTreeSet<i32>,
     /// Clients that have failed.
     failed: BTreeSet<usize>,

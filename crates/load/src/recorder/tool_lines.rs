@@ -1,7 +1,6 @@
 //! What the lines of Kafka's own tool need in addition to the usual rows: the service time of each second, and of the
 //! records behind the first ones by themselves. With a client whose inside is hidden that is the time from the call of
-//! `send()`,
-//! as the tool measures it: such a record was *accepted* at t1 here.
+//! `send()`, as the tool measures it: such a record was *accepted* at t1 here.
 
 use super::Recorder;
 use super::steady::Steady;

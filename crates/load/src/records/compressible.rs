@@ -2,9 +2,8 @@
 //!
 //! How many of them must be random depends on the codec and its level, on how large values are and on how many records a
 //! batch has: what surrounds the values compresses too, and every batch starts again. So the share is found by
-//! compressing
-//! batches of several sizes before the load begins. All shares are tried with the same records: what differs is the
-//! share alone, and the compressed size grows nearly in proportion to it.
+//! compressing batches of several sizes before the load begins. All shares are tried with the same records: what
+//! differs is the share alone, and the compressed size grows nearly in proportion to it.
 
 use super::pool::Pool;
 use kdyno_kafka::records::{self, Compression, Compressor};
@@ -33,8 +32,7 @@ pub(super) struct Shares {
 
 impl Shares {
     /// Shares with which bodies compress to `ratio`; `body` builds batch number so many, of so many records, with such
-    /// a
-    /// share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
+    /// a share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
     pub(super) fn find(
         ratio: f64,
         compressor: Compressor,
@@ -74,8 +72,8 @@ impl Shares {
     }
 
     /// The share for a batch of so many records. What each batch has once (a codec's frame, the first of what is
-    /// repeated) weighs
-    /// on a record by one over their number: between two that were tried, shares lie on a line over that.
+    /// repeated) weighs on a record by one over their number: between two that were tried, shares lie on a line over
+    /// that.
     pub(super) fn of(&self, count: u32) -> u32 {
         let after = self.from.partition_point(|(from, _)| *from <= count);
         let Some(&(fewer, share)) = self.from.get(after.saturating_sub(1)) else { return WHOLE };

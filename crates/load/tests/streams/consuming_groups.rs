@@ -70,8 +70,7 @@ fn members_share_what_is_there_and_commit_it() {
 }
 
 /// Members get NOT_COORDINATOR by their heartbeats and commits, each when it comes, and look for the next one, which
-/// reads
-/// its log at first.
+/// reads its log at first.
 #[test]
 fn a_group_whose_coordinator_moves_under_its_load_loses_no_record_and_doubles_none() {
     for protocol in protocols() {

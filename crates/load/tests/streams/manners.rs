@@ -41,8 +41,7 @@ fn a_new_leader_gets_the_records_of_the_old_one_at_once() {
 }
 
 /// Topics go by id, so records for the old topic do not end in the new one by chance: the client gets an error,
-/// requests
-/// the new id and sends them again.
+/// requests the new id and sends them again.
 #[test]
 fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
     let told =

@@ -195,8 +195,7 @@ fn spoil(cluster: &mut FakeCluster, faults: Faults) {
 ///
 /// With five requests in flight that holds as long as a batch is not spoilt again when it is sent again: four new batches
 /// travel with it then, and a broker remembers five (docs/reference/client.md, Idempotence). Two in flight leave it
-/// five
-/// attempts.
+/// five attempts.
 #[test]
 fn an_idempotent_producer_stores_each_record_once() {
     for (is_idempotent, in_flight_max, faults) in [

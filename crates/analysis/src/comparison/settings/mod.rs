@@ -1,4 +1,4 @@
-//! What was in force on both sides of a comparison, and what of it nobody asked for: [`brokers`], their [`topics`],
+//! What was in force on both sides of a comparison, and what of it was not requested: [`brokers`], their [`topics`],
 //! their [`jvms`] and the [`clients`].
 
 mod brokers;

@@ -1,8 +1,8 @@
 //! Java's sticky assignment of members that do not all subscribe to the same topics.
 //!
 //! Members keep what they own; what has no owner goes to the member with least of those that may have it; then
-//! partitions move
-//! from members with more to members with less for as long as that helps, back to whom had them before where it can be.
+//! partitions move from members with more to members with less for as long as that helps, back to whom had them before
+//! where it can be.
 
 use super::super::TopicPartition;
 use super::claims::{Claims, NO_GENERATION};

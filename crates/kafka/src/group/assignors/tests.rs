@@ -156,8 +156,7 @@ fn members() -> impl Strategy<Value = Vec<Told>> {
 
 proptest! {
     /// Whatever members claim to own: none gets what it does not subscribe to or what there is not, nothing goes to
-    /// two, and
-    /// nothing is left out but what a cooperative member has to give up first.
+    /// two, and nothing is left out but what a cooperative member has to give up first.
     #[test]
     fn any_claims_give_an_assignment(told in members(), counts in prop::collection::vec(0..6i32, 4)) {
         let counts: PartitionCounts = ["a", "b", "c", "d"].map(Arc::from).into_iter().zip(counts).collect();

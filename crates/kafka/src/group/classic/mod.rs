@@ -2,9 +2,9 @@
 //!
 //! A rebalance from end to end: a heartbeat is answered that there is one. At the application's next poll offsets are
 //! committed, and of eager members all partitions revoked; then the member joins. The member that the answer calls
-//! leader assigns
-//! (see [`assignors`](super::assignors)); all ask for what they got, and at the next poll after that it is theirs. Cooperative
-//! members (KIP-429) keep what they have until it is not in what they got; then they revoke it and join once more.
+//! leader assigns (see [`assignors`](super::assignors)); all ask for what they got, and at the next poll after that it
+//! is theirs. Cooperative members (KIP-429) keep what they have until it is not in what they got; then they revoke it
+//! and join once more.
 
 mod answers;
 mod leader;

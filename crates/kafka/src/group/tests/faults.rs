@@ -252,8 +252,7 @@ fn a_commit_during_a_rebalance_makes_it_join() {
 }
 
 /// The member that notices it first, by its heartbeat or its commit, looks for the new coordinator, which knows what
-/// the one before did. A
-/// member that comes meanwhile joins there, and the others follow.
+/// the one before did. A member that comes meanwhile joins there, and the others follow.
 #[test]
 fn a_coordinator_that_moves_under_load_costs_nothing() {
     let all = Assignor::ALL.map(classic).into_iter().chain([consumer()]);
