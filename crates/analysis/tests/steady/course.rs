@@ -1,4 +1,4 @@
-//! Steady, drifting, several levels, too short to tell.
+//! Steady, drifting, several levels, too short to determine.
 
 use crate::made::{Chance, LEVEL, Maker, shares};
 use kdyno_analysis::steady::{Figure, Penalties, Shape, course};

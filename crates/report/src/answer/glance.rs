@@ -23,7 +23,7 @@ const DOUBTS_MAX: usize = 3;
 const ANSWERS_MAX: usize = 4;
 /// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
 const VERDICTS_MAX: usize = 2;
-/// Cases of which each has a line on its limit.
+/// Cases with a line each on their limit.
 const LIMITS_MAX: usize = 2;
 
 /// The first screen of a run.

@@ -73,7 +73,7 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
 }
 
-/// What brackets and names of metrics that nobody judged mean.
+/// What brackets and names of metrics that were not judged mean.
 fn roles(verdicts: &[&Verdict]) -> Vec<String> {
     let has = |role| verdicts.iter().any(|one| one.role == role);
     let is_mixed = has(MetricRole::Judged) && (has(MetricRole::Exploratory) || has(MetricRole::Imported));
@@ -124,7 +124,7 @@ fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
 }
 
-/// Of a duet: what its figures are.
+/// For a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
     let told = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
                 the other.";
@@ -139,8 +139,8 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
     })
 }
 
-/// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
-/// sides are alike, whatever the estimate.
+/// For a judged metric without an answer: an interval that reaches further than the margin could not have shown that
+/// the sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
     let is_open = verdict.says.is_open();
     let interval = verdict.equivalence_interval?;

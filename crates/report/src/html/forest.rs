@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 /// Metrics in one picture at most, and pairs in one.
 const METRICS_MAX: usize = 40;
 const PAIRS_MAX: usize = 60;
-/// Ratios beyond this are told in words at the end of the axis.
+/// Ratios beyond this are printed in words at the end of the axis.
 const RATIO_MAX: f64 = 8.0;
 /// Height of a ratio and of a pair, px.
 const RATIO_PX: f64 = 34.0;

@@ -64,7 +64,7 @@ impl Rows {
             let fine = grain == Grain::FiveSeconds && matches!(timing, Timing::Response | Timing::Service);
             let (scale, digits) = if fine { (1.0, 3) } else { (0.2, 2) };
             let seconds = if grain == Grain::FiveSeconds { 5 } else { 1 };
-            // As long as the buffer has room nobody waits for it.
+            // As long as the buffer has room no caller waits for it.
             let scale = if *timing == Timing::Block { 0.0 } else { scale };
             let (bytes, sum) = self.histogram(scale, seconds, digits);
             row.histograms.insert(*timing, bytes);
