@@ -1,4 +1,4 @@
-//! Arguments of the commands that nobody types: benchmarks and kdyno itself do.
+//! Arguments of internal commands: benchmarks and kdyno itself use them.
 
 use clap::Args;
 

@@ -54,7 +54,7 @@ pub(super) fn setting_meant<'s, 'p>(
     stands_there.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it.
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed in addition.
 pub(super) fn planned(
     (text, id): (&str, &str),
     target: Target,
@@ -74,7 +74,8 @@ pub(super) fn planned(
     Ok((plan, remarks))
 }
 
-/// The same, where nothing is to be told of the topic: it was typed, and the names that stand for it and the cluster were not.
+/// Plans it where nothing is to be printed of the topic: it was typed, and the names that mean it and the cluster were
+/// not.
 pub(super) fn planned_for_topic(
     scenario: (&str, &str),
     target: Target,

@@ -18,10 +18,10 @@ use std::process::Command;
 
 pub use crate::common::{broken_rules, is_matrix};
 
-/// Of a JVM that ends soon: it starts in two thirds of the time.
+/// Options of a JVM that ends soon: it starts in two thirds of the time.
 const QUICK_JVM: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
-/// Of a long table every one, or else every third.
+/// Every one of a long table, or else every third.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by(if is_matrix() { 1 } else { 3 })
 }
@@ -96,7 +96,7 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
 }
 
-/// Bytes of a record batch beside its records (Kafka documentation, Message Format).
+/// Bytes of a record batch in addition to its records (Kafka documentation, Message Format).
 pub const BATCH_HEADER_BYTES: u64 = 61;
 
 /// What was concluded of the run.
@@ -155,7 +155,7 @@ pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What is told of the one cluster that stays here.
+/// What is reported of the one cluster that stays here.
 fn standing(place: &Place) -> Value {
     let list = place.kdyno(&["cluster", "list", "--json"]);
     let mut list: Value = serde_json::from_str(&list.stdout).expect("JSON");
@@ -178,7 +178,7 @@ fn broker_pid(place: &Place) -> u32 {
     brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker").0
 }
 
-/// A whole collection of the garbage of a broker that runs here, asked for by the tool beside its Java.
+/// A whole collection of the garbage of a broker that runs here, requested by the tool next to its Java.
 pub fn collect_garbage(place: &Place) {
     let (line, _) = broker(place);
     let mut tool = Command::new(Path::new(&line[0]).with_file_name("jcmd"));

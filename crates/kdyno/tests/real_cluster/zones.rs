@@ -68,7 +68,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
     assert!(figure(&document, "writers.acked_per_s") > 50.0, "half of the partitions have a leader");
 }
 
-/// A consumer that tells its zone reads from the replica there, and its bytes stay there (KIP-392).
+/// A consumer with a zone reads from the replica there, and its bytes stay there (KIP-392).
 #[test]
 fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     let _turn = beside_others();

@@ -1,4 +1,4 @@
-//! How two alike sides are set beside each other: by kdyno's own comparison, in each of its designs.
+//! How two alike sides are compared: by kdyno's own comparison, in each of its designs.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::pairs::{Metric, Pairs};
 use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
 use super::runs::{Place, is_complete};
 
-/// Fewest starts of which a verdict can be drawn.
+/// Fewest starts that a verdict can be drawn from.
 const STARTS_MIN: u32 = 6;
 
 /// Measures so many pairs, or what is left of them: by a comparison, gone on with where it was interrupted.
@@ -18,7 +18,7 @@ pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Vec<
         Design::Standing | Design::Duet => PAIRS_PER_START,
         Design::Restart => 1,
     };
-    // Only what has a rate can run at once, and stands in a profile of its own.
+    // Only what has a rate can run at once, and is in a profile of its own.
     let (profile, loads) = match design {
         Design::Standing | Design::Restart => ("turns", 2),
         Design::Duet => ("duet", 1),

@@ -1,4 +1,4 @@
-//! What brokers tell of themselves agrees with what was sent to them; without the agent a run is as good.
+//! What brokers report of themselves agrees with what was sent to them; without the agent a run is as good.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};

@@ -24,7 +24,7 @@ phases: {warmup: 3s, measure: 6s, drain: 10s}
 fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
     let _turn = alone();
     let place = Place::new();
-    // Quotas are kept in windows of a second, of which few are looked back on.
+    // Quotas are kept in windows of a second, and few of them are looked back on.
     let config = ["--config", "quota.window.num=3"];
     let up = ["cluster", "up", "capped", "--kafka", "4.1.1", "--heap", "256MiB"];
     ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
@@ -78,7 +78,7 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let file = RunFile::open(&path).expect("the run file");
     let judgement = file.judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
-    // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
+    // The cluster is none of the run's own, and its broker is probed all the same: it runs on this host.
     let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
     let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
@@ -111,7 +111,7 @@ fn assert_probed(conclusions: &[Conclusion]) {
     }
 }
 
-/// Pauses and safepoints of a real broker's log were understood: they grow, and are told by every reading.
+/// Pauses and safepoints of a real broker's log were understood: they grow, and are in every reading.
 fn assert_gc_log_was_read(readings: &[ProbeReading]) {
     let of = |name: &str| -> Vec<f64> {
         readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect()
