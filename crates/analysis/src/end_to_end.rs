@@ -22,8 +22,9 @@ pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
 /// since it came when some had been written, or went before all were, since other items are members of its group, or since
 /// its group was handed some twice.
 ///
-/// Of each second's records numbers are compared: what a producer counts as failed and the log has all the same takes the
-/// place of another one that is missing, and so does what the log has twice. Then these are fewer than they were.
+/// The numbers of each second's records are compared: what a producer counts as failed and the log has all the same
+/// takes the place of another one that is missing, and so does what the log has twice. Then these are fewer than they
+/// were.
 pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<u32, u64>> {
     let (plan, consume) = consuming(evidence, item)?;
     let (own, writers) = (streams_of(evidence, item), writers(evidence, plan));

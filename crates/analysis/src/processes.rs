@@ -1,8 +1,8 @@
 //! What each process of this host used in the window, and whether its memory keeps its size.
 //!
 //! The slope of memory is that between stretches of the window: readings of neighbouring seconds depend on each other, and the
-//! medians of stretches do so less. Of the heap after collections the least of each stretch counts, which is the nearest to
-//! what is alive.
+//! medians of stretches do so less. For the heap after collections the least of each stretch counts, which is the
+//! nearest to what is alive.
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};

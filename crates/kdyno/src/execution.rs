@@ -268,7 +268,7 @@ fn announce(planned: &Planned) {
     tell(&planned.remarks);
 }
 
-/// Of equal notes the warnings alone.
+/// Among equal notes only the warnings.
 fn warn(remarks: &[Note]) {
     tell(remarks.iter().filter(|remark| matches!(remark, Note::Warning(_))));
 }

@@ -234,7 +234,7 @@ impl LogsReader {
     }
 
     /// What a group is called: the scenario's name for it, else its id as it can be printed, with a number where another
-    /// group has that name. The same in each look.
+    /// group has that name. It is the same in each look.
     fn name_of(&mut self, told: &Committed) -> Option<String> {
         if let Some(name) = self.watched.groups.get(&told.group).or_else(|| self.names.get(&told.group)) {
             return Some(name.clone());

@@ -361,8 +361,8 @@ mod tests {
         }
     }
 
-    /// At the seam two processes meet. Of 4,000 Poisson schedules the gaps that span it have the mean of a gap that spans
-    /// a given instant, two mean gaps, and the records right after it come at the rate.
+    /// At the seam two processes meet. Over 4,000 Poisson schedules the gaps that span it have the mean of a gap that
+    /// spans a given instant, two mean gaps, and the records right after it come at the rate.
     #[test]
     fn poisson_arrivals_have_neither_burst_nor_gap_at_the_seam() {
         let (start_ns, schedules) = (3 * S, 4_000u32);

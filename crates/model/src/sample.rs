@@ -152,7 +152,7 @@ pub struct Counts {
     pub aborted: u64,
     /// Partitions of transactions that ended: each of them has a marker in its log, which takes an offset.
     pub markers: u64,
-    /// Partitions of which it is unknown whether they were in a transaction, or in one whose end was not reported: a
+    /// Partitions for which it is unknown whether they were in a transaction, or in one whose end was not reported: a
     /// log may hold a marker for each.
     pub markers_unsure: u64,
     /// Bytes of the records acknowledged, uncompressed: with keys, headers and what each record begins with.

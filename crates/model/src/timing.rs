@@ -70,7 +70,7 @@ pub enum Timing {
     /// group learned that it lost it, to when the next one was assigned it. A partition that is no longer assigned to
     /// any member has no value.
     WithoutOwner,
-    /// By how much t8 lay before t0, where it did: the clock of another host. Of the same records the end-to-end latency
+    /// By how much t8 lay before t0, where it did: the clock of another host. For these records the end-to-end latency
     /// holds nothing.
     EndToEndBelowZero,
     /// As above, to t7.

@@ -46,7 +46,7 @@ pub struct Trial {
 pub struct PairPlace {
     /// Which pair of the case, from 1.
     pub pair: u32,
-    /// Whether it runs first or second of the two: 1 or 2. Of two that run at once the first one's workers are started
+    /// Whether it runs first or second of the two: 1 or 2. If they run at once the first one's workers are started
     /// first.
     pub place: u8,
 }

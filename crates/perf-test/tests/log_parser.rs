@@ -1,7 +1,7 @@
 //! The lines of both tools, as a public Ansible collection takes them out of its logs (github.com/osodevops/kafka-performance-testing,
 //! scripts/parse_perf_logs.py at 718afe9): there by regular expressions, which are rewritten here. It looks for the
 //! last line that is either a total or a line of progress: quantiles are whole milliseconds, and where they do not
-//! match nothing is said of them. Of a consumer it takes the first row with two moments.
+//! match nothing is said of them. For a consumer it takes the first row with two moments.
 
 use kdyno_perf_test::consumer::{Consumed, Intervals};
 use kdyno_perf_test::producer::{Figures, Latencies, progress, total};

@@ -47,8 +47,8 @@ fn defaults_of(group: &GroupPlan) -> Version {
     if group.protocol == classic_defaults(&before) { before } else { Version::newest() }
 }
 
-/// What has the default's value is one: what else would have been typed has the same effect. Of settings without a default
-/// here it is not said whether they were set.
+/// A value that equals the default is one: typing it would have the same effect. For settings without a default here it
+/// is not said whether they were set.
 fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, String)>) -> SettingsInForce {
     let defaults: BTreeMap<&str, String> = defaults.into_iter().collect();
     let in_force = |(name, value): (&str, String)| {

@@ -28,7 +28,7 @@ pub(crate) struct Behind {
     /// Counts that came after those, behind them and left out in the same way: later ones are at the end, and those
     /// that are 0 are left out.
     pub(crate) latest: Vec<u64>,
-    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
+    /// In totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
     pub(crate) members: Vec<Option<(u64, u32, u32)>>,
     /// In totals: the records behind the first ones, if they were requested.
     pub(crate) steady: Option<PackedSteady>,

@@ -124,7 +124,7 @@ impl RunWriter {
         self.write(Row::Totals(trial, totals))
     }
 
-    /// The end of a log of something that went wrong. Of a text above 64 KiB the end is kept.
+    /// The end of a log of something that went wrong. A text above 64 KiB keeps its end.
     pub fn log(&self, subject: &str, excerpt: &str) -> Result<(), StoreError> {
         self.write(Row::Log(subject.to_owned(), excerpt.to_owned()))
     }

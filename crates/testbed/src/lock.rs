@@ -100,7 +100,7 @@ fn busy(file: &mut File) -> TestbedError {
     }
 }
 
-/// Who holds the lock, in a few words. Of several that share the note names the first, which may have ended since.
+/// Who holds the lock, in a few words. If several share it the note names the first, which may have ended since.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     // Without the note the message is less informative, no more.

@@ -83,7 +83,7 @@ async fn known(
     Ok(outcomes)
 }
 
-/// Makes instances. Of two records with one control number the first one makes it.
+/// Makes instances. If two records have one control number the first one makes it.
 async fn create(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Vec<Outcome>, Fault> {
     if records.is_empty() {
         return Ok(Vec::new());
@@ -108,7 +108,7 @@ async fn create(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Ve
     Ok(records.iter().map(outcome).collect())
 }
 
-/// Changes instances. Of two records with one control number the second one is what stays.
+/// Changes instances. If two records have one control number the second one is what stays.
 async fn update(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Vec<Outcome>, Fault> {
     if records.is_empty() {
         return Ok(Vec::new());

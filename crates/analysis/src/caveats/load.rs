@@ -43,7 +43,7 @@ pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// Exact: the rows hold all that the totals count. Of a trial that was cut short the last ones may be missing.
+/// Exact: the rows hold all that the totals count. A trial that was cut short may lack the last ones.
 pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
     if cut_short(trial.evidence).is_some() {
         return Vec::new();

@@ -118,8 +118,8 @@ impl Highest<'_, '_> {
     }
 }
 
-/// What a trial used of a resource: of one thing, where the resource has several. Of the host's processors it is the share of
-/// what other programs left, for they do not follow the load.
+/// What a trial used of a resource: of one thing, where the resource has several. For the host's CPUs it is the share
+/// of what other programs left, for they do not follow the load.
 fn share(point: &Point<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
     let evidence = evidence(point, kind)?;
     let used = of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())?;

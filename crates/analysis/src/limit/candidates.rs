@@ -150,7 +150,7 @@ impl Asked<'_> {
     }
 
     /// How busy the shared host is, where the generator has more of its processors than brokers, and than all other
-    /// programs. Of a duet's host that says nothing of one side.
+    /// programs. On a duet's host that says nothing of one side.
     fn host_share_of_generator(&self) -> Option<f64> {
         if self.is_of_duet() {
             return None;

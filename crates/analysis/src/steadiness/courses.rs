@@ -88,7 +88,7 @@ pub(crate) fn response_p50(
         Ok::<_, AnalysisError>(match response.quantile(0.5) {
             Value::Is(ns) => Some(ns),
             // In the end half of that second's records were open: for how long is a matter of when the trial ended, a
-            // second less for each later second. Of a trial under way it is a queue that grows.
+            // second less for each later second. In a trial under way it is a queue that grows.
             Value::AtLeast(ns) => (of == SecondOf::Outcome).then_some(ns),
             Value::None => None,
         })

@@ -85,8 +85,8 @@ fn replicas(of: &str, topic: &Topic, brokers: usize) -> Advice {
     advice(of, "replication factor", current, format!("at least {wanted}"), reason, how)
 }
 
-/// `min.insync.replicas`: two of three, and of more at least two. Of two replicas one must do, or a broker that is away
-/// stops the writers: nothing is said unless it does.
+/// `min.insync.replicas`: two of three, and of more at least two. With two replicas one must do, or a broker that is
+/// away stops the writers: nothing is said unless it does.
 fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice> {
     const NAME: &str = "min.insync.replicas";
     let setting = topic.settings.get(NAME);

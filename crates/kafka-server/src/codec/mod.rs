@@ -177,7 +177,7 @@ impl Api {
     }
 
     /// First and last version spoken; some lower ones than those of our own client, for other clients. Topics go
-    /// by name. Of what is not spoken at all the last one is below the first.
+    /// by name. Where an API is not spoken at all the last one is below the first.
     pub fn versions(self) -> (i16, i16) {
         match self {
             Self::Produce => (3, 9),

@@ -58,7 +58,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// An instant or a choice of requests, and what to do then. Of several things done to one request the first
+/// An instant or a choice of requests, and what to do then. If several things are done to one request the first
 /// counts.
 #[derive(Debug)]
 #[must_use]

@@ -427,7 +427,7 @@ impl<T> Connection<T> {
     /// taken. Where that completed a request, its instant is then to be given with [`Self::stamp_written`].
     ///
     /// # Errors
-    /// Those of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
+    /// The errors of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
     pub fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<Written> {
         let bytes = match &mut self.session {
             Some(session) => {

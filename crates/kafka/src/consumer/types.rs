@@ -78,8 +78,8 @@ pub struct ConsumerConfig {
     pub isolation: Isolation,
     /// How far what was fetched is read.
     pub reading: Reading,
-    /// A partition of which something was fetched is held until it is [released](super::Consumer::release): its application takes one record
-    /// after the other, and fetches no more of it before it has them all.
+    /// A partition with anything fetched is held until it is [released](super::Consumer::release): its application
+    /// takes one record after the other, and fetches no more of it before it has them all.
     pub holds_fetched: bool,
     /// `client.rack`; empty: not sent.
     pub rack: String,

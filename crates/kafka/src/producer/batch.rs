@@ -40,8 +40,8 @@ pub struct Batch<M> {
     pub(super) is_closed: bool,
     /// It came of a batch that was too large.
     pub(super) is_part: bool,
-    /// What it has from when its records are sealed on. Of its own, since thousands of batches may wait: the less of each,
-    /// the less of them is fetched from memory again when their turn comes.
+    /// What it has from when its records are sealed on. In a box of its own, since thousands of batches may wait: the
+    /// less of each, the less of them is fetched from memory again when their turn comes.
     pub(super) sending: Option<Box<Sending>>,
 }
 

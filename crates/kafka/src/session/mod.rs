@@ -64,7 +64,7 @@ pub trait Session: fmt::Debug + Send {
     /// Offers ciphertext that waits, as one write; how many bytes of it were taken.
     ///
     /// # Errors
-    /// Those of the write, which has taken nothing then.
+    /// The errors of the write, which has taken nothing then.
     fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize>;
 }
 

@@ -138,8 +138,8 @@ fn what_lies_between_zones_is_told_before_anything_starts() {
     assert!(told.contains("in zone b"), "{told}");
 }
 
-/// What is declared to be narrow is the limit, and twice as much of it carries twice as much. Of the full table: what is named
-/// of a full link is judged in `analysis` (`limit`).
+/// What is declared to be narrow is the limit, and twice as much of it handles twice as much. In the full table: what
+/// is named of a full link is judged in `analysis` (`limit`).
 #[test]
 fn a_link_of_declared_bandwidth_is_the_limit() {
     if !is_matrix() {

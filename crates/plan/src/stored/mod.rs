@@ -30,8 +30,8 @@ use refusal::{At, Passed};
 const PROBED_MAX: usize = 16;
 
 /// Refuses a stored plan that has more than what a stranger may have others run: nothing of it is started as a program,
-/// handed to a JVM or a shell, or names a file, and all of its numbers and names are those that a scenario may have. Of a
-/// target nothing is looked at, for [`retarget`](crate::retarget) puts the user's own in its place.
+/// handed to a JVM or a shell, or names a file, and all of its numbers and names are those that a scenario may have.
+/// Nothing of a target is looked at, for [`retarget`](crate::retarget) puts the user's own in its place.
 ///
 /// # Errors
 /// The first thing that it may not have, with its key.

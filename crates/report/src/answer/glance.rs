@@ -178,7 +178,7 @@ fn what(one: &Verdict) -> &'static str {
     }
 }
 
-/// The heaviest caveats, and how many are left out. Of one group, such as the host, one is enough while others have none.
+/// The heaviest caveats, and how many are left out. One of a group, such as the host, is enough while others have none.
 fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
     let all: Vec<&Worded> = worded.iter().filter(is_told).collect();

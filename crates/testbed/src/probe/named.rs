@@ -80,7 +80,8 @@ fn is_pid(typed: &str) -> bool {
 enum One {
     /// That very process, called so.
     Process(ProcessId, String),
-    /// The only process of a name; one that comes after it is the same subject. Of several then it is the oldest.
+    /// The only process of a name; one that comes after it is the same subject. If there are several then it is the
+    /// oldest.
     Only(String),
     /// Each process of a name.
     Each(String),

@@ -74,7 +74,7 @@ fn printed(document: &Value, metric: &Metric) -> Option<(f64, f64)> {
     Some((p, (bound("high")? / bound("low")?).ln() / 2.0))
 }
 
-/// Time of all sessions ÷ pairs of all cases. Of a session that was cut off, the time up to its last trial's start.
+/// Time of all sessions ÷ pairs of all cases. For a session that was cut off, the time up to its last trial's start.
 fn minutes_per_pair(document: &Value) -> anyhow::Result<f64> {
     let trials = document["trials"].as_array().context("the document has no trials")?;
     let ns = |value: &Value| value.as_str().and_then(|text| text.parse::<f64>().ok());

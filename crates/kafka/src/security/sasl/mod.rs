@@ -84,7 +84,7 @@ impl Login {
         Ok(Self(Credentials::Plain { user: user.to_owned(), password }))
     }
 
-    /// A proof that the password is known. Of a delegation token, the user is its id and the password its HMAC.
+    /// A proof that the password is known. For a delegation token, the user is its id and the password its HMAC.
     ///
     /// # Errors
     /// When user or password is empty.

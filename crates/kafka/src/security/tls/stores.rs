@@ -173,7 +173,7 @@ pub fn trusted(
     }
 }
 
-/// The certificate chain and the key of a keystore. Of PEM, `key` is the text that holds the key, where that is not
+/// The certificate chain and the key of a keystore. For PEM, `key` is the text that holds the key, where that is not
 /// the store's own.
 ///
 /// # Errors
