@@ -57,7 +57,7 @@ enum Chore {
     },
     /// Known truths on real brokers, half an hour and more; goes on where it was (build with --release)
     AccuracyCluster(accuracy::cluster::Options),
-    /// Cost and rates beside the floor and the peers, or beside an earlier commit (build with --release)
+    /// Cost and rates compared with the floor and the peers, or with an earlier commit (build with --release)
     Bench(BenchArgs),
     /// An archive of the program, its licences and pages, tried where nothing else is (build with --release)
     Release {
@@ -137,7 +137,7 @@ struct BenchArgs {
     /// The program to measure [default: target/release/kdyno]
     #[arg(long, value_name = "PATH")]
     kdyno: Option<PathBuf>,
-    /// Measure this commit, or a program that is built, beside the program, and fail where the program has lost
+    /// Measure this commit, or a program that is built, next to the program, and fail where the program has lost
     #[arg(long, value_name = "COMMIT|PROGRAM")]
     against: Option<String>,
 }

@@ -45,13 +45,13 @@ impl Failure {
         Self { exit: Exit::ToolFailed, message: message.to_string(), hint: None }
     }
 
-    /// The same with a hint.
+    /// The failure with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with a hint, where there is one.
+    /// The failure with a hint, where there is one.
     pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint.or(self.hint);
         self

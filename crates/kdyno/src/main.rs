@@ -75,7 +75,7 @@ fn with_what_was_meant(mut usage: clap::Error) -> clap::Error {
     usage
 }
 
-/// Prints clap's own message and tells how to end after it.
+/// Prints clap's own message and returns how to end after it.
 fn usage_exit(usage: &clap::Error) -> failure::Exit {
     out::usage(usage);
     if usage.use_stderr() { failure::Exit::Usage } else { failure::Exit::Done }

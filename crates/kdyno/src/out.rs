@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
-/// What clap's errors have beside the tones of reports: underlined and green.
+/// What clap's errors have in addition to the tones of reports: underlined and green.
 const SEQUENCES_OF_USAGE: &[&str] = &["\x1b[4m", "\x1b[32m"];
 
-/// The size of the terminal on standard error, where it tells it.
+/// The size of the terminal on standard error, where it reports it.
 pub(crate) fn window() -> Option<Winsize> {
     tcgetwinsize(std::io::stderr()).ok().filter(|size| size.ws_col > 0)
 }
@@ -32,7 +32,7 @@ pub(crate) fn note_options() -> TextOptions {
     text_options(std::io::stderr().is_terminal())
 }
 
-/// How text is laid out on a stream: as wide as the terminal, in colour only there, and where nobody asks for none
+/// How text is laid out on a stream: as wide as the terminal, in colour only there, and not where the user wants none
 /// (`NO_COLOR`, <https://no-color.org>).
 fn text_options(terminal: bool) -> TextOptions {
     // Elsewhere wide enough for the widest bundled table, narrow enough for a pasted one.
@@ -97,7 +97,7 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
 /// What every SQLite file begins with, run files among them.
 const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
-/// Writes a file that was asked for by name. Evidence is not overwritten by what is made of it.
+/// Writes a file that was requested by name. Evidence is not overwritten by what is made of it.
 pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut head = [0; SQLITE_HEAD.len()];
     let is_evidence = File::open(target).and_then(|mut file| file.read_exact(&mut head)).is_ok();
@@ -109,12 +109,12 @@ pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failu
         .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
 }
 
-/// Tells something on standard error; without a reader it is lost, which is nobody's failure.
+/// Prints something on standard error; without a reader it is lost, which is no failure.
 pub(crate) fn note(line: &str) {
     note_with(line, &[]);
 }
 
-/// Tells a part of a report on standard error.
+/// Prints a part of a report on standard error.
 pub(crate) fn note_painted(line: &str) {
     note_with(line, own(note_options().colour));
 }
@@ -131,7 +131,7 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// Tells something in the place of the line on which the cursor is.
+/// Prints something in place of the line on which the cursor is.
 pub(crate) fn note_over(line: &str) {
     if std::io::stderr().is_terminal() {
         let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");

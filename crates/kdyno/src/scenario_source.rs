@@ -84,7 +84,7 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
     })
 }
 
-/// Whether a run was named where a scenario may stand: its file, or the newest one.
+/// Whether a run was named in place of a scenario: its file, or the newest one.
 pub(crate) fn is_run(named: &str) -> bool {
     let ending = Path::new(named).extension().and_then(|ending| ending.to_str());
     named == "latest" || ending == Some(ENDING)
@@ -119,21 +119,22 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device, which
-/// tells no size and has no end.
+/// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device,
+/// which has no size and no end.
 fn first_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The same of a file that is named in another one, and must not be a pipe or a device: what is read would not come again.
+/// The bytes of a file that is named in another one, and must not be a pipe or a device: what is read would not come
+/// again.
 ///
 /// # Errors
 /// One lowercase clause about the file.
 pub(crate) fn first_bytes_of_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("could not be read: {error}");
-    // A pipe to which nobody writes would not even open.
+    // A pipe without a writer would not even open.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err("is no regular file".to_owned());
     }
@@ -155,7 +156,7 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
     Failure::usage(format!("there is no {what} {}", sought.display())).maybe_hint(hint)
 }
 
-/// The name of a file beside a missing one that is nearest to its.
+/// The nearest name of a file next to a missing one.
 fn neighbour(missing: &Path) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
     let beside = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);

@@ -1,4 +1,4 @@
-//! What a run's preflight would find on this host, told without starting, fetching or making anything.
+//! What a run's preflight would find on this host, reported without starting, fetching or making anything.
 
 use crate::connections;
 use crate::error::LabError;
@@ -97,8 +97,8 @@ pub fn dry_run_checks(
     Ok(remarks)
 }
 
-/// Whether the JVMs that stand at once have a processor each. What a comparison can see is told for a host on which they
-/// have.
+/// Whether the JVMs that run at once have a CPU each. The detectable change of a comparison is stated for a host on
+/// which they have.
 fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
     let plural = if jvms == 1 { "" } else { "s" };
     let what = format!("CPUs: {processors} for {jvms} JVM{plural} at once and the load generator");
@@ -231,12 +231,12 @@ mod tests {
     use kdyno_plan::Choices;
     use kdyno_scenario::Scenario;
 
-    /// What a look at a scenario of 3 brokers with this load tells, below an empty folder.
+    /// Facts and warnings for a scenario of 3 brokers with this load, below an empty folder.
     fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
         told_of(rate, system, out, 3)
     }
 
-    /// The same of so many partitions.
+    /// Facts and warnings with so many partitions.
     fn told_of(rate: &str, system: &str, out: &str, partitions: u32) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "kdyno: 1\nid: small\nquestion: Is there room?\nsystem: {{kafka: 4.1.1, brokers: 3{system}}}\n\

@@ -127,7 +127,7 @@ const TUNING_GUIDE: &str = "Intel, Kafka tuning guide for Xeon: system health at
 const USE_METHOD: &str = "Gregg, Systems Performance: the USE method";
 /// They ask for `MaxGCPauseMillis=20`.
 const START_SCRIPTS: &str = "five times what Kafka's start scripts ask of the collector";
-/// What they expect stands beside the names of metrics: idle shares above 0.3, no replica that falls out of sync.
+/// What they expect is next to the names of metrics: idle shares above 0.3, no replica that falls out of sync.
 const KAFKA_MONITORING: &str = "Kafka documentation, Monitoring";
 const STRIMZI: &str = "Strimzi's example alert rules";
 const OWN: &str = "kdyno";

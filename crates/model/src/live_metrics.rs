@@ -1,7 +1,7 @@
-//! What a run tells of itself while it goes on, for a monitoring system: names, meaning and units of the metrics of
+//! What a run exposes of itself while it goes on, for a monitoring system: names, meaning and units of the metrics of
 //! `--metrics-listen`. Values are made by `analysis` from a trial's newest rows and put into text by `report`.
 
-/// One number of a metric, with the labels that tell it from the others.
+/// One number of a metric, with the labels that distinguish it from the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveValue {
     /// What it is.
@@ -45,7 +45,7 @@ pub enum LiveUnit {
 }
 
 impl LiveUnit {
-    /// The unit as it stands in names.
+    /// The unit as it is in names.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What the admin API tells of logs and consumer groups over time: the names of its metrics.
+//! What the admin API reports of logs and consumer groups over time: the names of its metrics.
 
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 
@@ -26,7 +26,7 @@ pub const LAG_TIME_AT_START: &str = "committed_lag_time_at_start";
 /// The second in time.
 pub const LAG_TIME_AT_END: &str = "committed_lag_time_at_end";
 
-/// All of them, each left out where it is not told.
+/// All of them, each left out where it is not reported.
 pub const METRICS: &[Metric] = &[
     metric(
         RUN_LOG_BYTES,

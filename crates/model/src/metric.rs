@@ -37,20 +37,20 @@ use SubjectKind::{
 };
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
-/// Of requests of one kind.
+/// Requests of one kind.
 const REQUESTS: &[SubjectKind] = &[Produce, Consume];
 const SEND: &[SubjectKind] = &[Produce, EndToEnd];
-/// Of those, and of all of them together: what adds up.
+/// Requests of one kind, and all of them together: what adds up.
 const SEND_AND_SUM: &[SubjectKind] = &[Produce, EndToEnd, Sum];
-/// Of clients that only send.
+/// Clients that only send.
 const SEND_ALONE: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume, EndToEnd];
 const READ_AND_SUM: &[SubjectKind] = &[Consume, EndToEnd, Sum];
-/// Of clients that only fetch: a probe is in no group, and there for the whole load.
+/// Clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
-/// Of processes that each record goes through.
+/// Processes that each record goes through.
 const PER_RECORD: &[SubjectKind] = &[Broker, Worker, Proxy];
-/// And of what a user names, or has stand beside the cluster.
+/// What a user names, or runs next to the cluster.
 const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy];
 /// And of relays, which stay as they are in a trial.
 const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy, Relay];
@@ -63,8 +63,8 @@ pub const SUM: &str = "sum";
 /// How much of the time all clients of an item that sent were at work together.
 pub const CLIENTS_OVERLAP_SHARE: &str = "clients_overlap_share";
 
-/// Whether a metric is of what came out: not a number that was asked for, nor how far another figure holds. Of others neither
-/// ratios are told nor which side is better.
+/// Whether a metric is an outcome: not a number that was requested, nor how far another figure holds. Other metrics
+/// have neither ratios nor a side that is better.
 pub fn is_outcome(metric: &str) -> bool {
     !["clients", CLIENTS_OVERLAP_SHARE].contains(&metric)
 }
@@ -78,7 +78,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
         .chain(logs::METRICS)
 }
 
-/// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
+/// Every metric but the latency quantiles, and but those that brokers and clusters report of themselves.
 const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric(
@@ -382,7 +382,7 @@ const ALL: &[Metric] = &[
     metric("steal_percent", &[Host], Unit::PercentOfCore, "time the hypervisor took, percent of one core"),
 ];
 
-/// The quantiles a latency metric may be of, beside `mean` and `max`.
+/// The quantiles a latency metric may be of, in addition to `mean` and `max`.
 pub const QUANTILES: &[(&str, f64)] = &[
     ("p50", 0.5),
     ("p75", 0.75),

@@ -1,5 +1,5 @@
 //! How numbers are printed for people: one way for each unit, everywhere. Sizes are in KiB, MiB, GiB (powers of
-//! two); rounded to three digits where a figure is told, exact where a setting or a limit is.
+//! two); rounded to three digits where a figure is shown, exact where a setting or a limit is.
 
 use crate::finding::Value;
 use crate::metric::Unit;

@@ -184,7 +184,7 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
     ParamValue::Text(text.to_owned())
 }
 
-/// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
+/// The params named by `cases` and `vary`, in the order in which they first occur there, that differ.
 fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in file.names().map(|name| &name.text) {

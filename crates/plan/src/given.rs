@@ -24,7 +24,7 @@ pub(crate) struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Of a duration, ns.
+    /// A duration, ns.
     pub(crate) fn ns(&self) -> u64 {
         self.number.saturating_mul(1_000_000)
     }
@@ -67,8 +67,8 @@ pub(crate) fn read<'a>(
     Ok((version, given))
 }
 
-/// Those of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules go by
-/// them.
+/// Settings of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules
+/// go by them.
 fn of_java<'a>(
     reader: &Reader<'_>,
     side: Side,

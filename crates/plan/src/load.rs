@@ -427,7 +427,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
             steps.iter().map(one).collect::<Result<_, PlanError>>()?
         }
     };
-    // A `fill` beside `$rate` is for the cases in which the param is `max`.
+    // A `fill` with `$rate` is for the cases in which the param is `max`.
     let inserted = matches!(&typed.rate, RateFile::Plain(rate) if rate.text.contains('$'));
     if let (Some(fill), false) = (&typed.fill, inserted) {
         return Err(reader
@@ -444,7 +444,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
     Ok(Rate::Open { pieces, arrivals })
 }
 
-/// `rate: max`. `arrivals` may stand beside it when the rate comes from a param that another case paces.
+/// `rate: max`. It may have `arrivals` when the rate comes from a param that another case paces.
 fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
     if let (Some(arrivals), RateFile::Plain(rate)) = (&typed.arrivals, &typed.rate)
         && rate.text == "max"

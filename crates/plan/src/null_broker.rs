@@ -62,7 +62,7 @@ pub(crate) fn null_broker<'r>(
     if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {
         return Err(refused(typed, what));
     }
-    // It tells no metrics, whichever word stands there.
+    // It exposes no metrics, whichever word is there.
     reader.word(&system.metrics, "metrics", BROKER_METRICS)?;
     let listeners = listeners(reader, &system.listeners)?;
     let tls = listeners.clients.tls.clone();

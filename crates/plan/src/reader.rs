@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         self.wrong(typed, format!("`{what}`{from}: {message}"))
     }
 
-    /// The text a value stands for.
+    /// The text that a value evaluates to.
     pub fn text(&self, typed: &Typed) -> Result<String, PlanError> {
         self.case.values.text(typed)
     }

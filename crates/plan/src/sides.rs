@@ -39,7 +39,7 @@ pub(crate) struct Sides {
     /// The scenario of side A.
     pub scenario: Scenario,
     pub chosen: Chosen,
-    /// The same of side B.
+    /// The patch of side B.
     pub scenario_b: Scenario,
     pub chosen_b: Chosen,
     pub b: Vec<CasePlan>,
@@ -48,7 +48,7 @@ pub(crate) struct Sides {
     pub changes: Vec<String>,
 }
 
-/// Plans both sides and says what differs; gives the cases of side A beside them.
+/// Plans both sides and says what differs; also gives the cases of side A.
 pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     let (chosen, planned) = a.plan()?;
     let (chosen_b, other) = b.plan()?;
@@ -248,7 +248,7 @@ impl Side {
         Ok((chosen, planned))
     }
 
-    /// What stands under a path, with params inserted.
+    /// What is under a path, with params inserted.
     fn value(&self, touched: &patch::Touched, chosen: &Chosen) -> Result<String, PlanError> {
         let values = chosen.cases.first().map(|case| &case.values);
         match (self.scenario.at(&touched.path), values) {
@@ -346,7 +346,7 @@ fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
         == (&b.system, &b.topics, &b.load, &b.commands, &b.components, b.phases)
 }
 
-/// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.
+/// A text in which the release that `newest` means takes its place: a stored verdict speaks of one release.
 fn with_release(text: String, case: Option<&CasePlan>) -> String {
     let is_newest = case.is_some_and(|case| case.system.release() == Some(NEWEST));
     let is_newest_client = |item: &LoadPlan| {

@@ -30,7 +30,7 @@ pub enum Tone {
     Plain,
     /// Heads of tables and sections.
     Strong,
-    /// Published figures, ranges and notes: beside what was measured here.
+    /// Published figures, ranges and notes: next to what was measured here.
     Faint,
     /// A warning, or a run that did not end as planned.
     Warn,
@@ -67,20 +67,20 @@ pub struct GridColumn {
     pub cells: Vec<String>,
     /// Tone of the cells; heads are always strong.
     pub tone: Tone,
-    /// Numbers stand at the right edge.
+    /// Numbers are right-aligned.
     pub right: bool,
-    /// Stands in the same block as the column before it.
+    /// Is in the same block as the column before it.
     pub joined: bool,
 }
 
 impl GridColumn {
-    /// A column of words, which stand at the left edge.
+    /// A column of words, which are left-aligned.
     pub fn words(head: &[&str], cells: Vec<String>) -> Self {
         let head = head.iter().map(|line| (*line).to_owned()).collect();
         Self { head, cells, ..Self::default() }
     }
 
-    /// A column of numbers, which stand at the right edge.
+    /// A column of numbers, which are right-aligned.
     pub fn numbers(head: &[&str], cells: Vec<String>) -> Self {
         Self { right: true, ..Self::words(head, cells) }
     }
@@ -117,8 +117,8 @@ impl GridColumn {
     }
 }
 
-/// Sets columns beside each other. `fixed` columns head every block; the others flow into as many blocks
-/// as the width asks for, joined ones staying together as long as they fit.
+/// Sets columns next to each other. `fixed` columns head every block; the others flow into as many blocks as the width
+/// needs, joined ones staying together as long as they fit.
 pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> String {
     let set = |block: &Vec<&GridColumn>| {
         set(&fixed.iter().chain(block.iter().copied()).collect::<Vec<_>>(), options)
@@ -194,7 +194,7 @@ fn set(columns: &[&GridColumn], options: &TextOptions) -> String {
         out.push('\n');
     };
     for line in 0..head_lines {
-        // Heads stand on the ground: a short one leaves its upper lines empty.
+        // Heads are bottom-aligned: a short one leaves its upper lines empty.
         let cell = |column: &&GridColumn| {
             let missing = head_lines - column.head.len();
             let text = line.checked_sub(missing).map_or("", |own| &column.head[own]);
@@ -234,7 +234,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Breaks a paragraph at spaces, though not between a number and its unit; later lines are indented. A word longer than the
-/// line stands alone.
+/// line has a line to itself.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

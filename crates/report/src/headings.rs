@@ -1,4 +1,4 @@
-//! Names of metrics as headings: words instead of underscores, without the unit, which stands beside each number.
+//! Names of metrics as headings: words instead of underscores, without the unit, which follows each number.
 
 use kdyno_model::metric::Address;
 
@@ -30,7 +30,7 @@ pub fn named(of: &Address) -> String {
 
 /// `acknowledged` of `acked_per_s`, `response p99.9` of `response.p99.9`, `CPU per record` of `cpu_us_per_record`.
 pub fn heading(metric: &str) -> String {
-    // Of a timing the statistic follows a point, and may have one itself.
+    // The statistic of a timing follows a point, and may have one itself.
     let (name, statistic) = metric.split_once('.').map_or((metric, None), |(name, of)| (name, Some(of)));
     let parts: Vec<&str> = name.split('_').collect();
     let mut words: Vec<&str> = Vec::new();

@@ -19,7 +19,7 @@ const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
 const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno", metric::SUM];
 
-/// The same at their beginning.
+/// Characters at their beginning.
 const RESERVED_BEGINNINGS: [&str; 4] = ["broker-", "controller-", "relay-", IMPORTED];
 
 /// Published rows with their names resolved.
@@ -71,7 +71,7 @@ pub fn is_topic_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// Whether a text can be the name of a load item: it stands before the dot of metric addresses.
+/// Whether a text can be the name of a load item: it comes before the dot of metric addresses.
 pub fn is_item_name(text: &str) -> bool {
     !is_reserved(text)
         && text.len() <= NAME_CHARS_MAX
@@ -181,7 +181,7 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
     components.into_iter().try_for_each(|name| subject_name(name, "component", "`inventory`"))
 }
 
-/// Whether a name can stand before the dot of a metric address.
+/// Whether a name can come before the dot of a metric address.
 fn subject_name(name: &Typed, what: &str, example: &str) -> Result<(), InputError> {
     if is_reserved(&name.text) {
         let message = format!("`{}` names something else in metrics", name.text);

@@ -82,7 +82,7 @@ impl std::fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// The known name that a word stands for: what it is called here, or what looks most like it.
+/// The known name for a word: what it is called here, or what looks most like it.
 pub fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     synonyms::meant(word, known.clone()).or_else(|| nearest(word, known))
 }

@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// Where the next character stands; a text of several lines has the place of its beginning.
+    /// Place of the next character; a text of several lines has the place of its beginning.
     fn place(&self) -> Place {
         let Place { line, column } = self.typed.place;
         if line == 0 {

@@ -82,7 +82,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
-        // Of one item it is that item.
+        // For one item it is that item.
         (metric::SUM, _) if file.load.len() > 1 => Some(SubjectKind::Sum),
         _ => {
             let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u16>().ok();

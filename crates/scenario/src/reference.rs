@@ -141,7 +141,7 @@ fn any_scalar() -> Value {
 fn kind_schema(kind: &Kind) -> Value {
     match kind {
         Kind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
-        // A param may stand for the word, so the words are a suggestion.
+        // A param may take the word's place, so the words are a suggestion.
         Kind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),

@@ -164,7 +164,7 @@ fn meant(text: &str, dimension: Dimension) -> Option<String> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
-    // A comma before other than three digits may stand for a decimal point.
+    // A comma before other than three digits may be a decimal point.
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
     if text.contains(',') && text.split(',').skip(1).all(|group| digits(group) == 3) {
         let joined = text.replace(',', "");

@@ -59,7 +59,7 @@ impl<'n> Fields<'n> {
             .ok_or_else(|| InputError::at(self.place, format!("{} lacks `{name}`", self.section.called())))
     }
 
-    /// Fields beside those of the table (open sections only).
+    /// Fields other than those of the table (open sections only).
     pub fn others(&self) -> impl Iterator<Item = &'n (Typed, Node)> {
         let section = self.section;
         self.fields.iter().filter(move |(key, _)| !section.keys.iter().any(|known| known.name == key.text))
@@ -75,7 +75,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// What is meant by a number with commas in a map on one line, of which the groups after the first become keys:
+/// What is meant by a number with commas in a map on one line, where the groups after the first become keys:
 /// `{rate: 3,000/s}` has the keys `rate` and `000/s`. `at` is the place of the second group.
 fn without_commas(fields: &[(Typed, Node)], at: usize) -> Option<String> {
     let is_group = |(key, value): &&(Typed, Node)| {
@@ -148,7 +148,7 @@ pub(crate) fn settings(node: &Node, what: &str) -> Result<Vec<(Typed, Typed)>, I
     entries(node, what)?.iter().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?))).collect()
 }
 
-/// What stands under a key, where it is there.
+/// What is under a key, where it is there.
 pub(crate) fn opt<'n, T>(
     fields: &Fields<'n>,
     name: &str,

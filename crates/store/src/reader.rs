@@ -34,7 +34,7 @@ const PLAIN_BYTES_PER_CALL_MAX: u64 = 1 << 30;
 /// Least bytes that a row takes in the file; more rows than file bytes allow are a malformed tree.
 const ROW_BYTES_MIN: u64 = 4;
 
-/// What one query may hand out beside the bytes of the file: names of tables come more than once.
+/// What one query may hand out in addition to the bytes of the file: names of tables come more than once.
 const ROWS_BYTES_BESIDE: u64 = 1 << 20;
 
 /// An open run file.
@@ -70,7 +70,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The same once no other process has the file open. A reader (a page of runs, a report) lets go of it within
+    /// The file once no other process has it open. A reader (a page of runs, a report) lets go of it within
     /// milliseconds; only a writer keeps it.
     ///
     /// # Errors
@@ -239,8 +239,9 @@ impl RunFile {
         })
     }
 
-    /// What the run's answer as a whole rests on: figures of cases, what trials say together, and all caveats. Of a long run
-    /// nearly everything else that was drawn is of single trials, so that this is cheap beside [`Self::judgement`].
+    /// What the run's answer as a whole rests on: figures of cases, what trials say together, and all caveats. In a
+    /// long run nearly everything else that was drawn is of single trials, so that this is cheap compared with
+    /// [`Self::judgement`].
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.

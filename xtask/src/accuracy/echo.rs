@@ -1,4 +1,4 @@
-//! The bare loop beside the fixed delay: one byte over loopback TCP, answered after the same delay. Two
+//! The bare loop compared with the fixed delay: one byte over loopback TCP, answered after the same delay. Two
 //! hidden modes of this program. The answering side waits as the fake cluster does: one thread, `poll`
 //! with a timeout in nanoseconds until the next answer is due.
 

@@ -1,8 +1,8 @@
-//! `constant`: 20 000 records a second, as scheduled: counts exact, lag beside a bare sleep loop,
+//! `constant`: 20 000 records a second, as scheduled: counts exact, lag compared with a bare sleep loop,
 //! and the share of a core that it takes.
 //!
-//! Against the null broker the two alternate. A real broker takes the processors from whoever wakes
-//! up; there the sleep loop runs at the same time, so that both meet the same broker.
+//! Against the null broker the two alternate. A real broker takes the CPUs from a thread that wakes up; there the sleep
+//! loop runs at the same time, so that both meet the same broker.
 
 use std::process::Command;
 

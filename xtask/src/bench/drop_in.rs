@@ -1,6 +1,7 @@
-//! `drop-in`: `kdyno producer-perf-test` beside Kafka's own tool: the same flags, one real broker, alternated, each on a
-//! fresh topic. Figures are those of the tools' last lines. Where no rate is given a bare replay stands beside both: requests
-//! built beforehand, as full as they can be, on one connection, which is the most that a client can get acknowledged.
+//! `drop-in`: `kdyno producer-perf-test` compared with Kafka's own tool: the same flags, one real broker, alternated,
+//! each on a fresh topic. Figures are those of the tools' last lines. Where no rate is given a bare replay is compared
+//! with both: requests built beforehand, as full as they can be, on one connection, which is the most that a client can
+//! get acknowledged.
 
 use std::process::Command;
 
@@ -14,11 +15,11 @@ use super::stats::{Series, Table};
 
 const PARTITIONS: u32 = 6;
 
-/// What both are asked for.
+/// The flags of both.
 struct Terms {
     name: &'static str,
     records: u64,
-    /// Of these so many are left out of the figures, which are those of the line `steady state`.
+    /// So many of these are left out of the figures, which are those of the line `steady state`.
     warmup_records: u64,
     record_bytes: &'static str,
     throughput: &'static str,
@@ -28,7 +29,7 @@ struct Terms {
 }
 
 impl Terms {
-    /// How many records are asked for, and how many of these are warm-up.
+    /// How many records are requested, and how many of these are warm-up.
     fn records(&self, bench: &Setup) -> (u64, u64) {
         let part = if bench.options.quick { 10 } else { 1 };
         (self.records / part, self.warmup_records / part)
@@ -75,7 +76,7 @@ const TERMS: [Terms; 3] = [
     },
 ];
 
-/// How far average, p50 and p95 may lie apart at a given rate, ms, and the tool's rounding besides.
+/// How far average, p50 and p95 may lie apart at a given rate, ms, plus the tool's rounding.
 const APART_MS_MAX: f64 = 1.0;
 
 /// The figures of a tool's last line.

@@ -1,6 +1,6 @@
-//! `end-to-end`: a probe of kdyno beside Kafka's own `kafka-e2e-latency`, alternated on one idle broker: values of the same
-//! size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe sends at the rate that
-//! the tool came to, and at its own default.
+//! `end-to-end`: a probe of kdyno compared with Kafka's own `kafka-e2e-latency`, alternated on one idle broker: values
+//! of the same size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe
+//! sends at the rate that the tool came to, and at its own default.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,13 +21,13 @@ const LIGHT_PER_S: f64 = 200.0;
 const CPU_PERCENT_MAX: f64 = 2.5;
 const NAMES: [&str; 3] = ["kafka-e2e-latency", "kdyno's probe, as many/s", "kdyno's probe, 200/s"];
 
-/// What one of them told in one round.
+/// What one of them reported in one round.
 struct Told {
     per_s: f64,
     mean_ms: f64,
     p50_ms: f64,
     p99_ms: f64,
-    /// Median time until a record was acknowledged; the tool does not tell it.
+    /// Median time until a record was acknowledged; the tool does not report it.
     acked_p50_ms: Option<f64>,
     cpu_percent: f64,
 }
@@ -149,7 +149,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
     let mut figures: [Figures; NAMES.len()] = Default::default();
     let mut tool_per_s = LIGHT_PER_S;
-    // A broker that has just started answers late: the first round, which the tool begins, tells its rate alone.
+    // A broker that has just started answers late: the first round, which the tool begins, gives its rate alone.
     for round in 0..=bench.options.rounds {
         for turn in 0..NAMES.len() {
             let side = (round + turn) % NAMES.len();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what kdyno's worker costs and carries, beside the floor and beside its peers.
+//! `cargo xtask bench`: what kdyno's worker costs and sustains, compared with the floor and with its peers.
 //!
 //! Both sides of every comparison are measured in one run, alternated; printed are median and range.
 //! CPU is that of whole processes. A benchmark that cannot run says why, and the others go on.
@@ -38,7 +38,7 @@ use self::setup::{Setup, machine};
 
 type Run = fn(&Setup) -> anyhow::Result<()>;
 
-/// Name, what it tells, how to run it.
+/// Name, what it shows, how to run it.
 const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),

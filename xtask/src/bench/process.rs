@@ -70,7 +70,7 @@ pub fn words(command: &Command) -> String {
     text
 }
 
-/// A server that runs beside the measured process and ends with this value.
+/// A server that runs next to the measured process and ends with this value.
 pub struct Background {
     child: Child,
     /// The first line it printed: its address.
@@ -96,7 +96,7 @@ impl Background {
             .with_context(|| format!("cannot start {name}"))?;
         let mut said = String::new();
         if let Some(stdout) = child.stdout.as_mut() {
-            // What comes after these lines is nobody's to read.
+            // What comes after these lines is not read.
             let mut lines = BufReader::new(stdout.by_ref());
             loop {
                 let begin = said.len();

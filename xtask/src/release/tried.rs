@@ -24,7 +24,7 @@ pub fn run(archive: &Path, release: &Release) -> anyhow::Result<()> {
     bare.says(&["run", "first-light", "--dry-run"], &[0])?;
     let broker = Background::start(&mut bare.command(&["null-broker", "--port", "0"]))?;
     let address = broker.first_line.as_str();
-    // Its figures are nobody's: a busy host may make them void.
+    // Its figures are not used: a busy host may make them void.
     let quick = ["quick", "--bootstrap-server", address, "--rate", "100/s", "--duration", "1s"];
     bare.says(&quick, &[0, 6])?;
     drop(broker);
@@ -47,7 +47,7 @@ struct Bare<'a> {
 }
 
 impl Bare<'_> {
-    /// The program where no other program is found and nobody is at home.
+    /// The program where no other program is found and there is no home.
     fn command(&self, args: &[&str]) -> Command {
         let empty = self.place.join("empty");
         let mut command = Command::new(&self.program);

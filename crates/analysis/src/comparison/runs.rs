@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// What the sum of errors of an interval is.
 const ALPHA: f64 = 0.05;
-/// Fewest runs of each side of which an interval can be made.
+/// Fewest runs of each side that an interval can be made from.
 const RUNS_MIN: u32 = 3;
 
 /// One stored run.
@@ -113,7 +113,7 @@ fn evidence(degree: Degree, detail: String) -> Option<ScopedCaveat> {
     ScopedCaveat::compared(Scope::Run, degree, Caveat::EvidenceOfRuns { detail })
 }
 
-/// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
+/// What can be seen to differ apart from the change, and what the numbers of runs cannot support.
 fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Vec<ScopedCaveat>) {
     let fewest = before.len().min(after.len());
     if fewest < RUNS_MIN as usize {
@@ -220,7 +220,7 @@ fn figures(run: &StoredRun<'_>, of: &CasePlan, side: usize) -> Option<Vec<Findin
 /// One case, or one side of it, of all runs.
 struct Rows {
     scope: Scope,
-    /// Of each run of each side its figures.
+    /// For each run of each side its figures.
     sides: [Vec<Vec<Finding>>; 2],
     /// Why nothing of it may be used.
     reason: Option<String>,
@@ -299,7 +299,7 @@ impl Rows {
         })
     }
 
-    /// Of each side and run the logarithm of a figure.
+    /// For each side and run the logarithm of a figure.
     fn logarithms(&self, of: &Address) -> Result<[Vec<f64>; 2], String> {
         let logarithm = |run: &Vec<Finding>| {
             let finding = run.iter().find(|finding| finding.of == *of);

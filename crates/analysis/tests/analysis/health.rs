@@ -188,7 +188,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         trial.counter(broker.clone(), series::SAFEPOINT_S_TOTAL, stopped);
         for second in 0..14 {
             for (name, value) in [
-                // The window goes from second 2 to 12, and what a reading tells was in the second before it.
+                // The window goes from second 2 to 12, and a reading is about the second before it.
                 (
                     series::GC_PAUSE_S_LONGEST,
                     match second {
@@ -222,7 +222,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         let found = findings.iter().find(|one| one.of.to_string() == of).map(|one| one.estimate);
         if let Some(Value::Is(value)) = found { value } else { panic!("{of}: {found:?}") }
     };
-    // The same are figures of each broker, and of all the one that is held up most.
+    // Each broker has the figures too, and all have those of the one that is held up most.
     for (of, expected) in [
         ("broker-0.gc_pause_max", 0.02e9),
         ("broker-1.gc_pause_max", 0.15e9),

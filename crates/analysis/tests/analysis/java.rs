@@ -123,7 +123,7 @@ fn what_is_not_seen_has_no_value_instead_of_0() {
 fn nothing_is_doubted_for_what_is_not_seen() {
     let trial = by_java();
     assert_eq!(trial.caveats(), [], "neither late nor a queue");
-    // Half of the response is schedule delay, of which the way to the Java process and its wait for `send()` are a part.
+    // Half of the response is schedule delay, including the way to the Java process and its wait for `send()`.
     let mut late = by_java();
     for row in late.samples.iter_mut().filter(|row| row.phase == Phase::Measure) {
         if row.histograms.contains_key(&Timing::ScheduleDelay) {
@@ -226,7 +226,7 @@ fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
     assert_eq!((little.named, more.named), (LimitKind::Generator, LimitKind::Generator));
     assert_eq!(limit::of(&little, LimitKind::BrokerProcessors).used, None);
     limit::close(limit::of(&more, LimitKind::BrokerProcessors).used, 0.93);
-    // The same brokers where nobody fills the host, and where others do.
+    // The brokers where the host is not full, and where others fill it.
     for (processors, busy, used) in [(0.5, 0.45, Some(0.45)), (0.1, 0.93, None)] {
         let mut trial = filling(processors, busy);
         limit::used_times(&mut trial, 0.1, |subject| matches!(subject, Subject::Broker(_)));

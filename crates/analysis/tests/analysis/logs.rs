@@ -1,4 +1,4 @@
-//! What the cluster tells of logs and groups; the window is 10 s, from second 2 to second 12.
+//! What the cluster reports of logs and groups; the window is 10 s, from second 2 to second 12.
 
 use crate::fixture::Trial;
 use kdyno_model::event::Subject;

@@ -232,7 +232,7 @@ fn pairs_of_one_start_are_one_unit() {
     let first = "start 5 ended before all of its pairs had run".to_owned();
     let lost = Caveat::PairsLost { pairs: 1, first, likewise: 0, ended_after: None };
     assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
-    // Nor does a start of which one pair is lost, though the other one is whole.
+    // Nor does a start with one lost pair, though the other one is whole.
     cut_short(&mut run.outcomes[0]);
     assert_eq!(run.verdicts(&plan).remove(0).n, 3);
     let Caveat::PairsLost { pairs, first, .. } = &run.judged(&plan).caveats[0].caveat else {

@@ -106,8 +106,8 @@ struct Place<'a> {
     memory_bytes: Option<u64>,
 }
 
-/// Holds brokers against the tables, with the memory of the host that all of them run on. What they have in common is told
-/// once.
+/// Compares brokers with the tables, with the memory of the host that all of them run on. What they have in common is
+/// reported once.
 pub(crate) fn examine(
     brokers: &[Broker],
     cluster: Option<&Cluster>,
@@ -322,7 +322,7 @@ mod tests {
         }
         let own = pair(add(one, "false"), add(one, "true"));
         assert_eq!(commands(&[on(7, Level::Broker)], "broker 7", NAME), own);
-        // Of several brokers.
+        // The memory of several brokers.
         let all = "--entity-default";
         let several = |level| [on(7, level), on(8, level)];
         assert_eq!(commands(&several(Level::Start), "brokers", NAME), pair(add(all, "false"), delete(all)));

@@ -1,4 +1,4 @@
-//! Arguments of the commands that nobody types: benchmarks and kdyno itself do.
+//! Arguments of internal commands: benchmarks and kdyno itself use them.
 
 use clap::Args;
 
@@ -168,7 +168,7 @@ pub(crate) struct BenchTallyArgs {
     pub(crate) file: std::path::PathBuf,
 }
 
-/// What `http-load` is told.
+/// The task of `http-load`.
 #[derive(Debug, Args)]
 pub(crate) struct HttpLoadArgs {
     /// File with what is sent, as the lab writes it

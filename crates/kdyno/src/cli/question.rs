@@ -7,7 +7,7 @@ use kdyno_model::plan::PairDesign;
 use kdyno_model::stacks::FlameKind;
 use std::path::PathBuf;
 
-/// What turns a scenario into a plan, beside the scenario; or the run whose plan is gone on with.
+/// What turns a scenario into a plan, in addition to the scenario; or the run whose plan is gone on with.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ChoiceArgs {
     /// Profile of the scenario [default: laptop; with a target attached, where there is one]

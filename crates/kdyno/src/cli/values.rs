@@ -7,12 +7,12 @@ use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// A whole number from `least` to `most`. Those of clap tell a word apart from a number in the words of Rust's library.
+/// A whole number from `least` to `most`. Those of clap report a word that is no number in the words of Rust's library.
 pub(super) fn number(least: u32, most: u32) -> impl TypedValueParser<Value = u32> {
     number_up_to(least, most, u32::MAX)
 }
 
-/// The same of any type of numbers; up to `no_limit` no largest one is told.
+/// A number of any type; up to `no_limit` no largest one is named.
 pub(super) fn number_up_to<T>(least: T, most: T, no_limit: T) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,

@@ -54,7 +54,7 @@ fn drive(worker: &mut Worker, inbox: &Inbox, args: &BenchLoadArgs) -> Result<(St
             WorkerNews::Message(FromWorker::Prepared) => {
                 worker.send(&ToWorker::Measure { start_ns: args.warmup_seconds * NS_PER_S })?;
                 let t0_monotonic_ns = monotonic_ns() + LEAD_NS;
-                // For whoever disturbs the broker at an instant of this load.
+                // For a program that disturbs the broker at an instant of this load.
                 out::note(&format!("t0_monotonic_ns: {t0_monotonic_ns}"));
                 seen.t0_monotonic_ns = t0_monotonic_ns;
                 worker.send(&ToWorker::Start { t0_monotonic_ns })?;

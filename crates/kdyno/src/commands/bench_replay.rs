@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const POOL_BYTES: usize = 16 << 20;
 /// How long a broker may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Version of the produce requests: the newest that names its topic, since nobody asks for the topic's id here.
+/// Version of the produce requests: the newest that names its topic, since the topic's id is not requested here.
 const VERSION: i16 = m00_produce::BY_NAME_MAX;
 /// Time before a partition whose broker does not serve it yet is sent its first batch again.
 const LEADER_PAUSE: Duration = Duration::from_millis(20);
@@ -189,7 +189,7 @@ impl Replay {
             let reader = scope.spawn(|| self.read(answered));
             let written = self.write(sent, left);
             let read = reader.join().unwrap_or_else(|_| Err(Failure::tool("a reading thread panicked")));
-            // What the reader says tells more than that the writer's channel was closed.
+            // What the reader says is more useful than that the writer's channel was closed.
             let batches = read?;
             written.map(|()| batches)
         })

@@ -1,4 +1,4 @@
-//! `kdyno cluster`: local clusters that stand on their own.
+//! `kdyno cluster`: local clusters that outlive a run.
 
 use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterTargetArgs, ClusterUpArgs};
 use crate::environment::Environment;

@@ -49,7 +49,7 @@ use crate::cli::{ClusterCommand, Command, TargetCommand};
 use crate::execution::execute;
 use crate::failure::Outcome;
 
-/// Does what was asked for.
+/// Runs the command.
 pub(crate) fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),

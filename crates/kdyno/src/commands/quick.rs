@@ -46,7 +46,7 @@ const SCENARIO: &str = "quick";
 
 const COMMAND: Command = Command { side: Side::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
 const ACKS: &str = "acks";
-/// Replicas unless another number is asked for, where there are that many brokers.
+/// The default number of replicas, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
@@ -60,7 +60,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     let Taken { settings, facts, warnings } = properties.of_load(&COMMAND);
     let client = client(args.acks.as_deref(), &settings);
     let mut target = target(args, bootstrap, &properties);
-    // What is wrong with a setting is told before the cluster is asked for anything.
+    // What is wrong with a setting is reported before the cluster is contacted.
     planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
     let topic = look(args, &mut target)?;
     let (text, plan, remarks) = planned_for(args, &client, (target, topic))?;
@@ -165,7 +165,7 @@ fn look(args: &QuickArgs, target: &mut Target) -> Result<TopicShape, Failure> {
     Ok(TopicShape::of(found))
 }
 
-/// The producer's settings: those of the properties file, and `acks` where the command line or nobody says it.
+/// The producer's settings: those of the properties file, and `acks` from the command line or the default.
 fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>> {
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
     let mut client: Vec<Setting<'p>> = of_file.map(|&property| Setting::given(property)).collect();
@@ -175,8 +175,8 @@ fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>>
     client
 }
 
-/// What is wrong with a setting is told of where it was given, a line of the properties file or `--acks`, not of a scenario
-/// that nobody sees.
+/// What is wrong with a setting is reported at the place where it was given, a line of the properties file or `--acks`,
+/// not in a scenario that the user does not see.
 fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'_>]) -> InputError {
     let by_option =
         |option: &str, error: InputError| InputError { file: option.to_owned(), place: None, ..error };

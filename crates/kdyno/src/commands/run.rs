@@ -35,7 +35,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     }
 }
 
-/// Plans what is asked of a scenario with what was chosen beside it.
+/// Plans a scenario with the choices that were made in addition to it.
 pub(crate) fn plan_choices(
     scenario: &str,
     args: &ChoiceArgs,
@@ -106,7 +106,7 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
     cases.split(',').map(pair).collect()
 }
 
-/// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
+/// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
 pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;

@@ -106,7 +106,7 @@ pub(super) fn topics_tool(attached: &AttachedPlan, what: &str) -> String {
     format!("`kafka-topics.sh --bootstrap-server {}{config} {what}`", attached.bootstrap.join(","))
 }
 
-/// Of what a topic is made.
+/// Partitions and replicas of a topic.
 #[derive(Clone, Copy)]
 pub(super) struct TopicShape {
     pub(super) partitions: u32,
@@ -114,17 +114,17 @@ pub(super) struct TopicShape {
 }
 
 impl TopicShape {
-    /// Of a topic that was not looked at yet: what is wrong with settings is wrong whatever it is.
+    /// For a topic that was not looked at yet: what is wrong with settings is wrong whatever it is.
     pub(super) const UNSEEN: Self = Self { partitions: 1, replicas: 1 };
 
-    /// Of a topic that is there.
+    /// For a topic that is there.
     pub(super) fn of(topic: &TopicInfo) -> Self {
         let replicas = topic.partitions.first().map_or(1, |partition| partition.replicas.len());
         Self { partitions: number(topic.partitions.len()), replicas: number(replicas) }
     }
 }
 
-/// A number of brokers, partitions or replicas, of which there is one at least.
+/// A number of brokers, partitions or replicas, at least one.
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }

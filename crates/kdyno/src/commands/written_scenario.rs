@@ -78,7 +78,8 @@ pub(super) fn planned(
     Ok((plan, remarks))
 }
 
-/// The same, where nothing is to be told of the topic: it was typed, and the names that stand for it and the cluster were not.
+/// Plans it where nothing is to be printed of the topic: it was typed, and the names that mean it and the cluster were
+/// not.
 pub(super) fn planned_for_topic(
     scenario: (&str, &str),
     target: Target,

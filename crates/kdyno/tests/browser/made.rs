@@ -1,4 +1,4 @@
-//! Files of pages: a run, a comparison, a search, a document, hostile texts, a run of which nothing is known.
+//! Files of pages: a run, a comparison, a search, a document, hostile texts, a run with nothing known.
 
 use crate::common::Place;
 use crate::fixture::{Ends, Run, comparison, run, run_of_texts, search};
@@ -15,7 +15,7 @@ fn hostile() -> Run {
     run_of_texts(|| HOSTILE.to_owned())
 }
 
-/// Of a run that was cut off before anything was known of it.
+/// The page of a run that was cut off before anything was known of it.
 fn nothing_known() -> Run {
     let mut run = run();
     run.sessions[0].1 = None;

@@ -10,7 +10,7 @@ pub const HINT: &str = "hint: `make test` installs it; by hand: scripts/setup.sh
 
 /// A page that is looked at.
 pub struct Page {
-    /// What it is called in what is told, and its pictures.
+    /// Its name in messages, and its pictures.
     pub name: &'static str,
     /// Where it lies.
     pub url: String,
@@ -69,10 +69,10 @@ pub fn passes(place: &Place, program: &str, job: &Value) {
     job["folder"] = json!(folder());
     let job = place.file(&format!("{program}.json"), &job.to_string());
     let mut node = Command::new(in_path("node"));
-    // The browser's profile lies in the test's own folder, by which its processes are told.
+    // The browser's profile lies in the test's own folder, by which its processes are recognized.
     node.arg(web.join("tests").join(program)).arg(job).current_dir(place.path()).env("TMPDIR", place.path());
     let said = place.start(node).wait(RUN_DEADLINE);
-    // Times and sizes, for whoever looks.
+    // Times and sizes, for a human reader.
     #[allow(clippy::print_stdout, reason = "a test's own output")]
     {
         println!("{}", said.stdout);

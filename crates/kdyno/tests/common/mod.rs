@@ -36,7 +36,7 @@ pub const QUICKLY: Duration = Duration::from_secs(60);
 pub const RUN_DEADLINE: Duration = Duration::from_secs(300);
 
 /// A folder of this test's own: runs, brokers' data and target files lie in it, and every process that a
-/// kdyno in it starts can be told by it.
+/// kdyno in it starts can be recognized by it.
 pub struct Place {
     dir: tempfile::TempDir,
 }
@@ -130,7 +130,7 @@ impl Place {
         command
     }
 
-    /// The same command under a limit on open files that a process may raise for itself, as 1024 is on most
+    /// The command under a limit on open files that a process may raise for itself, as 1024 is on most
     /// systems.
     pub fn command_with_files(&self, files_max: u32, args: &[&str]) -> Command {
         let kdyno = self.command(args);

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static TURNS: RwLock<()> = RwLock::new(());
-/// Tests that run beside others now.
+/// Tests that run together with others now.
 static AT_WORK: Mutex<usize> = Mutex::new(0);
 static ONE_ENDED: Condvar = Condvar::new();
 
@@ -32,7 +32,7 @@ pub fn beside_others() -> BesideOthers {
     BesideOthers { turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
 }
 
-/// A turn beside others, until it is dropped.
+/// A turn together with others, until it is dropped.
 pub struct BesideOthers {
     turn: RwLockReadGuard<'static, ()>,
     _place: Place,

@@ -7,12 +7,12 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What is answered to a request for a path: head and body. `None` while nobody listens.
+/// The answer to a request for a path: head and body. `None` while there is no listener.
 fn asked(port: u16, path: &str) -> Option<(String, String)> {
     asked_of("localhost", port, path)
 }
 
-/// The same of one who calls this host so.
+/// The answer for a client that calls this host so.
 fn asked_of(host: &str, port: u16, path: &str) -> Option<(String, String)> {
     let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     socket.set_read_timeout(Some(RUN_DEADLINE)).ok()?;
@@ -50,7 +50,7 @@ fn a_run_tells_how_it_stands_until_it_ends() {
         std::thread::sleep(Duration::from_millis(200));
         let Some((head, body)) = asked(port, "/metrics") else { continue };
         answers += 1;
-        // Who connects and asks nothing takes nobody else's turn for long.
+        // A client that connects and asks nothing does not block another one for long.
         while !counted.is_empty() && left_open.len() < 20 {
             left_open.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens"));
         }

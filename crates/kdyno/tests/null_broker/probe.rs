@@ -1,4 +1,4 @@
-//! `--probe`: a process of this host that is none of the run's own is read beside those that are.
+//! `--probe`: a process of this host that is none of the run's own is read in addition to those that are.
 
 use crate::SCENARIO;
 use crate::common::{Place, RUN_DEADLINE, ran};
@@ -85,7 +85,7 @@ fn a_process_that_is_named_stands_in_every_output() {
     place.expect_no_processes();
 }
 
-/// The same rows with types. No cell of this run needs quotes in CSV.
+/// The rows with types. No cell of this run needs quotes in CSV.
 fn parquet_has_the_rows_of(csv: &str, place: &Place) {
     let out = place.file("series.parquet", "");
     let words =

@@ -130,7 +130,7 @@ fn a_cluster_that_changes_is_told_with_what_changed() {
 fn a_reader_that_does_not_keep_up_is_behind() {
     let (_turn, place) = (beside_any(), Place::new());
     let config = FakeConfig::new(1).control_delay_ns(100 * MS).keep_batches();
-    // Batches of one record of 2 KB, of which a fetch brings one of each partition.
+    // Batches of one record of 2 KB; a fetch brings one of each partition.
     let load = "  writers: {produce: perf, rate: 200/s, value: 2000B, client: {batch.size: 1B, linger.ms: 0}}\n\
                 \x20 readers: {consume: perf, client: {max.partition.fetch.bytes: 1KiB}}\n";
     let phases = "warmup: 1s, measure: 4s, drain: 1s";
@@ -140,7 +140,7 @@ fn a_reader_that_does_not_keep_up_is_behind() {
     assert!(records > 200 && seconds.is_some_and(|seconds| seconds > 1.0), "{behind:?}, {said:?}");
 }
 
-/// Of the full table: series like this one are judged in `analysis` (`steady`).
+/// In the full table: series like this one are judged in `analysis` (`steady`).
 #[test]
 fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     if !is_matrix() {
@@ -150,7 +150,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     let phases = "warmup: 2s..4s, measure: 20s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |server, running| {
         measured(running);
-        // Of 20 s at most 5 are over.
+        // At most 5 of 20 s are over.
         let middle_ns = server.now_ns() + 7_000 * MS;
         let slow = Service::Fixed { delay_ns: 20 * MS };
         server.with(|cluster| {

@@ -1,5 +1,5 @@
 //! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which
-//! test breaks which rule stands in docs/reference/health-figures.md.
+//! test breaks which rule is in docs/reference/health-figures.md.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, is_matrix};
@@ -22,12 +22,12 @@ use std::time::Duration;
 const LITTLE: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, client: {linger.ms: 0}}\n";
 const PHASES: &str = "warmup: 1s, measure: 6s, drain: 5s";
 
-/// A run of a little load beside what goes on meanwhile on this host.
+/// A run of a little load next to what goes on meanwhile on this host.
 fn beside(place: &Place) -> Seen {
     provoke(place, brokers(1, 1), &scenario("", LITTLE, PHASES), |_, _| ()).1
 }
 
-/// What the others are held against: the same load by itself.
+/// What the others are compared with: the same load by itself.
 #[test]
 fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
     if !is_matrix() {
@@ -184,7 +184,7 @@ fn segments_that_are_sent_again_are_told() {
     assert!(seen.broken().contains(&HealthRule::Retransmits), "{:?}", seen.broken());
 }
 
-/// A process of thousands of threads, each of which is read every second.
+/// A process with thousands of threads, each of which is read every second.
 #[test]
 fn probes_that_take_a_part_of_a_processor_are_told() {
     if !is_matrix() {

@@ -25,7 +25,7 @@ fn worker(running: &Running<'_>) -> u32 {
     workers[0]
 }
 
-/// The stop falls on more than a hundredth of the records, so that p99 tells of it and not of the cluster.
+/// The stop falls on more than a hundredth of the records, so that p99 shows it and not the cluster.
 #[test]
 fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
     let (_turn, place) = (beside_any(), Place::new());
@@ -46,7 +46,7 @@ fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
     assert!(seen.value(1, "writers.without_generator.p50") < seen.value(1, "writers.response.p99.9"));
 }
 
-/// What is open when a worker is killed in a stall of the cluster was written off by nobody.
+/// What is open when a worker is killed in a stall of the cluster was not written off.
 #[test]
 fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
     let (_turn, place) = (beside_any(), Place::new());
@@ -57,7 +57,7 @@ fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() 
         server.with(|cluster| {
             cluster.script().at(now_ns).stall(0, 60_000_000_000);
         });
-        // Rows are written each second: what they tell of must be more than what was answered before.
+        // Rows are written each second: what they report must be more than what was answered before.
         std::thread::sleep(Duration::from_secs(6));
         signal(worker(running), Signal::KILL);
     });

@@ -1,4 +1,4 @@
-//! Values by an Avro schema on a real broker, as whoever reads the topic finds them.
+//! Values by an Avro schema on a real broker, as a reader of the topic finds them.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};

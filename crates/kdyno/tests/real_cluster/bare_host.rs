@@ -1,4 +1,4 @@
-//! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, nobody at home.
+//! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, no home.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said};

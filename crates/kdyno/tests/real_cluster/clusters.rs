@@ -1,4 +1,4 @@
-//! Where clusters come from, and clusters that stand.
+//! Where clusters come from, and clusters that outlive a run.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};

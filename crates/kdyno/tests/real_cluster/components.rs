@@ -1,4 +1,4 @@
-//! A service between Kafka and a database, with its load test, beside a real cluster.
+//! A service between Kafka and a database, with its load test, next to a real cluster.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};

@@ -41,7 +41,7 @@ fn brokers_take_what_is_compressed_at_any_level() {
         assert_eq!((of(name, "failed"), of(name, "unresolved")), (0.0, 0.0), "{name}");
         assert!(of(name, "acked_per_s") > 0.0, "{name}");
     }
-    // Of random capitals, of which there is nothing to find but how seldom their bytes are.
+    // Random capitals, in which there is nothing to find but how seldom their bytes are.
     let ratio = |name: &str| of(name, "compression_ratio");
     assert!(ratio("zstd-least") < 1.2 && ratio("zstd-22") > 1.4, "{}", ratio("zstd-least"));
     assert!(ratio("gzip-9") > 1.4 && ratio("lz4-17") < 1.2);

@@ -1,4 +1,5 @@
-//! `kdyno consumer-perf-test` beside Kafka's own tool: the same flags on one cluster and topic, and lines of the same shape.
+//! `kdyno consumer-perf-test` compared with Kafka's own tool: the same flags on one cluster and topic, and lines of the
+//! same shape.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
@@ -9,7 +10,7 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 
 const TOOL: &str = "org.apache.kafka.tools.ConsumerPerformance";
-/// Of the topic, each a hundred bytes.
+/// Records of the topic, each a hundred bytes.
 const RECORDS: u32 = 20_000;
 const TOPIC: &str = "orders.1";
 

@@ -1,4 +1,4 @@
-//! End-to-end latencies on real brokers: of a load's own records, and of a probe beside it that reaches every leader.
+//! End-to-end latencies on real brokers: of a load's own records, and of a probe next to it that reaches every leader.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};

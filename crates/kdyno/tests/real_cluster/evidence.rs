@@ -44,7 +44,7 @@ fn a_run_measures_counts_and_keeps_everything() {
     assert!(left.is_empty(), "the run's work folder is gone: {left:?}");
 }
 
-/// The misspelt setting is told before the load, kept as an event, and doubted before the figures.
+/// The misspelt setting is reported before the load, kept as an event, and doubted before the figures.
 fn unknown_setting(said: &Said, document: &Value) {
     let warning = "warning: the brokers know no setting `num.io.thread`;";
     let warned = said.stderr.find(warning).expect("a warning");
@@ -129,7 +129,7 @@ fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on
         assert_log_holds_what_was_acknowledged(&evidence);
         let kinds: Vec<EventKind> = evidence.events.iter().map(|event| event.kind).collect();
         assert!(!kinds.contains(&EventKind::Unconditioned), "{kinds:?}");
-        // Four seconds are too few to tell.
+        // Four seconds are too few to determine it.
         let is_cut_off = kinds.contains(&EventKind::WarmupNotSettled);
         assert!(is_cut_off || !start.trial.is_conditioning(), "{kinds:?}");
         let settings = start.settings.get(&Subject::Broker(0)).expect("the broker's settings");

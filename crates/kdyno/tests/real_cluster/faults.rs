@@ -236,8 +236,8 @@ impl Drop for SmallDisk<'_> {
     }
 }
 
-/// Of a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record that is
-/// too large by itself fails under the broker's name for it.
+/// On a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record
+/// that is too large by itself fails under the broker's name for it.
 #[test]
 fn batches_that_are_too_large_are_split_and_records_fail_by_name() {
     const LOAD: &str = "\

@@ -93,7 +93,7 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
 }
 
-/// Bytes of a record batch beside its records (Kafka documentation, Message Format).
+/// Bytes of a record batch in addition to its records (Kafka documentation, Message Format).
 pub const BATCH_HEADER_BYTES: u64 = 61;
 
 /// What was concluded of the run.
@@ -193,7 +193,7 @@ fn broker_pid(place: &Place) -> u32 {
     brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker").0
 }
 
-/// A whole collection of the garbage of a broker that runs here, asked for by the tool beside its Java.
+/// A whole collection of the garbage of a broker that runs here, requested by the tool next to its Java.
 pub fn collect_garbage(place: &Place) {
     let (line, _) = broker(place);
     let mut tool = Command::new(Path::new(&line[0]).with_file_name("jcmd"));

@@ -81,7 +81,7 @@ fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
     assert!(caveats(&document, "warning").contains(&"stacks-sampled"), "{document}");
     for subject in ["broker-0", "broker-1", "brokers", "jvm-0-0"] {
         let share = figure(&document, &format!("{subject}.sampled_cpu_share"));
-        // Of each thread up to a sample's worth is lost at the end, which is much of a client that has little to do.
+        // Each thread loses up to a sample's worth at the end, which is much for a client that has little to do.
         assert!((0.3..1.3).contains(&share), "{subject}: {share} of its CPU time");
     }
     assert_eq!(event_kinds(&document).iter().filter(|kind| *kind == "stacks-sampled").count(), 2);

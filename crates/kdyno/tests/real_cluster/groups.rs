@@ -10,7 +10,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
 use rustix::process::Signal;
 
-/// A scenario of one topic with six partitions; `cases`, the system and the load beside its writers are given.
+/// A scenario of one topic with six partitions; `cases`, the system and the load next to its writers are given.
 fn scenario(cases: &str, system: &str, readers: &str) -> String {
     format!(
         "\
@@ -130,7 +130,7 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
     place.expect_no_processes();
 }
 
-/// While its application works, a slow consumer fetches nothing that would tell it how the log grows.
+/// While its application works, a slow consumer fetches nothing that would show it how the log grows.
 #[test]
 fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
     let _turn = beside_others();
@@ -181,7 +181,7 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     place.expect_no_processes();
 }
 
-/// Nobody says for a member whose process is killed that it leaves: the others get its partitions when its session is over. The
+/// A member whose process is killed does not leave: the others get its partitions when its session is over. The
 /// load's own members end with their worker, and the run with that, so it is a consumer of Kafka's own that joins their group
 /// and is killed. It commits nothing: what it had been handed, they are handed too.
 #[test]

@@ -1,4 +1,4 @@
-//! What was really in force on an attached cluster, its topics and the clients, and that nobody has to be asked for it.
+//! What was really in force on an attached cluster, its topics and the clients, without a question to the user.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
@@ -50,7 +50,7 @@ fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     assert_eq!(setting(&config, "perf", "partitions")["value"], "2");
     let linger = setting(&config, "writers", "linger.ms");
     assert_eq!((&linger["value"], &linger["default"]), (&"7".into(), &"5".into()));
-    // As Kafka's own client tells it, what it was given and what it made of that.
+    // As Kafka's own client reports it, what it was given and what it made of that.
     let acks = setting(&config, "javas", "acks");
     assert_eq!(*acks, serde_json::json!({"value": "1", "origin": "client", "default": "all"}));
     assert_eq!(setting(&config, "javas", "buffer.memory")["origin"], "default");

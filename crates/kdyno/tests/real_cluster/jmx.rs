@@ -1,4 +1,5 @@
-//! Brokers that tell their metrics over JMX alone are read through the exporter; what is wrong with it is told once.
+//! Brokers that expose their metrics over JMX alone are read through the exporter; what is wrong with it is reported
+//! once.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said, quick_jvm};
@@ -45,7 +46,7 @@ fn up(place: &Place, port: u16) {
     ended(&place.start(place.command(&["up", "system.yaml"])).wait(RUN_DEADLINE), 0);
 }
 
-/// Of every process of this host.
+/// Command lines of every process of this host.
 fn command_lines() -> Vec<String> {
     let folders = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
     let read = |folder: std::fs::DirEntry| std::fs::read(folder.path().join("cmdline")).ok();

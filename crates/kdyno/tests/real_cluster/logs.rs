@@ -1,4 +1,4 @@
-//! What the cluster tells of logs and groups agrees with what was written, of groups of others too.
+//! What the cluster reports of logs and groups agrees with what was written, of groups of others too.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};

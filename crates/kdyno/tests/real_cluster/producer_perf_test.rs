@@ -1,5 +1,5 @@
-//! `kdyno producer-perf-test` beside Kafka's own tool: the same flags on the same cluster give the same lines, but for the
-//! numbers, and the same exit codes.
+//! `kdyno producer-perf-test` compared with Kafka's own tool: the same flags on the same cluster give the same lines,
+//! but for the numbers, and the same exit codes.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, masked};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
 // Lines of three published reports, behind the name of the tool, as they are printed there. Huawei's is a template; Intel's is
-// a picture, of which its guide says in words what it holds.
+// a picture, whose guide says in words what it holds.
 const HUAWEI: &str = "--producer-props bootstrap.servers={Connection address} acks=1 batch.size={batch.size} linger.ms=0 \
                       --topic {Topic name} --num-records {num-records} --record-size 1024 --throughput 102400";
 const IBM_PRODUCER: &str = "--topic perf-test --num-records 20000000 --record-size 128 --throughput -1 \
@@ -23,7 +23,7 @@ const INTEL: &str = "--topic test-PR78-BR4-PA32-R3 --payload-file kafka-payload.
                      --bootstrap-server ADDRESS:9093 --command-property acks=all compression.type=zstd batch.size=114688 \
                      linger.ms=5";
 
-/// Lines without their numbers; those that are alike then stand once.
+/// Lines without their numbers; those that are alike then occur once.
 fn shape(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(masked).collect();
     lines.dedup();
@@ -53,7 +53,7 @@ impl<'a> Both<'a> {
         self.run_with(name, more, &[])
     }
 
-    /// The same where kdyno's has flags of its own.
+    /// The lines where kdyno's has flags of its own.
     fn run_with(&self, name: &str, more: &[&str], own: &[&str]) -> [Said; 2] {
         let bootstrap = format!("bootstrap.servers={}", self.address);
         let topic = |whose: &str| format!("{name}-{whose}");
@@ -76,7 +76,7 @@ impl<'a> Both<'a> {
 const OF_4_4: &str =
     "[--record-key-rangeKEY-RANGE][--key-distributionKEY-DISTRIBUTION][--random-seedRANDOM-SEED]";
 
-/// What is wrong with a command line is told in the tool's words, with its exit code.
+/// What is wrong with a command line is reported in the tool's words, with its exit code.
 fn assert_errors_agree(both: &Both<'_>) {
     let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
     for (name, more) in some_of([

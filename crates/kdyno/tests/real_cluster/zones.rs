@@ -69,7 +69,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
     assert!(figure(&document, "writers.acked_per_s") > 50.0, "half of the partitions have a leader");
 }
 
-/// A consumer that tells its zone reads from the replica there, and its bytes stay there (KIP-392).
+/// A consumer with a zone reads from the replica there, and its bytes stay there (KIP-392).
 #[test]
 fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     let _turn = beside_others();
@@ -139,8 +139,8 @@ fn what_lies_between_zones_is_told_before_anything_starts() {
     assert!(told.contains("in zone b"), "{told}");
 }
 
-/// What is declared to be narrow is the limit, and twice as much of it carries twice as much. Of the full table: what is named
-/// of a full link is judged in `analysis` (`limit`).
+/// What is declared to be narrow is the limit, and twice as much of it handles twice as much. In the full table: what
+/// is named of a full link is judged in `analysis` (`limit`).
 #[test]
 fn a_link_of_declared_bandwidth_is_the_limit() {
     if !is_matrix() {

@@ -1,4 +1,4 @@
-//! Which stored run is meant, and what lies beside it in the folder of runs.
+//! Which stored run is meant, and what lies next to it in the folder of runs.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -26,7 +26,7 @@ fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
     store_with(place, file, scenario, started_unix_ns, RunStatus::Completed, &Judgement::default());
 }
 
-/// Stores a run of which this was concluded, without the trials.
+/// Stores a run with these conclusions, without the trials.
 fn store_with(
     place: &Place,
     file: &str,
@@ -46,7 +46,7 @@ fn store_with(
     );
 }
 
-/// The same of a plan that was made so, and that ended then.
+/// Stores a run of a plan that was made so, and that ended then.
 fn store_planned(
     place: &Place,
     file: &str,
@@ -178,7 +178,7 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
     shows(&place.kdyno(&["show", "20261121-11"]), "Does two work?");
     let said = place.kdyno(&["show", "20261121-1"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    // One that is no run is told as such, not as missing.
+    // One that is no run is reported as such, not as missing.
     let said = place.kdyno(&["show", "20261121-12"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("three.kdyno is not a run file of kdyno"), "{said:?}");

@@ -43,7 +43,7 @@ fn nothing_is_conditioned() {
     assert!(!first_conditions(&text.replace("4.1.1", "null-broker")));
 }
 
-/// 1 s of noise probe is most of what stands around a trial.
+/// 1 s of noise probe is most of the overhead of a trial.
 #[test]
 fn its_trials_take_little_beside_the_load() {
     let plan = planned("", "", "{partitions: 3}", WRITERS).unwrap();

@@ -295,7 +295,7 @@ fn the_newest_release_is_called_by_its_number() {
     let (_, compare) = compared(BASE, &asking(comparing(&["kafka=3.7.2"], &["kafka=newest"])));
     assert_eq!(compare.labels, ["kafka=3.7.2".to_owned(), format!("kafka={NEWEST}")]);
     assert_eq!(compare.changes, [format!("kafka: 3.7.2 → {NEWEST}")]);
-    // A word of which it is a part is another word.
+    // A word that contains it is another word.
     let own = format!(
         "{BASE}compare:\n  A: {{}}\n  B: {{label: \"newest, not newestish\", params: {{kafka: newest}}}}\n"
     );
@@ -352,7 +352,7 @@ fn claims_find_their_cases_or_are_not_tested() {
     let plan = planned(&text, &other).unwrap();
     assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
     assert_eq!(plan.claims[0].right, ClaimExpr::Number(40.0));
-    // Of a comparison's trials they say nothing.
+    // They say nothing about a comparison's trials.
     let compare = Choices { ask: Ask::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
     assert!(planned(&text, &compare).unwrap().claims.is_empty());
     let (told, _) = facts(&text, &compare);

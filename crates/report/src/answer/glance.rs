@@ -23,7 +23,7 @@ const DOUBTS_MAX: usize = 3;
 const ANSWERS_MAX: usize = 4;
 /// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
 const VERDICTS_MAX: usize = 2;
-/// Cases of which each has a line on its limit.
+/// Cases with a line each on their limit.
 const LIMITS_MAX: usize = 2;
 
 /// The first screen of a run.
@@ -180,7 +180,7 @@ fn what(one: &Verdict) -> (&'static str, &'static str) {
     }
 }
 
-/// The heaviest caveats, and how many are left out. Of one group, such as the host, one is enough while others have none.
+/// The heaviest caveats, and how many are left out. One of a group, such as the host, is enough while others have none.
 fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
     let all: Vec<&Worded> = worded.iter().filter(is_told).collect();

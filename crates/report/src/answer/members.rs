@@ -1,4 +1,4 @@
-//! The members of groups, one by one: a table beside the figures of every trial.
+//! The members of groups, one by one: a table next to the figures of every trial.
 
 use crate::figures::Figures;
 use crate::input::ReportInput;

@@ -144,7 +144,7 @@ fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
 }
 
-/// Of a duet: what its figures are.
+/// For a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
     let told = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
                 the other.";
@@ -159,8 +159,8 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
     })
 }
 
-/// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
-/// sides are alike, whatever the estimate.
+/// For a judged metric without an answer: an interval that reaches further than the margin could not have shown that
+/// the sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
     let is_open = verdict.says.is_open();
     let interval = verdict.equivalence_interval?;

@@ -1,4 +1,4 @@
-//! Of pairs whose sides ran at once: that their brokers waited for a processor is told once, with the verdicts, for it
+//! Pairs whose sides ran at once: that their brokers waited for a CPU is reported once, with the verdicts, for it
 //! limits what these say.
 
 use super::form::Sentence;
@@ -12,7 +12,7 @@ use kdyno_model::plan::ComparePlan;
 /// Shares of a side's trials, and whether they are of the time in which brokers ran or were ready.
 type Shares = Vec<(f64, bool)>;
 
-/// What is said of one compared case; `None`: no brokers waited, or it is told of each trial.
+/// What is said of one compared case; `None`: no brokers waited, or it is reported of each trial.
 pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2]) -> Option<Sentence> {
     let shares = ComparePlan::SIDES.map(|side| of_side(input, case, side));
     let told = |side: usize| {

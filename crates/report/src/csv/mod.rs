@@ -32,7 +32,7 @@ const LABEL: Column = (
     "in words, as in tables: the case's label, of a comparison what the side is called, and of a trial of several repeats \
      `#` and which; empty when the plan has one trial",
 );
-/// Stands for one column per parameter of the plan.
+/// Means one column per parameter of the plan.
 const PARAMS: Column =
     ("param.NAME", "one column for each parameter of the plan: its value in the trial or case");
 const VALUE: Column =
@@ -146,7 +146,7 @@ const SERIES_AFTER: [Column; 6] = [
     AT_LEAST,
 ];
 
-/// What is counted in a second of a load item: name, meaning, where it stands.
+/// What is counted in a second of a load item: name, meaning, place.
 type Count = (&'static str, &'static str, fn(&SecondPoint) -> u64);
 
 const COUNTS: [Count; 5] = [
@@ -157,7 +157,7 @@ const COUNTS: [Count; 5] = [
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 
-/// What else is told of a second of a load item, if it has it.
+/// What else is shown of a second of a load item, if it has it.
 type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
 const FIGURES: [Figure; 9] = [
@@ -269,7 +269,7 @@ pub struct OfTrial {
 }
 
 impl OfTrial {
-    /// Those of a trial, with the [`params`] of the plan.
+    /// Values of a trial, with the [`params`] of the plan.
     pub fn new(id: TrialId, input: &ReportInput<'_>, params: &[String]) -> Self {
         let whose = Whose::of(Scope::Trial(id), input);
         let labelled = whose.labelled(params);

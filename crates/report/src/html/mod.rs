@@ -61,7 +61,7 @@ const DRAWN_MAX: usize = 24;
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 
-/// Id of the part that tells what ran.
+/// Id of the part that says what ran.
 const ENVIRONMENT: &str = "environment";
 
 /// A part of the page: the id and the text of its heading, and all of it.
@@ -87,7 +87,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
     page_below(input, &html! {})
 }
 
-/// The same below something that leads elsewhere.
+/// The heading below something that leads elsewhere.
 fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = Figures::new(input.findings, input.caveats);
@@ -109,7 +109,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     })
 }
 
-/// A document as text. Nothing in it turns the direction of what stands around it, or is a control character.
+/// A document as text. Nothing in it turns the direction of the text around it, or is a control character.
 pub(crate) fn finished(document: Markup) -> String {
     visible(&document.into_string(), &[])
 }
@@ -118,7 +118,8 @@ pub(crate) fn finished(document: Markup) -> String {
 pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    // The summary of a document has the answers by themselves, so that all of them stand here, and its appendix has what ran.
+    // The summary of a document has the answers by themselves, so that all of them are here, and its appendix has what
+    // ran.
     let mut parts = parts(input, &figures, &table, &[]);
     let worded = caveats::worded(input);
     let caveats = html! { @if !worded.is_empty() { section aria-labelledby="read-first" { h2 id="read-first" { "Read first" } (tables::caveats(&worded)) } } };
@@ -222,7 +223,7 @@ fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) 
     parts
 }
 
-/// Of a comparison what the processes of either side used, beside each other.
+/// In a comparison what the processes of either side used, next to each other.
 fn sides(input: &ReportInput<'_>) -> Markup {
     let groups = groups::groups(input);
     let cases = input.plan().case_numbers().filter_map(|case| {

@@ -1,14 +1,14 @@
-//! Numbers beside an axis: as short as tells each from the next.
+//! Numbers next to an axis: as short as they can be while each differs from the next.
 
 use super::scale::Scale;
 use crate::units;
 use kdyno_model::metric::Unit;
 
-/// Decimals that numbers beside an axis get at most so that no two of them read alike.
+/// Most decimals that numbers next to an axis get so that no two of them read alike.
 const DECIMALS_MAX: usize = 9;
 
 /// How the numbers of an axis are printed by `text`, which takes a number and with how many decimals: 0 leaves that to its unit.
-/// More are asked for as long as two neighbours read alike, as those of an axis from 171,000.2 to 171,000.8 would.
+/// More are tried for as long as two neighbours read alike, as those of an axis from 171,000.2 to 171,000.8 would.
 pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f64) -> String + use<F> {
     let are_told_apart = |decimals: &usize| {
         let texts: Vec<String> = axis.ticks.iter().map(|tick| text(*tick, *decimals)).collect();

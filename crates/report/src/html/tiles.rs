@@ -20,7 +20,7 @@ const CASES_MAX: usize = 4;
 
 /// One figure of the answer.
 struct Tile {
-    /// Of what it is.
+    /// Its scope.
     title: String,
     /// Figures: what each is of, where there are several, the figure, and its spread.
     lines: Vec<[String; 3]>,

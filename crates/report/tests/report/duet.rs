@@ -1,4 +1,4 @@
-//! Comparisons of which both sides ran at once.
+//! Comparisons whose two sides ran at once.
 
 use crate::fixture::{Ends, Run, caveat, comparison};
 use kdyno_model::caveat::{Caveat, Severity};

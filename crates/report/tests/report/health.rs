@@ -86,7 +86,7 @@ fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
     assert!(!text.contains("Health"), "{text}");
 }
 
-/// A run of one case with four trials, in each of which the longest pause was that of this broker.
+/// A run of one case with four trials; in each the longest pause was that of this broker.
 fn four_trials(pauses: [(&str, f64); 4]) -> Run {
     let mut run = run();
     let case = run.trials[0].trial.case;

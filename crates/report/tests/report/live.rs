@@ -1,4 +1,4 @@
-//! What says how a run stands: a line, and on a terminal the lines that are redrawn.
+//! What shows the state of a run: a line, and on a terminal the lines that are redrawn.
 
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -39,7 +39,7 @@ fn the_live_line_leaves_out_what_does_not_fit() {
     }
 }
 
-/// What is behind by less than a second keeps up, as far as a second's figures tell.
+/// What is behind by less than a second keeps up, as far as a second's figures show.
 #[test]
 fn the_live_line_tells_how_far_consumers_are_behind() {
     let line = |lag_records| {

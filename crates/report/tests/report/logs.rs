@@ -1,4 +1,4 @@
-//! What the cluster tells of logs and groups, in every form of a report.
+//! What the cluster reports of logs and groups, in every form of a report.
 
 use crate::fixture::{finding, run};
 use kdyno_model::finding::{Scope, Value};

@@ -1,4 +1,4 @@
-//! The result in short, as it stands at the end of a run.
+//! The result in short, as it is at the end of a run.
 
 use crate::answers::with_claims;
 use crate::fixture::{Ends, Run, comparison, run, search};

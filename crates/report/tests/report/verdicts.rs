@@ -1,4 +1,4 @@
-//! What is printed beside a verdict is what it was judged by.
+//! What is printed with a verdict is what it was judged by.
 
 use crate::fixture::{Ends, Run, comparison};
 use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
@@ -22,7 +22,7 @@ fn details(run: &Run) -> String {
     block.split_once("<details>").expect("details").1.to_owned()
 }
 
-/// The same of one whose first verdict ended so and is changed.
+/// The run with a first verdict that ended so and is changed.
 fn block(ends: Ends, change: impl FnOnce(&mut Verdict)) -> String {
     let mut run = comparison(ends, Depth::Verdict);
     let first = run.conclusions.iter_mut().find_map(|one| match one {

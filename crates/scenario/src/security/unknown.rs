@@ -8,7 +8,7 @@ use kdyno_model::properties::Property;
 const UNKNOWN_TOLD_MAX: usize = 20;
 
 /// Whether something has only what names of settings are made of. After a line that lacks its `\` the rest of a key or of a
-/// login stands where a name would.
+/// login takes the place of a name.
 pub(super) fn is_name_like(name: &str) -> bool {
     name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'))
 }

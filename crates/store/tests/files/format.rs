@@ -38,8 +38,8 @@ fn format_3_is_read_whole() {
     with_copy(3, |path| crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap());
 }
 
-/// Of the same format, from before producers had records of their own, idempotence and transactions: they are read as
-/// what producers did then, and what nobody counted is 0.
+/// A file of the same format, from before producers had records of their own, idempotence and transactions: they are
+/// read as what producers did then, and what was not counted is 0.
 #[test]
 fn earlier_files_of_format_3_are_read() {
     with_copy("3-earlier", |path| {

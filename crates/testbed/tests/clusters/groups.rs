@@ -141,7 +141,7 @@ impl JavaMember {
 
 impl Drop for JavaMember {
     fn drop(&mut self) {
-        // A byte tells it to close; it is ended if it does not.
+        // A byte asks it to close; it is ended if it does not.
         let told = self.child.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
         let until = Instant::now() + Duration::from_secs(30);
         while told.is_some() && Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {

@@ -1,4 +1,4 @@
-//! Stands in for kdyno where a test has to kill it: starts a cluster, tells its processes, and waits.
+//! Plays kdyno where a test has to kill it: starts a cluster, prints its processes, and waits.
 
 use crate::scene::{environment, one_broker, options};
 use kdyno_testbed::{LocalCluster, ProcessId, registry};
@@ -16,7 +16,7 @@ pub const STANDING: &str = "stood";
 /// A holder that its test forgot ends by itself.
 const HOLD_TIME_MAX: Duration = Duration::from_secs(300);
 
-/// What the holder tells, as a line of JSON.
+/// What the holder prints, as a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Held {
     pub guard: ProcessId,

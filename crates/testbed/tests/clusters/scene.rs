@@ -99,7 +99,7 @@ pub fn with_odd_settings(mut plan: ClusterPlan) -> ClusterPlan {
     plan
 }
 
-/// Whether the cluster told those two, the misspelt one with its right name.
+/// Whether the cluster reported those two, the misspelt one with its right name.
 pub fn tells_unknown_settings(cluster: &LocalCluster) -> Result<(), Failed> {
     let unknown = cluster.unknown_settings();
     let names: Vec<&str> = unknown.iter().map(|setting| setting.name.as_str()).collect();

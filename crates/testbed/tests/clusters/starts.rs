@@ -1,4 +1,4 @@
-//! Clusters that start: what they tell, what they look like from outside, that nothing stays.
+//! Clusters that start: what they report, what they look like from outside, that nothing stays.
 
 use crate::scene::{
     PATIENCE, Scene, ensure, eventually, one_broker, plan, tells_unknown_settings, trial, with_odd_settings,

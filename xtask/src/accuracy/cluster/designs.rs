@@ -1,4 +1,4 @@
-//! How two alike sides are set beside each other: by kdyno's own comparison, in each of its designs.
+//! How two alike sides are compared: by kdyno's own comparison, in each of its designs.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::pairs::{Metric, Pairs};
 use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
 use super::runs::{Place, is_complete};
 
-/// Fewest starts of which a verdict can be drawn.
+/// Fewest starts that a verdict can be drawn from.
 const STARTS_MIN: u32 = 6;
 
 /// Measures so many pairs, or what is left of them: by a comparison, gone on with where it was interrupted.
@@ -18,7 +18,7 @@ pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Vec<
         Design::Standing | Design::Duet => PAIRS_PER_START,
         Design::Restart => 1,
     };
-    // Only what has a rate can run at once, and stands in a profile of its own.
+    // Only what has a rate can run at once, and is in a profile of its own.
     let (profile, loads) = match design {
         Design::Standing | Design::Restart => ("turns", 2),
         Design::Duet => ("duet", 1),
@@ -74,7 +74,7 @@ fn printed(document: &Value, metric: &Metric) -> Option<(f64, f64)> {
     Some((p, (bound("high")? / bound("low")?).ln() / 2.0))
 }
 
-/// Time of all sessions ÷ pairs of all cases. Of a session that was cut off, the time up to its last trial's start.
+/// Time of all sessions ÷ pairs of all cases. For a session that was cut off, the time up to its last trial's start.
 fn minutes_per_pair(document: &Value) -> anyhow::Result<f64> {
     let trials = document["trials"].as_array().context("the document has no trials")?;
     let ns = |value: &Value| value.as_str().and_then(|text| text.parse::<f64>().ok());

@@ -2,8 +2,8 @@
 //! compared with itself in each of the designs of pairs, a difference that was planted, two searches under a quota.
 //!
 //! Half an hour and more, so it goes on where it was: what was measured is kept below target/. Printed are p-values, the
-//! spread of pairs with its parts, whether who runs first has an advantage, and what each design costs for what it
-//! tells. From one series no rate of false positives is claimed.
+//! spread of pairs with its parts, whether the side that runs first has an advantage, and what each design costs for
+//! what it shows. From one series no rate of false positives is claimed.
 
 mod designs;
 mod pairs;
@@ -48,10 +48,10 @@ pub struct Options {
     pairs: u32,
 }
 
-/// Measures a part, and tells what it shows in a table.
+/// Measures a part, and shows the result in a table.
 type Measure = fn(&Place) -> anyhow::Result<String>;
 
-/// Measures what is asked for, or what is left of it, and prints what it shows. What cannot be measured does not keep
+/// Measures what is requested, or what is left of it, and prints what it shows. What cannot be measured does not keep
 /// the rest from being.
 pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     let bench = Setup::new(root, setup::Options { quick: false, rounds: 1 }, options.kdyno)?;

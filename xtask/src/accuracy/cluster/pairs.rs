@@ -130,9 +130,9 @@ impl Pairs {
         variance(&means)
     }
 
-    /// What a design costs for what it tells: variance of a start's mean × minutes of a start, in %² · min. A comparison's
-    /// variance is the first divided by the starts, its length the second times them, so designs of less of this tell
-    /// more in the same time. Not a number with a single start.
+    /// What a design costs for what it shows: variance of a start's mean × minutes of a start, in %² · min. A
+    /// comparison's variance is the first divided by the starts, its length the second times them, so designs with less
+    /// of this show more in the same time. Not a number with a single start.
     pub fn variance_minutes(&self, minutes_per_pair: f64) -> f64 {
         let each = self.len() as f64 / self.starts() as f64;
         self.variance_of_start() * 1e4 * minutes_per_pair * each
@@ -146,7 +146,7 @@ impl Pairs {
         let within = if freedom > 0.0 { squares / freedom } else { f64::NAN };
         let each = self.len() as f64 / starts.len() as f64;
         // The variance of a start's mean holds that of its pairs, divided by how many they are. With one pair each they
-        // cannot be told apart, and all is between.
+        // cannot be separated, and all is between.
         let of_pairs = if freedom > 0.0 { within / each } else { 0.0 };
         let between = (self.variance_of_start() - of_pairs).max(0.0);
         Parts { between: between.sqrt(), within: within.sqrt() }

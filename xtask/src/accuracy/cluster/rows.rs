@@ -1,4 +1,4 @@
-//! The designs of pairs, the metrics that they are compared by, and the table in which they stand side by side.
+//! The designs of pairs, the metrics that they are compared by, and the table in which they are side by side.
 
 use clap::ValueEnum;
 
@@ -8,9 +8,9 @@ use crate::accuracy::table::{NOTHING, markdown};
 /// How pairs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Design {
-    /// Both systems stand and are conditioned once, several pairs on each start, one system loaded at a time
+    /// Both systems run and are conditioned once, several pairs on each start, one system loaded at a time
     Standing,
-    /// One pair on each start; both systems stand meanwhile, one of them idle
+    /// One pair on each start; both systems run meanwhile, one of them idle
     Restart,
     /// Both systems under the same paced load at once
     Duet,

@@ -1,5 +1,5 @@
-//! `codecs`: how many records a compressed batch holds, beside Kafka's own producer: the same values from the same file, the
-//! same settings and the same rate, one real broker. What a codec costs and saves hangs on it.
+//! `codecs`: how many records a compressed batch holds, compared with Kafka's own producer: the same values from the
+//! same file, the same settings and the same rate, one real broker. What a codec costs and saves hangs on it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,10 +15,11 @@ use super::stats::{Series, Table};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
-/// Records per second: a rate that every codec and both clients carry beside a broker, fast enough to fill batches.
+/// Records per second: a rate that every codec and both clients sustain next to a broker, fast enough to fill batches.
 const RATE: u32 = 30_000;
 
-/// The same as fast as it goes: enough that a JVM is warm, and has learnt how well they compress, in the first half of them.
+/// The number at maximum rate: enough that a JVM is warm, and has learnt how well they compress, in the first half of
+/// them.
 const RECORDS_AT_MAX: u32 = 600_000;
 
 /// What is left out of each partition's records. A producer begins with batches that it expects not to compress, and learns from
@@ -28,7 +29,7 @@ const SETTLED_SHARE: f64 = 0.5;
 /// How far records per batch may be from those of Kafka's producer, either way.
 const RATIO_MAX: f64 = 1.1;
 
-/// Of the file: its values, and the bytes of each.
+/// The content of the file: its values, and the bytes of each.
 const VALUES: u32 = 2_000;
 const VALUE_BYTES: usize = 600;
 
@@ -76,7 +77,7 @@ enum Pace {
     /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
     /// batch lets in.
     Max,
-    /// At [`RATE`]: with what lingers beside a full batch it is a matter of small times how full batches are.
+    /// At [`RATE`]: with what lingers in addition to a full batch it is a matter of small times how full batches are.
     Rate,
 }
 

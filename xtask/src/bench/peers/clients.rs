@@ -19,7 +19,7 @@ const LOAD_SECONDS_MAX: u32 = 600;
 
 const LINGER_MS: u32 = 5;
 
-/// What a record of 128 B takes of a batch beside its value, about.
+/// What a record of 128 B takes in a batch in addition to its value, about.
 const RECORD_BYTES_EXTRA: f64 = 8.0;
 
 /// The settings of librdkafka that correspond to `buffer.memory=32 MiB` and five requests in flight, as all others
@@ -73,13 +73,13 @@ pub(super) struct Shot {
     pub client_cpu_s: f64,
 }
 
-/// The clients of one table: where they send, and what they are asked for.
+/// The clients of one table: where they send, and their task.
 pub(super) struct Clients<'a> {
     pub bench: &'a Setup,
     pub broker: Broker,
     pub librdkafka: Option<PathBuf>,
     pub acks: &'static str,
-    /// The same for all.
+    /// The task of all.
     pub records: u64,
     /// Record batches in a request of kdyno's last run, for the replay.
     pub batches_per_request: Cell<u32>,

@@ -1,5 +1,5 @@
-//! `peers`: kdyno beside librdkafka's tool, Kafka's own and a bare replay, on real brokers, alternated: same records,
-//! partitions, batch, linger, acks and requests in flight, each on a fresh topic.
+//! `peers`: kdyno compared with librdkafka's tool, Kafka's own and a bare replay, on real brokers, alternated: same
+//! records, partitions, batch, linger, acks and requests in flight, each on a fresh topic.
 
 mod clients;
 
@@ -19,12 +19,12 @@ use super::stats::{Series, Table, thousands};
 /// Time for the brokers to finish what the last client left (deleting its topic's files).
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// What all clients of one table are asked for.
+/// The task of all clients of one table.
 struct Terms {
     name: &'static str,
     brokers: u32,
     acks: &'static str,
-    /// The same for all: each is busy for seconds even where it is fastest.
+    /// The number for all: each is busy for seconds even where it is fastest.
     records: u64,
     /// Rounds before the first one that counts: brokers that have just started run code that is not compiled yet, three
     /// of them on shared processors for longer than one.
@@ -83,7 +83,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same load on a real broker of this setup's, each time on a fresh topic.
+/// A load on a real broker of this setup's, each time on a fresh topic.
 pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     let contest = Contest::start(bench, &TERMS[0], None)?;
     // The first client meets a broker whose code is not compiled yet.

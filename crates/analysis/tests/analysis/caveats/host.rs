@@ -43,7 +43,7 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
                 trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.06);
             },
             Severity::Warning,
-            // Judged, and told, by what they did: 0.16 of 0.76 s.
+            // Judged, and reported, by what they did: 0.16 of 0.76 s.
             Caveat::WaitedForProcessor {
                 who: "brokers".into(),
                 share: 0.16,

@@ -33,7 +33,7 @@ fn kinds(evidence: &TrialEvidence) -> Vec<EventKind> {
     evidence.events.iter().map(|event| event.kind).collect()
 }
 
-/// Programs that are not part of the run use a third of the processors meanwhile: both are told, each with its trial.
+/// Programs that are not part of the run use a third of the CPUs meanwhile: both are reported, each with its trial.
 #[test]
 fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     let _turn = alone();

@@ -48,7 +48,7 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     assert!(told.contains("both sides at once, under the same arrivals"), "{told}");
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
-    // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
+    // In what the brokers of both sides say that they differ, and that this was requested, before any figure.
     let difference = "As asked: num.io.threads of brokers (4 → 5).";
     assert!(one_line(&said.stdout).contains("1 setting differs. As asked: 1."), "{}", said.stdout);
     let words = one_line(&place.details());

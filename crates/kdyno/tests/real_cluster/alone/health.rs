@@ -1,4 +1,4 @@
-//! Rules of health that real brokers are made to break. Which test breaks which rule stands in
+//! Rules of health that real brokers are made to break. Which test breaks which rule is in
 //! docs/reference/health-figures.md.
 
 use crate::common::cgroups;
@@ -92,7 +92,7 @@ fn a_tiny_heap_is_collected_all_the_time() {
     }
 }
 
-/// A follower that stands still for longer than a replica may lag, and later a broker that is gone.
+/// A follower that is stopped for longer than a replica may lag, and later a broker that is gone.
 #[test]
 fn a_broker_that_stops_is_out_of_sync_and_one_that_is_gone_leaves_partitions_without_a_leader() {
     if !is_matrix() {

@@ -82,7 +82,7 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let file = RunFile::open(&path).expect("the run file");
     let judgement = file.judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
-    // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
+    // The cluster is none of the run's own, and its broker is probed all the same: it runs on this host.
     let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
     let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
@@ -115,7 +115,7 @@ fn assert_probed(conclusions: &[Conclusion]) {
     }
 }
 
-/// Pauses and safepoints of a real broker's log were understood: they grow, and are told by every reading.
+/// Pauses and safepoints of a real broker's log were understood: they grow, and are in every reading.
 fn assert_gc_log_was_read(readings: &[ProbeReading]) {
     let of = |name: &str| -> Vec<f64> {
         readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect()
