@@ -6,4 +6,5 @@ mod doctor;
 mod plans;
 mod questions;
 mod readme;
+mod typed;
 mod usage;
