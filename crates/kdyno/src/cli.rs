@@ -30,7 +30,7 @@ use std::path::PathBuf;
 pub(crate) use stored::{
     ExportArgs, ExportFormat, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
 };
-use values::{flame_kind, mode, name_and_value, number, number_up_to};
+use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
@@ -103,6 +103,9 @@ pub(crate) enum Command {
     Clean(CleanArgs),
     /// Serve a broker that acknowledges everything and keeps nothing
     NullBroker(NullBrokerArgs),
+    /// Print the version
+    #[command(hide = true)]
+    Version,
     /// Print the JSON Schema of scenarios, targets, runs or doctor's findings
     Schema(SchemaArgs),
     /// Print a shell's completion script
@@ -170,20 +173,21 @@ pub(crate) struct ScenarioArgs {
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
     /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets [default: those of
-    /// --command-config]
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
+    /// --command-config] [env: KDYNO_BOOTSTRAP_SERVER, where neither is typed]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) bootstrap_server: Vec<String>,
     /// A Java client's properties file, as Kafka's tools take it: addresses, security, settings of the producer
+    /// [env: KDYNO_COMMAND_CONFIG]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
-    #[arg(long, default_value = "1000/s", value_name = "RATE")]
+    #[arg(long, default_value = "1000/s", value_name = "RATE", value_parser = rate)]
     pub(crate) rate: String,
     /// Bytes of each record's value
-    #[arg(long, default_value = "1KiB", value_name = "SIZE")]
+    #[arg(long, default_value = "1KiB", value_name = "SIZE", value_parser = size)]
     pub(crate) size: String,
-    /// Length of the measured window, at most 5m
-    #[arg(long, default_value = "10s", value_name = "TIME")]
+    /// Length of the measured window, at most 5m; a bare number is in seconds
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration)]
     pub(crate) duration: String,
     /// Search for the highest rate at which this holds, e.g. 'p99 <= 50ms' of the response time, or a condition of `kdyno find`:
     /// a quick look within ten minutes, from --rate to at most 20 MiB/s; may be repeated

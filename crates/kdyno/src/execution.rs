@@ -2,7 +2,7 @@
 
 use crate::cli::ExecutionArgs;
 use crate::commands::show;
-use crate::environment::{ENDING, Environment, runs_dir};
+use crate::environment::{self, ENDING, Environment, runs_dir};
 use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::gate::gated;
@@ -242,11 +242,8 @@ pub(crate) fn failed_or(
             let resume = resume.map(|more| {
                 format!("; `kdyno run --resume {}{more}` goes on with it", outcome.path.display())
             });
-            Err(Failure {
-                exit: Exit::Interrupted,
-                message: "the run was interrupted".to_owned(),
-                hint: Some(kept + &resume.unwrap_or_default()),
-            })
+            Err(Failure::new(Exit::Interrupted, "the run was interrupted")
+                .hint(kept + &resume.unwrap_or_default()))
         }
         Some(error) => {
             let hints = error.hint().into_iter().chain([kept]);
@@ -317,7 +314,8 @@ fn last_words(left: &str, run_file: &Path) -> String {
 fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
     let is_guest = !plan.targets().is_empty();
     let volume = kdyno_plan::volume_bytes(plan);
-    if args.yes || !is_guest || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES) {
+    if args.yes || environment::is_agreed() || !is_guest || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES)
+    {
         return Ok(());
     }
     let volume = match volume {
@@ -369,7 +367,7 @@ fn git_head(folder: &Path) -> Option<String> {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         match error {
-            LabError::Interrupted => Self { exit: Exit::Interrupted, message: error.to_string(), hint: None },
+            LabError::Interrupted => Self::new(Exit::Interrupted, error),
             LabError::Testbed(error) => error.into(),
             // Checked before anything is started, so it is what was typed: a wrong password of a store, say.
             LabError::Credentials(error) if error.is_of_what_was_given() => Self::usage(error),

@@ -4,7 +4,7 @@
 //! made visible here, and nowhere else: a terminal acts on nothing but line ends, tabs and, where text is in colour, the
 //! sequences that are kdyno's own.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use kdyno_model::words::visible;
 use kdyno_report::terminal::{SEQUENCES, TextOptions};
 use rustix::fs::{FileType, fstat};
@@ -68,11 +68,9 @@ fn own(colour: bool) -> &'static [&'static str] {
 fn write(content: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(content).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe && !is_closed_terminal(&e) => Err(Failure {
-            exit: Exit::ToolFailed,
-            message: format!("could not write to standard output: {e}"),
-            hint: None,
-        }),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe && !is_closed_terminal(&e) => {
+            Err(Failure::tool(format!("could not write to standard output: {e}")))
+        }
         _ => Ok(()),
     }
 }
@@ -95,7 +93,7 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
 }
 
 /// What every SQLite file begins with, run files among them.
-const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
+pub(crate) const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
 /// Writes a file that was requested by name. Evidence is not overwritten by what is made of it.
 pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
@@ -123,11 +121,20 @@ fn note_with(line: &str, own: &[&str]) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible(line, own));
 }
 
+/// Most mistakes of one text that are printed.
+const MISTAKES_SHOWN_MAX: usize = 20;
+
 /// Prints `error:` and `hint:` lines on standard error.
 pub(crate) fn failure(failure: &Failure) {
-    note(&format!("error: {}", failure.message));
-    if let Some(hint) = &failure.hint {
-        note(&format!("hint: {hint}"));
+    for one in std::iter::once(failure).chain(&failure.more).take(MISTAKES_SHOWN_MAX) {
+        note(&format!("error: {}", one.message));
+        if let Some(hint) = &one.hint {
+            note(&format!("hint: {hint}"));
+        }
+    }
+    let left = (1 + failure.more.len()).saturating_sub(MISTAKES_SHOWN_MAX);
+    if left > 0 {
+        note(&format!("+ {left} more"));
     }
 }
 

@@ -69,11 +69,12 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         }
         return Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() });
     }
-    if is_run(named) {
+    if is_run(named) || is_run_file(Path::new(named)) {
         return Err(Failure::usage(format!("{named} is a stored run, not a scenario"))
             .hint("`kdyno show` prints it, `kdyno rerun` runs its plan again"));
     }
-    if named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml") {
+    // No bundled scenario has a dot in its name: another tool's file is read to say what it is.
+    if is_scenario_file(named) || (named.contains('.') && Path::new(named).is_file()) {
         let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
     }
@@ -82,6 +83,16 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         true => failure.hint(format!("the file of that name is ./{named}")),
         false => failure,
     })
+}
+
+/// Whether it is a file that was named where a scenario may be.
+pub(crate) fn is_scenario_file(named: &str) -> bool {
+    named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml")
+}
+
+/// Whether it is a run file, whatever it is called.
+fn is_run_file(path: &Path) -> bool {
+    first_bytes_of_file(path, out::SQLITE_HEAD.len() as u64).is_ok_and(|head| head == out::SQLITE_HEAD)
 }
 
 /// Whether a run was named in place of a scenario: its file, or the newest one.

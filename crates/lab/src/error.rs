@@ -237,6 +237,9 @@ impl LabError {
                 "did its brokers go away? when they answer again, `kdyno clean --target FILE` removes these topics"
                     .to_owned(),
             ),
+            Self::Admin { source, .. } if source.needs_tls() => Some(
+                "`client: {properties: FILE}` of the target names a Java client's properties file with its security".to_owned(),
+            ),
             // The brokers' own words name the setting.
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))

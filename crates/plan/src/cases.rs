@@ -6,6 +6,7 @@ use kdyno_model::plan::{ParamValue, case_labels};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::units;
 use kdyno_scenario::values::{Values, unknown_param};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -104,18 +105,18 @@ fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
     }
 }
 
-/// `--set` takes names of params only. The errors name the option, not the scenario.
+/// `--set` takes names of params only, and bare numbers in the unit of the param. The errors name the option, not the scenario.
 fn overridden(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
     let mut found = Vec::new();
     for (name, value) in set {
         let option = set_overrides::option(name, value);
-        let typed = Typed::assumed(value, set_overrides::NOWHERE);
-        if base.typed(name).is_none() {
-            let mut error =
-                unknown_param(&Typed { text: name.clone(), ..typed }, base.names()).in_file(&option);
+        let nowhere = |text: &str| Typed::assumed(text, set_overrides::NOWHERE);
+        let Some(usual) = base.typed(name) else {
+            let mut error = unknown_param(&nowhere(name), base.names()).in_file(&option);
             error.place = None;
             return Err(error);
-        }
+        };
+        let typed = nowhere(&units::with_unit_of(value, &usual.text));
         // A circle made by hand would otherwise be reported at a place of the scenario.
         let mut probe = base.clone();
         probe.set(name, typed.clone());

@@ -53,7 +53,7 @@ pub(crate) fn read<'a>(
                         true => why.to_owned(),
                         false => format!("{why}; Kafka's own client, with `driver: java`, follows it"),
                     });
-                    return Err(reader.wrong(value, message).maybe_hint(hint));
+                    return Err(reader.wrong(value, message).maybe_hint(hint).of_value());
                 }
                 continue;
             }
@@ -98,7 +98,7 @@ fn one<'a>(
         if !words.contains(&text.as_str()) {
             let (message, hint) = not_allowed(&text, words);
             let message = format!("`{}`: {message}", setting.name);
-            return Err(reader.wrong(typed, message).maybe_hint(hint));
+            return Err(reader.wrong(typed, message).maybe_hint(hint).of_value());
         }
         return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
@@ -106,11 +106,11 @@ fn one<'a>(
         let (_, most) = setting.range;
         if text.len() as u64 > most {
             let message = format!("`{}`: longer than {most} bytes", setting.name);
-            return Err(reader.wrong(typed, message));
+            return Err(reader.wrong(typed, message).of_value());
         }
         return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
-    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name));
+    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name)).of_value();
     let (number, level) = match setting.kind {
         SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
         _ => (number(setting, &text).map_err(wrong)?, 0),

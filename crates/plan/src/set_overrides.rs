@@ -40,7 +40,7 @@ pub(crate) fn attribute_error(
         file: options.join(" with "),
         place: None,
         message: error.message + &used.unwrap_or_default(),
-        hint: error.hint,
+        ..error
     }
 }
 

@@ -13,6 +13,7 @@ use kdyno_scenario::file::SideFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::patch::{self, flow};
 use kdyno_scenario::target::Target;
+use kdyno_scenario::units;
 use kdyno_scenario::yaml::{self, Node, Typed};
 
 /// What a side changes.
@@ -174,14 +175,17 @@ impl Side {
                 let tree = yaml::parse(text).map_err(|error| error.in_file(file))?;
                 patch::nowhere(tree)
             }
-            Change::Set { name, value } if self.has_param(name) => {
-                self.params.push((name.clone(), Typed::assumed(value, NOWHERE)));
-                return Ok(());
-            }
-            Change::Set { name, value } => match name.as_str() {
-                "home" | "source" => self.scenario.patch_of_path(&format!("system.kafka.{name}"), value)?,
-                _ if name.contains('.') => self.scenario.patch_of_path(name, value)?,
-                _ => self.of_system(name, value)?,
+            Change::Set { name, value } => match (self.param(name), name.as_str()) {
+                (Some(usual), _) => {
+                    let value = units::with_unit_of(value, &usual.text);
+                    self.params.push((name.clone(), Typed::assumed(&value, NOWHERE)));
+                    return Ok(());
+                }
+                (None, "home" | "source") => {
+                    self.scenario.patch_of_path(&format!("system.kafka.{name}"), value)?
+                }
+                (None, _) if name.contains('.') => self.scenario.patch_of_path(name, value)?,
+                (None, _) => self.of_system(name, value)?,
             },
         };
         let patched = self.scenario.patched(&patch)?;
@@ -198,8 +202,10 @@ impl Side {
         Ok(())
     }
 
-    fn has_param(&self, name: &str) -> bool {
-        self.scenario.typed().params.iter().any(|(param, _)| param.text == name)
+    /// The usual value of a param.
+    fn param(&self, name: &str) -> Option<&Typed> {
+        let mut params = self.scenario.typed().params.iter();
+        params.find(|(param, _)| param.text == name).map(|(_, value)| value)
     }
 
     /// A name alone that is no param is a key of `system`.

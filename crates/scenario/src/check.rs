@@ -4,7 +4,7 @@ use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::names::{known_param, metric_of};
 use super::values::{Values, references};
-use crate::input::{InputError, known_hint, quoted};
+use crate::input::{InputError, Mistake, known_hint, meant, quoted};
 use crate::judged;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
@@ -137,7 +137,7 @@ fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
         pairs(&row.values, file)?;
     }
     for (name, values) in cases.vary.iter().flatten() {
-        known_param(name, file)?;
+        known_param(name, file).map_err(no_key)?;
         values.iter().try_for_each(|value| refer(value, file))?;
     }
     Ok(())
@@ -145,10 +145,15 @@ fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
 
 fn pairs(pairs: &[(Typed, Typed)], file: &ScenarioFile) -> Result<(), InputError> {
     for (name, value) in pairs {
-        known_param(name, file)?;
+        known_param(name, file).map_err(no_key)?;
         refer(value, file)?;
     }
     Ok(())
+}
+
+/// The error about a name that is a key here.
+fn no_key(error: InputError) -> InputError {
+    error.about(Mistake::Key(None))
 }
 
 fn names(file: &ScenarioFile) -> Result<(), InputError> {
@@ -208,18 +213,20 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
     };
     item.client.settings.iter().try_for_each(|(name, _)| {
         // Which names there are with `driver: $param` shows when params are chosen.
-        if item.client.may_be_java() {
-            client::find_java(side, name).map(|_| ())
-        } else {
-            client::find(side, name).map(|_| ())
-        }
+        let found = match item.client.may_be_java() {
+            true => client::find_java(side, name).map(|_| ()),
+            false => client::find(side, name).map(|_| ()),
+        };
+        found.map_err(no_key)
     })
 }
 
 /// The error for a topic that is not under `topics`.
 pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
     let names: Vec<&str> = file.topics.iter().map(|(name, _)| name.text.as_str()).collect();
+    let other = meant(&typed.text, names.iter().copied()).or(names.first().copied());
     InputError::at(typed.place, format!("{} is not a topic of this scenario", quoted(&typed.text)))
+        .about(Mistake::Value(other.map(str::to_owned)))
         .hint(known_hint(&typed.text, names))
 }
 
@@ -261,12 +268,12 @@ fn published_row(row: &RowFile, file: &ScenarioFile) -> Result<CheckedRow, Input
     let mut checked = CheckedRow::default();
     for (name, value) in &row.values {
         if !name.text.contains('.') {
-            known_param(name, file)?;
+            known_param(name, file).map_err(no_key)?;
             refer(value, file)?;
             checked.params.push((name.text.clone(), value.clone()));
             continue;
         }
-        let (address, unit) = metric_of(name, file)?;
+        let (address, unit) = metric_of(name, file).map_err(no_key)?;
         let figure = figure(&value.text, unit).map_err(|message| InputError::at(value.place, message))?;
         checked.values.insert(address.to_string(), figure);
     }

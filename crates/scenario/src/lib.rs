@@ -16,6 +16,7 @@ pub mod input;
 pub mod judged;
 pub mod keys;
 mod layout;
+mod mistakes;
 mod names;
 pub mod patch;
 mod question;

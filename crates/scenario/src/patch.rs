@@ -160,14 +160,15 @@ pub fn flow(node: &Node) -> String {
 }
 
 /// What may be under a key.
-enum Below {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Below {
     Section(&'static Section),
     Named(&'static Section),
     Settings,
     Nothing,
 }
 
-fn below(kind: &'static Kind) -> Below {
+pub(crate) fn below(kind: &'static Kind) -> Below {
     match kind {
         Kind::Section(section) => Below::Section(section),
         Kind::Settings(what) => match *what {
@@ -223,7 +224,7 @@ fn child<'n>(node: Option<&'n Node>, name: &str) -> Option<&'n Node> {
 }
 
 /// The section of a load item is that of its role.
-fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
+pub(crate) fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
     match std::ptr::eq(section, &keys::LOAD) {
         false => section,
         true if child(item, "consume").is_some() => &keys::CONSUME,

@@ -61,7 +61,7 @@ pub fn references(typed: &Typed) -> Result<Vec<String>, InputError> {
     if let Some(formula) = formula(&typed.text) {
         return Ok(expr::names(formula));
     }
-    let pieces = pieces(&typed.text).map_err(|message| InputError::at(typed.place, message))?;
+    let pieces = pieces(&typed.text).map_err(|message| InputError::at(typed.place, message).of_value())?;
     let names = pieces.into_iter().filter_map(|piece| match piece {
         Piece::Param(name) => Some(name.to_owned()),
         Piece::Plain(_) => None,
@@ -75,7 +75,8 @@ pub fn unknown_param<'a>(name: &Typed, known: impl IntoIterator<Item = &'a str> 
         Some(_) => known_hint(&name.text, known),
         None => "the scenario has no `params`".to_owned(),
     };
-    InputError::at(name.place, format!("{} is not a param of this scenario", quoted(&name.text))).hint(hint)
+    let message = format!("{} is not a param of this scenario", quoted(&name.text));
+    InputError::at(name.place, message).hint(hint).of_value()
 }
 
 /// Param values of one case.

@@ -190,6 +190,15 @@ fn list(errors: &[AdminError]) -> String {
 }
 
 impl AdminError {
+    /// Whether a listener requires TLS that this client has not.
+    pub fn needs_tls(&self) -> bool {
+        match self {
+            Self::Unreachable(errors) => errors.iter().any(Self::needs_tls),
+            Self::Session { source, .. } => *source == SessionError::NeedsTls,
+            _ => false,
+        }
+    }
+
     /// The broker's error code, if it is one.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {

@@ -313,7 +313,7 @@ fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has
         connections.take_events();
 
         let (key, why) =
-            (connections.key(known), "no session is possible: its certificate has expired".to_owned());
+            (connections.key(known), "TLS handshake failed: its certificate has expired".to_owned());
         let told = ConnectionEvent::Unreachable { key, why };
         assert_eq!(expire(&mut connections, known, 1_000), (true, vec![told]));
         assert_eq!(expire(&mut connections, known, 2_000), (true, vec![]), "told once");

@@ -104,7 +104,7 @@ impl ConnectionError {
 impl From<SessionError> for ConnectionError {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::Refused(_) => Refusal::Session(error).into(),
+            SessionError::Refused(_) | SessionError::NeedsTls => Refusal::Session(error).into(),
             SessionError::Broken(_) => Self::Session(error),
         }
     }

@@ -378,7 +378,7 @@ impl<T> Connection<T> {
     ) -> Result<(), ConnectionError> {
         let is_plain = self.session.is_none() && !self.handshake.is_over();
         if is_plain && session::is_tls_alert(self.input.pending()) {
-            return Err(Refusal::Session(session::tls_expected()).into());
+            return Err(SessionError::NeedsTls.into());
         }
         while let Some((request, body, response_bytes)) = self.next_response()? {
             self.active_ns = self.active_ns.max(now_ns);

@@ -84,19 +84,18 @@ pub enum SessionError {
     #[error("the session broke: {0}")]
     Broken(String),
     /// One end does not accept the other, a certificate for instance: another attempt ends in the same way.
-    #[error("no session is possible: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Refused(String),
+    /// The broker answered plain frames with a TLS alert.
+    #[error(
+        "the broker's listener requires TLS (SSL or SASL_SSL), and this client has none (security.protocol)"
+    )]
+    NeedsTls,
 }
 
 /// Whether what answers our frames is a TLS alert: a record of type 21 and version 3.x.
 pub(crate) fn is_tls_alert(received: &[u8]) -> bool {
     matches!(received, [21, 3, 0..=4, ..])
-}
-
-/// What such an alert means.
-pub(crate) fn tls_expected() -> SessionError {
-    let what = "the broker's listener speaks TLS (SSL or SASL_SSL), and we do not (security.protocol)";
-    SessionError::Refused(what.to_owned())
 }
 
 /// A session and its bytes on the way in and out.

@@ -67,7 +67,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     (
         "runs",
         "  kdyno runs
-  kdyno runs --dir /data/kdyno-runs",
+  kdyno runs /data/kdyno-runs",
     ),
     (
         "report",
@@ -125,7 +125,9 @@ pub(crate) fn command() -> Command {
     let template = template(&command);
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let arranged = names.iter().fold(command, |command, name| command.mut_subcommand(name, arranged));
-    arranged.help_template(template)
+    // Many tools print their version with a small v.
+    let version = Arg::new("version").short('V').short_alias('v').long("version").action(ArgAction::Version);
+    arranged.disable_version_flag(true).arg(version.help("Print version")).help_template(template)
 }
 
 /// A command with its examples before its options, and each option in few lines.

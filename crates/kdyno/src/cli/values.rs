@@ -3,6 +3,8 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kdyno_model::plan::Mode;
 use kdyno_model::stacks::FlameKind;
+use kdyno_scenario::units::{self, Dimension};
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
@@ -47,7 +49,22 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
 
 /// A time with its unit; ns.
 pub(super) fn time(typed: &str) -> Result<u64, String> {
-    kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
+    units::whole(typed, Dimension::Ns)
+}
+
+/// A rate as a scenario has it; a bare number is per second.
+pub(super) fn rate(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::PerS))
+}
+
+/// A duration as a scenario has it; a bare number is in seconds.
+pub(super) fn duration(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::Ns))
+}
+
+/// A size as a scenario has it; a bare number is in bytes.
+pub(super) fn size(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::Bytes))
 }
 
 /// The name of a target, as target files take it.

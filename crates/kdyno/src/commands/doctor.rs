@@ -82,7 +82,7 @@ fn measure(folders: &[PathBuf], stop: &AtomicBool) -> Result<Vec<MeasuredDisk>, 
 }
 
 fn interrupted(what: &str) -> Failure {
-    Failure { exit: Exit::Interrupted, message: format!("interrupted: {what}"), hint: None }
+    Failure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
 /// File systems that keep nothing.

@@ -45,9 +45,11 @@ mod typed_secrets;
 mod up;
 mod written_scenario;
 
-use crate::cli::{ClusterCommand, Command, TargetCommand};
+use crate::cli::{ClusterCommand, Command, TargetCommand, VERSION};
+use crate::environment::fill_in_cluster;
 use crate::execution::execute;
-use crate::failure::Outcome;
+use crate::failure::{Exit, Outcome};
+use crate::out;
 
 /// Runs the command.
 pub(crate) fn dispatch(command: Command) -> Outcome {
@@ -59,8 +61,11 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
-        Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
         Command::Init(args) => init::init(&args),
+        Command::Quick(mut args) => {
+            fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
+            execute(quick::plan(&args)?, &args.execution)
+        }
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
@@ -84,6 +89,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => manual::manual(&args),
+        Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
         Command::Worker => inner::worker(),
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),

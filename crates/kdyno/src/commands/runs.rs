@@ -13,11 +13,14 @@ use kdyno_store::{RunFile, RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
 pub(crate) fn runs(args: &RunsArgs) -> Outcome {
-    let folder = runs_dir(args.dir.as_deref())?;
+    let folder = runs_dir(args.folder.typed())?;
     let list = match folder.is_dir() {
         true => kdyno_store::list(&folder)?,
-        false if args.dir.is_none() => RunList { runs: Vec::new(), unreadable: Vec::new() },
-        false => return Err(Failure::usage(format!("there is no folder {}", folder.display()))),
+        false if args.folder.typed().is_none() => RunList { runs: Vec::new(), unreadable: Vec::new() },
+        false => {
+            return Err(Failure::usage(format!("there is no folder {}", folder.display()))
+                .hint("`kdyno show RUN` prints one run"));
+        }
     };
     for (path, error) in &list.unreadable {
         out::note(&format!("left out {}: {error}", path.display()));

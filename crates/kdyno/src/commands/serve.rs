@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
 pub(crate) fn serve(args: &ServeArgs) -> Outcome {
-    let folder = runs_dir(args.dir.as_deref())?;
+    let folder = runs_dir(args.folder.typed())?;
     if !folder.is_dir() {
         return Err(Failure::usage(format!("there is no folder {}", folder.display()))
             .hint("`kdyno run first-light` makes kdyno-runs with a run; DIR names another folder"));

@@ -91,6 +91,11 @@ pub(super) fn failed(error: &AdminError, attached: &AttachedPlan) -> Failure {
 
 /// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
 fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
+    // A listener that asks for TLS says so with an alert, one that asks for a login hangs up.
+    let needs_security = error.needs_tls() || matches!(error, AdminError::ClosedEarly { .. });
+    if needs_security && protocol == Protocol::Plaintext {
+        return Some("--command-config FILE, a Java client's properties file with its security".to_owned());
+    }
     let is_silent = match error {
         AdminError::Unreachable(errors) => return errors.iter().find_map(|error| hint(error, protocol)),
         AdminError::Refused { .. } | AdminError::Resolve { .. } | AdminError::Io { .. } => true,
@@ -134,6 +139,18 @@ mod tests {
     use super::*;
     use kdyno_kafka::errors::ErrorCode;
     use kdyno_kafka::security::sasl::LoginError;
+    use kdyno_kafka::session::SessionError;
+
+    #[test]
+    fn a_listener_with_tls_or_login_needs_the_clients_properties() {
+        let address = || "b:9092".to_owned();
+        let needs = AdminError::Session { address: address(), source: SessionError::NeedsTls };
+        let expected = hint(&AdminError::Unreachable(vec![needs]), Protocol::Plaintext).expect("a hint");
+        assert!(expected.starts_with("--command-config FILE"), "{expected}");
+        let closed = || AdminError::ClosedEarly { address: address(), when: "at once", cause: "a login" };
+        assert_eq!(hint(&closed(), Protocol::Plaintext), Some(expected));
+        assert_eq!(hint(&closed(), Protocol::SaslSsl), None);
+    }
 
     #[test]
     fn only_what_does_not_say_itself_what_is_wrong_has_a_hint() {

@@ -8,4 +8,5 @@ mod init;
 mod plans;
 mod questions;
 mod readme;
+mod typed;
 mod usage;

@@ -127,6 +127,10 @@ impl Place {
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("KDYNO_LOCK_DIR", self.path().join("lock"))
             .stdin(Stdio::null());
+        // Options in the environment of the tests are not theirs.
+        for option in ["KDYNO_OUT", "KDYNO_YES", "KDYNO_BOOTSTRAP_SERVER", "KDYNO_COMMAND_CONFIG"] {
+            command.env_remove(option);
+        }
         command
     }
 

@@ -147,6 +147,9 @@ fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
             "{said:?}"
         );
     }
+    let plain = place.kdyno(&["quick", "--bootstrap-server", &secured.address]);
+    assert_eq!(plain.code, Some(1), "{plain:?}");
+    assert!(plain.stderr.contains("hint: --command-config FILE"), "{plain:?}");
     secured.stop();
     other.stop();
 }
