@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
-use bench::setup::{Options, Setup};
+use bench::setup::{BenchOptions, Setup};
 
 /// The project's own chores
 #[derive(Debug, Parser)]
@@ -56,7 +56,7 @@ enum Chore {
         kdyno: Option<PathBuf>,
     },
     /// Known truths on real brokers, half an hour and more; goes on where it was (build with --release)
-    AccuracyCluster(accuracy::cluster::Options),
+    AccuracyCluster(accuracy::cluster::ClusterOptions),
     /// Cost and rates compared with the floor and the peers, or with an earlier commit (build with --release)
     Bench(BenchArgs),
     /// An archive of the program, its licences and pages, tried where nothing else is (build with --release)
@@ -179,7 +179,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
 fn bench(args: BenchArgs) -> anyhow::Result<i32> {
     let rounds = args.rounds.map_or(if args.quick { 1 } else { 5 }, |rounds| rounds as usize);
     let root = root()?;
-    let setup = Setup::new(&root, Options { quick: args.quick, rounds }, args.kdyno)?;
+    let setup = Setup::new(&root, BenchOptions { quick: args.quick, rounds }, args.kdyno)?;
     match args.against {
         Some(commit) => bench::against::run(&root, &setup, &commit, &args.names).map(i32::from),
         None => bench::run(&setup, &args.names).map(|()| 0),

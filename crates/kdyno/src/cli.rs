@@ -15,7 +15,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use execution::{ExecutionArgs, Form, Gate};
+pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
 pub(crate) use hidden::{
     BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, BenchTallyArgs,
     FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,

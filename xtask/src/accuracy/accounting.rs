@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use super::row::Row;
-use crate::bench::load::Load;
+use super::row::AccuracyRow;
+use crate::bench::load::BenchLoad;
 use crate::bench::process::{Background, words};
 use crate::bench::setup::Setup;
 
@@ -15,15 +15,15 @@ const REQUEST_TIMEOUT_MS: &str = "300";
 const DELIVERY_TIMEOUT_MS: &str = "400";
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let load = |bootstrap: &str| {
         let further =
             ["--request-timeout-ms", REQUEST_TIMEOUT_MS, "--delivery-timeout-ms", DELIVERY_TIMEOUT_MS];
-        Load {
+        BenchLoad {
             rate: RATE_PER_S.to_string(),
             unique: true,
             further: further.map(str::to_owned).to_vec(),
-            ..Load::at_max(bootstrap, "bench", SECONDS)
+            ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
         }
     };
     let mut faulty = Command::new(&bench.kdyno);
@@ -44,7 +44,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
         } else {
             format!("{:+}", i128::from(kdyno) - i128::from(truth))
         };
-        Row::new(&test, figure, truth.to_string(), format!("{kdyno}{parts}"), exact)
+        AccuracyRow::new(&test, figure, truth.to_string(), format!("{kdyno}{parts}"), exact)
     };
     let parts = format!(" = {acknowledged} + {failed} + {unresolved}");
     println!("  failed by reason: {}", outcome.text("failed_by_reason"));

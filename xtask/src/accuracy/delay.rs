@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::row::{Row, times};
-use crate::bench::load::Load;
+use super::row::{AccuracyRow, times};
+use crate::bench::load::BenchLoad;
 use crate::bench::process::{Background, measured, words};
 use crate::bench::setup::Setup;
 
@@ -18,7 +18,7 @@ const SECONDS: u32 = 15;
 const IN_FLIGHT: u32 = 100;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     println!("  {}", words(fake(bench, 200).arg("&")));
     println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
     println!("  beside: {}", words(echo(bench, 200).arg("&")));
@@ -42,7 +42,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
             let extra_us = |response_ns: f64| response_ns / 1e3 - delay_us as f64;
             let (bare_us, kdyno_us) = (extra_us(bare_ns), extra_us(kdyno_ns));
             let step_us = step_ns(kdyno_ns as u64) as f64 / 1e3;
-            rows.push(Row::new(
+            rows.push(AccuracyRow::new(
                 &format!("delay {} ms", delay_us as f64 / 1e3),
                 &format!("response {quantile} − delay, µs"),
                 format!("{bare_us:.0}"),
@@ -54,13 +54,13 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn load(bootstrap: &str) -> Load {
-    Load {
+fn load(bootstrap: &str) -> BenchLoad {
+    BenchLoad {
         rate: RATE_PER_S.to_string(),
         unique: true,
         linger_ms: 0,
         further: ["--warmup-seconds", "1", "--in-flight", &IN_FLIGHT.to_string()].map(str::to_owned).to_vec(),
-        ..Load::at_max(bootstrap, "bench", SECONDS)
+        ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
     }
 }
 

@@ -4,8 +4,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::row::Row;
-use crate::bench::load::Load;
+use super::row::AccuracyRow;
+use crate::bench::load::BenchLoad;
 use crate::bench::process::words;
 use crate::bench::sender::null_broker;
 use crate::bench::setup::Setup;
@@ -16,14 +16,14 @@ const TICK_US: f64 = 200.0;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     // The seed is the date, so that no seed is ever chosen for its result.
     let day = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / SECONDS_PER_DAY;
-    let load = |bootstrap: &str| Load {
+    let load = |bootstrap: &str| BenchLoad {
         rate: RATE_PER_S.to_string(),
         unique: true,
         further: ["--arrivals", "poisson", "--seed", &day.to_string()].map(str::to_owned).to_vec(),
-        ..Load::at_max(bootstrap, "bench", SECONDS)
+        ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
     };
     println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
     let broker = null_broker(bench, 6)?;
@@ -42,17 +42,17 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let dispersion_row = |figure: &str, counts: &[u64]| {
         let value = dispersion(counts);
         let truth = format!("1 ± {spread:.2}");
-        Row::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
+        AccuracyRow::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
     };
-    let lag_row = |quantile: &str, share: f64| -> anyhow::Result<Row> {
+    let lag_row = |quantile: &str, share: f64| -> anyhow::Result<AccuracyRow> {
         let lag_us = outcome.number(&format!("schedule_delay_ns.{quantile}"))? / 1e3;
         let perfect_us = perfect_lag_us(f64::from(RATE_PER_S), share);
         let figure = format!("lag {quantile}, µs (a loop that wakes without delay, {TICK_US} µs apart)");
         let above = format!("{:+.0} µs", lag_us - perfect_us);
-        Ok(Row::new(&test, &figure, format!("{perfect_us:.0}"), format!("{lag_us:.0}"), above))
+        Ok(AccuracyRow::new(&test, &figure, format!("{perfect_us:.0}"), format!("{lag_us:.0}"), above))
     };
     Ok(vec![
-        Row::new(
+        AccuracyRow::new(
             &test,
             &format!("records in {SECONDS} s"),
             format!("{expected} ± {:.0}", expected.sqrt()),

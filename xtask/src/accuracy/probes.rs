@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-use super::row::{OFF, Row, percent};
+use super::row::{AccuracyRow, OFF, percent};
 use crate::bench::setup::Setup;
 
 /// Length of the window.
@@ -23,14 +23,14 @@ const SHARE_MAX: f64 = 0.02;
 const BEGUN: Duration = Duration::from_secs(2);
 
 /// Figures by name, as one tool reports them.
-type Figures = BTreeMap<String, f64>;
+type ToolFigures = BTreeMap<String, f64>;
 
 /// All of it; a figure that is off is marked.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let mut busy = Command::new(&bench.xtask);
     busy.arg("accuracy-busy").arg("--file").arg(folder.path().join("written"));
-    let busy = Ended(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
+    let busy = ProbedProcess(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
     std::thread::sleep(BEGUN);
     let pid = busy.0.id().to_string();
     let seconds = SECONDS.to_string();
@@ -54,7 +54,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     judged(&truth, &kdyno)
 }
 
-fn judged(truth: &Figures, kdyno: &Figures) -> anyhow::Result<Vec<Row>> {
+fn judged(truth: &ToolFigures, kdyno: &ToolFigures) -> anyhow::Result<Vec<AccuracyRow>> {
     let mut rows = Vec::new();
     let test = format!("a busy process and its host, {SECONDS} s");
     for (name, truth) in truth {
@@ -62,7 +62,7 @@ fn judged(truth: &Figures, kdyno: &Figures) -> anyhow::Result<Vec<Row>> {
         let says = if *truth == 0.0 && *ours == 0.0 { "+0.0 %".to_owned() } else { percent(*ours, *truth) };
         let is_off = (ours - truth).abs() > SHARE_MAX * truth.abs();
         let says = if is_off { format!("{says} {OFF}") } else { says };
-        rows.push(Row::new(&test, name, format!("{truth:.2}"), format!("{ours:.2}"), says));
+        rows.push(AccuracyRow::new(&test, name, format!("{truth:.2}"), format!("{ours:.2}"), says));
     }
     ensure!(rows.len() >= 6, "only {} figures could be compared", rows.len());
     for row in &rows {
@@ -83,9 +83,9 @@ fn start(tool: &str, args: &[&str]) -> anyhow::Result<Child> {
 }
 
 /// Ends a process when it goes.
-struct Ended(Child);
+struct ProbedProcess(Child);
 
-impl Drop for Ended {
+impl Drop for ProbedProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -103,7 +103,7 @@ fn of_drive(drive: &str, what: &str) -> String {
     format!("drive {drive}: {what}, KiB/s")
 }
 
-fn of_kdyno(text: &str) -> anyhow::Result<Figures> {
+fn of_kdyno(text: &str) -> anyhow::Result<ToolFigures> {
     let document: serde_json::Value = serde_json::from_str(text).context("kdyno wrote no JSON")?;
     let per_s = document["per_s"].as_object().context("no figures of kdyno")?;
     let of = |subject: &str, series: &str| {
@@ -113,7 +113,7 @@ fn of_kdyno(text: &str) -> anyhow::Result<Figures> {
     let host = |series: &str| of("host", series).with_context(|| format!("no {series} of the host"));
     let busy = host("cpu_user_s_total")? + host("cpu_system_s_total")? + host("cpu_steal_s_total")?;
     let all = busy + host("cpu_iowait_s_total")? + host("cpu_idle_s_total")?;
-    let mut found = Figures::from([
+    let mut found = ToolFigures::from([
         (USER.to_owned(), 100.0 * process("cpu_user_s_total")?),
         (SYSTEM.to_owned(), 100.0 * process("cpu_system_s_total")?),
         (READ.to_owned(), process("disk_read_bytes_total")? / 1024.0),
@@ -150,7 +150,7 @@ fn column(text: &str, head: &str) -> Option<f64> {
     None
 }
 
-fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<Figures> {
+fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<ToolFigures> {
     let one = |(name, head): &(&str, &str)| {
         let found = column(text, head).with_context(|| format!("no column {head} in:\n{text}"))?;
         Ok(((*name).to_owned(), found))
@@ -158,22 +158,22 @@ fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<Figures> {
     heads.iter().map(one).collect()
 }
 
-fn of_pidstat(text: &str) -> anyhow::Result<Figures> {
+fn of_pidstat(text: &str) -> anyhow::Result<ToolFigures> {
     named(text, &[(USER, "%usr"), (SYSTEM, "%system"), (READ, "kB_rd/s"), (WRITTEN, "kB_wr/s")])
 }
 
-fn of_sar(text: &str) -> anyhow::Result<Figures> {
+fn of_sar(text: &str) -> anyhow::Result<ToolFigures> {
     let mut found = named(text, &[("idle", "%idle"), ("iowait", "%iowait"), (SEGMENTS, "oseg/s")])?;
     let (idle, iowait) = (found.remove("idle"), found.remove("iowait"));
     found.insert(HOST.to_owned(), 100.0 - idle.unwrap_or(0.0) - iowait.unwrap_or(0.0));
     Ok(found)
 }
 
-fn of_iostat(text: &str) -> anyhow::Result<Figures> {
+fn of_iostat(text: &str) -> anyhow::Result<ToolFigures> {
     let document: serde_json::Value = serde_json::from_str(text).context("iostat wrote no JSON")?;
     let drives =
         document["sysstat"]["hosts"][0]["statistics"][0]["disk"].as_array().context("no drives of iostat")?;
-    let mut found = Figures::new();
+    let mut found = ToolFigures::new();
     for drive in drives {
         let Some(name) = drive["disk_device"].as_str() else { continue };
         for (field, what) in [("kB_read/s", "read"), ("kB_wrtn/s", "written")] {
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn figures_that_lie_apart_are_marked() {
-        let figures = |last: f64| -> Figures {
+        let figures = |last: f64| -> ToolFigures {
             let all = (0..6).map(|number| (format!("figure {number}"), 100.0));
             all.chain([("last".to_owned(), last)]).collect()
         };

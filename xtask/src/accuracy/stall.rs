@@ -11,9 +11,9 @@ use std::process::{Child, Stdio};
 use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::row::{Row, percent};
-use crate::bench::broker::Broker;
-use crate::bench::load::{Load, Outcome};
+use super::row::{AccuracyRow, percent};
+use crate::bench::broker::StandingCluster;
+use crate::bench::load::{BenchLoad, LoadResult};
 use crate::bench::process::{tail, words};
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
@@ -34,8 +34,8 @@ const QUANTILE: f64 = 0.95;
 const CATCHES_UP: f64 = 1.05;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
-    let broker = Broker::start(bench, "stall")?;
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
+    let broker = StandingCluster::start(bench, "stall")?;
     let capacity_per_s = capacity(bench, &broker)?;
     let rate_per_s = RATES_PER_S.into_iter().find(|rate| *rate <= SHARE_MAX * capacity_per_s);
     let rate_per_s = rate_per_s
@@ -45,7 +45,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let catch_up_s = STOP_S * rate_per_s / (capacity_per_s - rate_per_s);
     let rest_s = (0.5 * catch_up_s).clamp(0.1, 0.5);
     let topic = broker.topic("stall", PARTITIONS, 1)?;
-    let load = Load {
+    let load = BenchLoad {
         rate: rate_per_s.to_string(),
         seconds: SECONDS,
         further: vec!["--warmup-seconds".to_owned(), WARMUP_SECONDS.to_string()],
@@ -57,12 +57,12 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     rows(&stalled, rate_per_s)
 }
 
-fn base(broker: &Broker, topic: &str) -> Load {
-    Load { value_bytes: 1024, ..Load::at_max(broker.bootstrap(), topic, CAPACITY_SECONDS) }
+fn base(broker: &StandingCluster, topic: &str) -> BenchLoad {
+    BenchLoad { value_bytes: 1024, ..BenchLoad::at_max(broker.bootstrap(), topic, CAPACITY_SECONDS) }
 }
 
 /// Records per second at most, which warms the broker as well.
-fn capacity(bench: &Setup, broker: &Broker) -> anyhow::Result<f64> {
+fn capacity(bench: &Setup, broker: &StandingCluster) -> anyhow::Result<f64> {
     let topic = broker.topic("capacity", PARTITIONS, 1)?;
     let load = base(broker, &topic);
     println!("  {}", words(&load.command(bench)));
@@ -72,15 +72,20 @@ fn capacity(bench: &Setup, broker: &Broker) -> anyhow::Result<f64> {
 }
 
 /// What a load with a stop in it showed.
-struct Stalled {
-    outcome: Outcome,
+struct StalledLoad {
+    outcome: LoadResult,
     stop_s: f64,
     /// From T0 to SIGCONT.
     end_s: f64,
 }
 
-fn stalled(bench: &Setup, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::Result<Stalled> {
-    let mut running = Running::start(bench, load)?;
+fn stalled(
+    bench: &Setup,
+    load: &BenchLoad,
+    broker: &StandingCluster,
+    rest_s: f64,
+) -> anyhow::Result<StalledLoad> {
+    let mut running = RunningLoad::start(bench, load)?;
     let t0_ns = running.t0_ns()?;
     let middle_s = f64::from(WARMUP_SECONDS) + f64::from(SECONDS) / 2.0;
     let end_s = middle_s.floor() + 1.0 - rest_s;
@@ -92,14 +97,14 @@ fn stalled(bench: &Setup, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::
     drop(stopped);
     let end_ns = now_ns();
     let outcome = running.finish()?;
-    Ok(Stalled {
+    Ok(StalledLoad {
         outcome,
         stop_s: (end_ns - begin_ns) as f64 / NS_PER_S,
         end_s: (end_ns - t0_ns) as f64 / NS_PER_S,
     })
 }
 
-fn rows(stalled: &Stalled, rate_per_s: f64) -> anyhow::Result<Vec<Row>> {
+fn rows(stalled: &StalledLoad, rate_per_s: f64) -> anyhow::Result<Vec<AccuracyRow>> {
     let outcome = &stalled.outcome;
     let lost = outcome.number("failed")? + outcome.number("unresolved")?;
     ensure!(lost < 0.5, "{lost} records failed or stayed unresolved");
@@ -124,7 +129,7 @@ fn rows(stalled: &Stalled, rate_per_s: f64) -> anyhow::Result<Vec<Row>> {
     let nominal_s = formula(STOP_S).context("the formula does not hold: the stop is too short")?;
     let row = |figure: &str, truth_s: f64, kdyno_s: f64| {
         let difference = percent(kdyno_s, truth_s);
-        Row::new(&test, figure, format!("{truth_s:.3}"), format!("{kdyno_s:.3}"), difference)
+        AccuracyRow::new(&test, figure, format!("{truth_s:.3}"), format!("{kdyno_s:.3}"), difference)
     };
     Ok(vec![
         row("response p95, s (stop as measured)", measured_stop_s, response_s),
@@ -180,18 +185,18 @@ impl Drop for Stopped {
 }
 
 /// A load that runs while something is done to its broker; it is ended with this value.
-struct Running {
+struct RunningLoad {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
 }
 
-impl Running {
-    fn start(bench: &Setup, load: &Load) -> anyhow::Result<Running> {
+impl RunningLoad {
+    fn start(bench: &Setup, load: &BenchLoad) -> anyhow::Result<RunningLoad> {
         let mut command = load.command(bench);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {}", words(&command)))?;
         let stderr = child.stderr.take().context("no standard error")?;
-        Ok(Running { child, stderr: BufReader::new(stderr) })
+        Ok(RunningLoad { child, stderr: BufReader::new(stderr) })
     }
 
     /// Waits for the instant at which the load begins.
@@ -206,12 +211,12 @@ impl Running {
         bail!("the load did not begin:\n{}", tail(&said))
     }
 
-    fn finish(mut self) -> anyhow::Result<Outcome> {
+    fn finish(mut self) -> anyhow::Result<LoadResult> {
         let mut printed = String::new();
         self.child.stdout.take().context("no standard output")?.read_to_string(&mut printed)?;
         let status = self.child.wait()?;
         if status.success() {
-            return Outcome::parse(&printed);
+            return LoadResult::parse(&printed);
         }
         let mut said = String::new();
         self.stderr.read_to_string(&mut said)?;
@@ -219,7 +224,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningLoad {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
         let _ = self.child.kill();

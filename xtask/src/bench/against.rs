@@ -13,7 +13,7 @@ use super::interrupted;
 use super::measurement::Measurement;
 use super::process::measured;
 use super::setup::{Setup, machine};
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 use super::{constant, peers, sender};
 
 /// A cost ratio that lies above this in all rounds is a loss.
@@ -29,14 +29,14 @@ const COMPARED: [(&str, Measurements); 3] =
     [("sender", sender::measurements), ("constant", constant::measurements), ("peers", peers::measurements)];
 
 /// One figure of both programs over the rounds.
-struct Compared {
+struct ComparedFigure {
     name: String,
     is_rate: bool,
     base: Series,
     new: Series,
 }
 
-impl Compared {
+impl ComparedFigure {
     /// How many times as much the new program costs, or how many times less it carries, round by round.
     fn cost_ratio(&self) -> Series {
         if self.is_rate { self.base.over(&self.new) } else { self.new.over(&self.base) }
@@ -69,7 +69,7 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
         }
     }
     print!("\n{}", table(&figures));
-    let lost = figures.iter().any(Compared::is_loss);
+    let lost = figures.iter().any(ComparedFigure::is_loss);
     println!("  a loss: the whole range of cost ratios (rates: base ÷ new) lies above {LOSS_RATIO}");
     if new.options.rounds < ROUNDS_MIN {
         println!("  fewer than {ROUNDS_MIN} rounds: no loss is called");
@@ -78,8 +78,12 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
 }
 
 /// All rounds of one benchmark. Who begins alternates from round to round and from load to load.
-fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow::Result<Vec<Compared>> {
-    let mut all: Vec<Vec<Compared>> = measurements.iter().map(|_| Vec::new()).collect();
+fn rounds(
+    measurements: &[Measurement<'_>],
+    base: &Setup,
+    new: &Setup,
+) -> anyhow::Result<Vec<ComparedFigure>> {
+    let mut all: Vec<Vec<ComparedFigure>> = measurements.iter().map(|_| Vec::new()).collect();
     for round in 0..new.options.rounds {
         for (index, (measurement, compared)) in measurements.iter().zip(&mut all).enumerate() {
             for turn in 0..2 {
@@ -89,7 +93,7 @@ fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow
                 let side = if is_new { "new" } else { "base" };
                 let figures = figures.with_context(|| format!("{}, {side}", measurement.name))?;
                 if compared.is_empty() {
-                    compared.extend(figures.iter().map(|figure| Compared {
+                    compared.extend(figures.iter().map(|figure| ComparedFigure {
                         name: format!("{}: {}", measurement.name, figure.name),
                         is_rate: figure.is_rate,
                         base: Series::default(),
@@ -106,8 +110,8 @@ fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow
     Ok(all.into_iter().flatten().collect())
 }
 
-fn table(figures: &[Compared]) -> Table {
-    let mut table = Table::new(&["figure", "base", "new", "cost ratio", "round by round", ""]);
+fn table(figures: &[ComparedFigure]) -> TextTable {
+    let mut table = TextTable::new(&["figure", "base", "new", "cost ratio", "round by round", ""]);
     for figure in figures {
         let decimals = match figure.base.median() {
             value if value < 1.0 => 4,
@@ -137,7 +141,7 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
     };
     let id = measured(git().args(["rev-parse", "--verify", "--quiet"]).arg(format!("{commit}^{{commit}}")));
     let id = id.map_err(|_| anyhow::anyhow!("{commit} is no commit of this repository"))?;
-    let sources = Sources { folder: new.folder.join("base-sources"), root: root.to_owned() };
+    let sources = BaseCheckout { folder: new.folder.join("base-sources"), root: root.to_owned() };
     // Left by a comparison that was killed.
     sources.remove();
     measured(
@@ -162,12 +166,12 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
 }
 
 /// A checkout that ends with this value.
-struct Sources {
+struct BaseCheckout {
     folder: PathBuf,
     root: PathBuf,
 }
 
-impl Sources {
+impl BaseCheckout {
     /// Removes the checkout and Git's note of it, as far as they are there.
     fn remove(&self) {
         let mut git = Command::new("git");
@@ -178,7 +182,7 @@ impl Sources {
     }
 }
 
-impl Drop for Sources {
+impl Drop for BaseCheckout {
     fn drop(&mut self) {
         self.remove();
     }
@@ -186,8 +190,8 @@ impl Drop for Sources {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measurement::Figure;
-    use super::super::setup::Options;
+    use super::super::measurement::BenchFigure;
+    use super::super::setup::BenchOptions;
     use super::*;
     use std::cell::{Cell, RefCell};
 
@@ -196,13 +200,13 @@ mod tests {
             xtask: PathBuf::new(),
             kdyno: PathBuf::from(name),
             folder: PathBuf::new(),
-            options: Options { quick: true, rounds },
+            options: BenchOptions { quick: true, rounds },
         }
     }
 
-    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> Compared {
+    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> ComparedFigure {
         let series = |values: &[f64]| values.iter().copied().collect();
-        Compared { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
+        ComparedFigure { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
     }
 
     #[test]
@@ -226,7 +230,7 @@ mod tests {
             order.borrow_mut().push_str(&side.kdyno.to_string_lossy());
             drift.set(drift.get() + 0.001);
             let cost = if side.kdyno == Path::new("n") { 2.0 } else { 1.0 };
-            Ok(vec![Figure::cost("s", cost * drift.get()), Figure::rate("/s", 10.0)])
+            Ok(vec![BenchFigure::cost("s", cost * drift.get()), BenchFigure::rate("/s", 10.0)])
         };
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
         let figures = rounds(&one, &setup("b", 4), &setup("n", 4)).expect("it runs");
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_figure_that_was_not_measured_is_an_error() {
-        let run = |_: &Setup| Ok(vec![Figure::cost("s", f64::NAN)]);
+        let run = |_: &Setup| Ok(vec![BenchFigure::cost("s", f64::NAN)]);
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
         assert!(rounds(&one, &setup("b", 1), &setup("n", 1)).is_err());
     }

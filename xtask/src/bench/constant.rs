@@ -9,13 +9,13 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::broker::Broker;
-use super::load::{Load, Outcome};
-use super::measurement::{Figure, Measurement};
+use super::broker::StandingCluster;
+use super::load::{BenchLoad, LoadResult};
+use super::measurement::{BenchFigure, Measurement};
 use super::process::{beside, measured, words};
 use super::sender::null_broker;
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 /// Records per second.
 pub const RATE_PER_S: u32 = 20_000;
@@ -25,7 +25,7 @@ const CPU_SHARE_MAX: f64 = 0.15;
 
 /// Figures of one side over the rounds.
 #[derive(Default)]
-pub struct Figures {
+pub struct ConstantSeries {
     /// Median lag.
     pub p50_us: Series,
     /// 99th percentile of the lag.
@@ -36,7 +36,7 @@ pub struct Figures {
     pub wrong: Vec<String>,
 }
 
-impl Figures {
+impl ConstantSeries {
     fn push(&mut self, p50_ns: f64, p99_ns: f64, cpu_share: f64) {
         self.p50_us.push(p50_ns / 1e3);
         self.p99_us.push(p99_ns / 1e3);
@@ -51,7 +51,7 @@ impl Figures {
         Ok(())
     }
 
-    fn add(&mut self, outcome: &Outcome, load: &Load) -> anyhow::Result<()> {
+    fn add(&mut self, outcome: &LoadResult, load: &BenchLoad) -> anyhow::Result<()> {
         let share = outcome.cpu_s / outcome.number("seconds")?;
         self.push(outcome.number("schedule_delay_ns.p50")?, outcome.number("schedule_delay_ns.p99")?, share);
         let expected = f64::from(RATE_PER_S) * f64::from(load.seconds);
@@ -77,13 +77,13 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     let run = move |side: &Setup| {
         let broker = null_broker(bench, 6)?;
         let load = load(&broker.first_line, "bench", seconds(bench));
-        let mut figures = Figures::default();
+        let mut figures = ConstantSeries::default();
         figures.add(&load.run(side)?, &load)?;
         ensure!(figures.wrong.is_empty(), "{}", figures.wrong.join("; "));
         Ok(vec![
-            Figure::cost("schedule delay p50, µs", figures.p50_us.median()),
-            Figure::cost("schedule delay p99, µs", figures.p99_us.median()),
-            Figure::cost("share of a core", figures.cpu_share.median()),
+            BenchFigure::cost("schedule delay p50, µs", figures.p50_us.median()),
+            BenchFigure::cost("schedule delay p99, µs", figures.p99_us.median()),
+            BenchFigure::cost("share of a core", figures.cpu_share.median()),
         ])
     };
     Ok(vec![Measurement { name: format!("constant, {RATE_PER_S}/s"), run: Box::new(run) }])
@@ -93,9 +93,11 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let seconds = seconds(bench);
     describe(bench, seconds);
-    let real = Broker::start(bench, "constant").map_err(|error| println!("  no real broker: {error:#}")).ok();
-    let (mut bare, mut null) = (Figures::default(), Figures::default());
-    let (mut bare_with_kafka, mut kafka) = (Figures::default(), Figures::default());
+    let real = StandingCluster::start(bench, "constant")
+        .map_err(|error| println!("  no real broker: {error:#}"))
+        .ok();
+    let (mut bare, mut null) = (ConstantSeries::default(), ConstantSeries::default());
+    let (mut bare_with_kafka, mut kafka) = (ConstantSeries::default(), ConstantSeries::default());
     for round in 0..bench.options.rounds {
         null_round(bench, seconds, &mut bare, &mut null)?;
         if let Some(broker) = &real {
@@ -108,8 +110,14 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             broker.delete_topic(&topic)?;
         }
     }
-    let mut table =
-        Table::new(&["lag at 20 000/s", "p50 µs", "p99 µs", "p99 ÷ sleep loop", "share of a core", "counts"]);
+    let mut table = TextTable::new(&[
+        "lag at 20 000/s",
+        "p50 µs",
+        "p99 µs",
+        "p99 ÷ sleep loop",
+        "share of a core",
+        "counts",
+    ]);
     let rows = [
         ("sleep loop", &bare, &bare),
         ("kdyno → null broker", &null, &bare),
@@ -154,7 +162,12 @@ pub fn describe(bench: &Setup, seconds: u32) {
 }
 
 /// The sleep loop, then kdyno against the null broker.
-pub fn null_round(bench: &Setup, seconds: u32, bare: &mut Figures, null: &mut Figures) -> anyhow::Result<()> {
+pub fn null_round(
+    bench: &Setup,
+    seconds: u32,
+    bare: &mut ConstantSeries,
+    null: &mut ConstantSeries,
+) -> anyhow::Result<()> {
     let finished = measured(&mut sleep_loop(bench, seconds))?;
     bare.add_sleeper(&finished.stdout, finished.cpu_s / finished.wall_s)?;
     let broker = null_broker(bench, 6)?;
@@ -162,8 +175,8 @@ pub fn null_round(bench: &Setup, seconds: u32, bare: &mut Figures, null: &mut Fi
     null.add(&through_null.run(bench)?, &through_null)
 }
 
-fn load(bootstrap: &str, topic: &str, seconds: u32) -> Load {
-    Load { rate: RATE_PER_S.to_string(), unique: true, ..Load::at_max(bootstrap, topic, seconds) }
+fn load(bootstrap: &str, topic: &str, seconds: u32) -> BenchLoad {
+    BenchLoad { rate: RATE_PER_S.to_string(), unique: true, ..BenchLoad::at_max(bootstrap, topic, seconds) }
 }
 
 fn sleep_loop(bench: &Setup, seconds: u32) -> Command {

@@ -7,16 +7,16 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::broker::Broker;
-use super::load::Outcome;
+use super::broker::StandingCluster;
+use super::load::LoadResult;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 const PARTITIONS: u32 = 6;
 
 /// The flags of both.
-struct Terms {
+struct DropInTerms {
     name: &'static str,
     records: u64,
     /// So many of these are left out of the figures, which are those of the line `steady state`.
@@ -28,7 +28,7 @@ struct Terms {
     unthrottled: Option<Unthrottled>,
 }
 
-impl Terms {
+impl DropInTerms {
     /// How many records are requested, and how many of these are warm-up.
     fn records(&self, bench: &Setup) -> (u64, u64) {
         let part = if bench.options.quick { 10 } else { 1 };
@@ -44,8 +44,8 @@ struct Unthrottled {
     acks: &'static str,
 }
 
-const TERMS: [Terms; 3] = [
-    Terms {
+const TERMS: [DropInTerms; 3] = [
+    DropInTerms {
         name: "128 B, batch.size=112000 linger.ms=5, steady",
         records: 8_000_000,
         // Starting Java, connecting and the first metadata are in the tool's time, and not in ours.
@@ -55,7 +55,7 @@ const TERMS: [Terms; 3] = [
         properties: &["acks=1", "batch.size=112000", "linger.ms=5"],
         unthrottled: Some(Unthrottled { least: 2.2, batch_bytes: "112000", acks: "1" }),
     },
-    Terms {
+    DropInTerms {
         name: "128 B, defaults, steady",
         records: 4_000_000,
         warmup_records: 1_000_000,
@@ -64,7 +64,7 @@ const TERMS: [Terms; 3] = [
         properties: &[],
         unthrottled: Some(Unthrottled { least: 3.0, batch_bytes: "16384", acks: "-1" }),
     },
-    Terms {
+    DropInTerms {
         name: "1 KiB at 20 000/s, steady",
         records: 400_000,
         // Ten seconds: a Java process that has just started answers late.
@@ -109,7 +109,7 @@ impl Total {
 
 /// The figures of one tool over the rounds.
 #[derive(Default)]
-struct Figures {
+struct DropInSeries {
     per_s: Series,
     average_ms: Series,
     p50_ms: Series,
@@ -122,14 +122,14 @@ struct Figures {
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
-    let broker = Broker::start(bench, "drop-in")?;
+    let broker = StandingCluster::start(bench, "drop-in")?;
     for terms in &TERMS {
         contest(bench, &broker, terms)?;
     }
     Ok(())
 }
 
-fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> {
+fn contest(bench: &Setup, broker: &StandingCluster, terms: &DropInTerms) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let own = || {
         let mut command = Command::new(&bench.kdyno);
@@ -140,7 +140,8 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
     let mut typed = own();
     flags(&mut typed, bench, broker, terms, "TOPIC");
     println!("\n  {}: {}", terms.name, words(&typed));
-    let (mut kdyno, mut kafka, mut replayed) = (Figures::default(), Figures::default(), Series::default());
+    let (mut kdyno, mut kafka, mut replayed) =
+        (DropInSeries::default(), DropInSeries::default(), Series::default());
     let processors = std::thread::available_parallelism()?.get() as f64;
     // A broker that has just started carries less: the first round is not counted.
     for round in 0..=bench.options.rounds {
@@ -185,7 +186,13 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
 }
 
 /// The flags, the same for both; how many records they ask for, and of these behind the warm-up.
-fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, topic: &str) -> (u64, u64) {
+fn flags(
+    command: &mut Command,
+    bench: &Setup,
+    broker: &StandingCluster,
+    terms: &DropInTerms,
+    topic: &str,
+) -> (u64, u64) {
     let (records, warmup) = terms.records(bench);
     command.args(["--topic", topic, "--num-records", &records.to_string()]);
     command.args(["--record-size", terms.record_bytes, "--throughput", terms.throughput]);
@@ -200,8 +207,8 @@ fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, t
 /// Records/s that a bare replay gets acknowledged: in each request a batch for each partition, five of them in flight.
 fn replay(
     bench: &Setup,
-    broker: &Broker,
-    terms: &Terms,
+    broker: &StandingCluster,
+    terms: &DropInTerms,
     unthrottled: &Unthrottled,
     round: usize,
 ) -> anyhow::Result<f64> {
@@ -221,11 +228,11 @@ fn replay(
     command.args(["--records", &terms.records(bench).0.to_string()]);
     let finished = measured(&mut command)?;
     broker.delete_topic(&topic)?;
-    Outcome::parse(&finished.stdout)?.number("acked_per_s")
+    LoadResult::parse(&finished.stdout)?.number("acked_per_s")
 }
 
-fn table(kdyno: &Figures, kafka: &Figures, replayed: &Series) -> Table {
-    let mut table = Table::new(&[
+fn table(kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) -> TextTable {
+    let mut table = TextTable::new(&[
         "tool",
         "records/s",
         "average ms",
@@ -255,7 +262,7 @@ fn table(kdyno: &Figures, kafka: &Figures, replayed: &Series) -> Table {
     table
 }
 
-fn judge(terms: &Terms, kdyno: &Figures, kafka: &Figures, replayed: &Series) {
+fn judge(terms: &DropInTerms, kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) {
     if let Some(Unthrottled { least, .. }) = terms.unthrottled {
         let ratio = kdyno.per_s.over(&kafka.per_s);
         let mark = if ratio.median() < least { " ✗" } else { "" };

@@ -8,10 +8,10 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::broker::Broker;
+use super::broker::StandingCluster;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 const TOOL: &str = "org.apache.kafka.tools.EndToEndLatency";
 const VALUE_BYTES: u32 = 128;
@@ -22,7 +22,7 @@ const CPU_PERCENT_MAX: f64 = 2.5;
 const NAMES: [&str; 3] = ["kafka-e2e-latency", "kdyno's probe, as many/s", "kdyno's probe, 200/s"];
 
 /// What one of them reported in one round.
-struct Told {
+struct RoundResult {
     per_s: f64,
     mean_ms: f64,
     p50_ms: f64,
@@ -61,13 +61,13 @@ fn parse(stdout: &str) -> anyhow::Result<(f64, f64, f64)> {
     Ok((number("Avg latency: ")?, number("50th = ")?, number(" 99th = ")?))
 }
 
-struct Contest<'a> {
+struct EndToEndContest<'a> {
     bench: &'a Setup,
-    broker: &'a Broker,
+    broker: &'a StandingCluster,
     folder: &'a Path,
 }
 
-impl Contest<'_> {
+impl EndToEndContest<'_> {
     fn tool_command(&self, topic: &str) -> Command {
         let records = if self.bench.options.quick { "3000" } else { "20000" };
         let mut command = self.broker.kafka_tool(TOOL);
@@ -75,13 +75,13 @@ impl Contest<'_> {
         command
     }
 
-    fn tool(&self) -> anyhow::Result<Told> {
+    fn tool(&self) -> anyhow::Result<RoundResult> {
         let topic = self.broker.topic("end-to-end", 1, 1)?;
         let finished = measured(&mut self.tool_command(&topic))?;
         self.broker.delete_topic(&topic)?;
         let (mean_ms, p50_ms, p99_ms) = parse(&finished.stdout)?;
         let cpu_percent = 100.0 * finished.cpu_s / finished.wall_s;
-        Ok(Told { per_s: 1e3 / mean_ms, mean_ms, p50_ms, p99_ms, acked_p50_ms: None, cpu_percent })
+        Ok(RoundResult { per_s: 1e3 / mean_ms, mean_ms, p50_ms, p99_ms, acked_p50_ms: None, cpu_percent })
     }
 
     fn probe_command(&self, per_s: f64) -> anyhow::Result<Command> {
@@ -100,11 +100,11 @@ impl Contest<'_> {
         Ok(command)
     }
 
-    fn probe(&self, per_s: f64) -> anyhow::Result<Told> {
+    fn probe(&self, per_s: f64) -> anyhow::Result<RoundResult> {
         let document = document(&mut self.probe_command(per_s)?)?;
         let ms = |address: &str| figure(&document, address).map(|ns| ns / 1e6);
         let per_s = figure(&document, "probe.acked_per_s")?;
-        Ok(Told {
+        Ok(RoundResult {
             per_s,
             mean_ms: ms("probe.end_to_end.mean")?,
             p50_ms: ms("probe.end_to_end.p50")?,
@@ -117,7 +117,7 @@ impl Contest<'_> {
 
 /// Figures of one of them over the rounds.
 #[derive(Default)]
-struct Figures {
+struct EndToEndSeries {
     per_s: Series,
     mean_ms: Series,
     p50_ms: Series,
@@ -126,8 +126,8 @@ struct Figures {
     cpu_percent: Series,
 }
 
-impl Figures {
-    fn push(&mut self, told: &Told) {
+impl EndToEndSeries {
+    fn push(&mut self, told: &RoundResult) {
         self.per_s.push(told.per_s);
         self.mean_ms.push(told.mean_ms);
         self.p50_ms.push(told.p50_ms);
@@ -142,12 +142,12 @@ impl Figures {
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let broker = Broker::start(bench, "end-to-end")?;
+    let broker = StandingCluster::start(bench, "end-to-end")?;
     broker.write_target(&folder.path().join("target.yaml"), |target| Ok(target.to_owned()))?;
-    let contest = Contest { bench, broker: &broker, folder: folder.path() };
+    let contest = EndToEndContest { bench, broker: &broker, folder: folder.path() };
     println!("  each: {}", broker.as_typed(&contest.tool_command("TOPIC")));
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
-    let mut figures: [Figures; NAMES.len()] = Default::default();
+    let mut figures: [EndToEndSeries; NAMES.len()] = Default::default();
     let mut tool_per_s = LIGHT_PER_S;
     // A broker that has just started answers late: the first round, which the tool begins, gives its rate alone.
     for round in 0..=bench.options.rounds {
@@ -177,8 +177,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(figures: &[Figures; NAMES.len()]) -> Table {
-    let mut table = Table::new(&[
+fn table(figures: &[EndToEndSeries; NAMES.len()]) -> TextTable {
+    let mut table = TextTable::new(&[
         "end to end",
         "records/s",
         "mean ms",

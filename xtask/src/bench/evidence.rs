@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 /// What is shown, further arguments of its making, and the seconds it may take.
 const FILES: [(&str, &[&str], f64); 2] = [("stored findings", &[], 1.0), ("analysed anew", &["--anew"], 5.0)];
@@ -13,7 +13,7 @@ const FILES: [(&str, &[&str], f64); 2] = [("stored findings", &[], 1.0), ("analy
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let mut table = Table::new(&["what", "seconds", "at most"]);
+    let mut table = TextTable::new(&["what", "seconds", "at most"]);
     for (name, further, seconds_max) in FILES {
         let path = folder.path().join(format!("{}.kdyno", name.replace(' ', "-")));
         let mut make = Command::new(&bench.kdyno);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::load::Load;
+use super::load::BenchLoad;
 use super::process::{measured, tail, words};
 use super::sender::null_broker;
 use super::setup::Setup;
@@ -57,8 +57,11 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
 fn record(bench: &Setup, recording: &Path) -> Result<(), String> {
     let broker = null_broker(bench, 6).map_err(|error| format!("{error:#}"))?;
     let seconds = if bench.options.quick { 2 } else { 10 };
-    let load =
-        Load { unique: true, batch_bytes: 16_384, ..Load::at_max(&broker.first_line, "bench", seconds) };
+    let load = BenchLoad {
+        unique: true,
+        batch_bytes: 16_384,
+        ..BenchLoad::at_max(&broker.first_line, "bench", seconds)
+    };
     let load = load.command(bench);
     let mut perf = Command::new("perf");
     perf.args(["record", "-q", "-e", "cpu-clock", "-F", SAMPLES_PER_S, "--call-graph", CALL_GRAPH, "-o"]);

@@ -13,7 +13,7 @@ const SECONDS_MAX: usize = 10_000;
 
 /// One load: what `kdyno bench-load` is asked to do.
 #[derive(Debug, Clone)]
-pub struct Load {
+pub struct BenchLoad {
     /// Broker to ask first.
     pub bootstrap: String,
     /// Topic, which must exist on a real broker.
@@ -38,10 +38,10 @@ pub struct Load {
     pub further: Vec<String>,
 }
 
-impl Load {
+impl BenchLoad {
     /// The load most benchmarks vary: 128 B at the maximum rate, 112 000 B batches.
-    pub fn at_max(bootstrap: &str, topic: &str, seconds: u32) -> Load {
-        Load {
+    pub fn at_max(bootstrap: &str, topic: &str, seconds: u32) -> BenchLoad {
+        BenchLoad {
             bootstrap: bootstrap.to_owned(),
             topic: topic.to_owned(),
             rate: "max".to_owned(),
@@ -74,32 +74,32 @@ impl Load {
     }
 
     /// Runs it to its end.
-    pub fn run(&self, bench: &Setup) -> anyhow::Result<Outcome> {
+    pub fn run(&self, bench: &Setup) -> anyhow::Result<LoadResult> {
         let mut command = self.command(bench);
         let finished = measured(&mut command)?;
-        let outcome = Outcome::parse(&finished.stdout).with_context(|| words(&command))?;
-        Ok(Outcome { cpu_s: finished.cpu_s, ..outcome })
+        let outcome = LoadResult::parse(&finished.stdout).with_context(|| words(&command))?;
+        Ok(LoadResult { cpu_s: finished.cpu_s, ..outcome })
     }
 }
 
 /// What the worker did, as `kdyno bench-load` prints it.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct LoadResult {
     printed: Value,
     /// User plus system of the worker process from its start to its end, and of the small process
     /// that spawned it: more than the worker itself reports, and counted as for every peer.
     pub cpu_s: f64,
 }
 
-impl Outcome {
+impl LoadResult {
     /// Reads the one JSON document on standard output.
-    pub fn parse(stdout: &str) -> anyhow::Result<Outcome> {
+    pub fn parse(stdout: &str) -> anyhow::Result<LoadResult> {
         let mut value: Value = serde_json::from_str(stdout.trim()).context("bench-load printed no JSON")?;
         // Programs of earlier commits call it so.
         if let Some(delay) = value.get("lag_ns").cloned() {
             value["schedule_delay_ns"] = delay;
         }
-        let outcome = Outcome { printed: value, cpu_s: f64::NAN };
+        let outcome = LoadResult { printed: value, cpu_s: f64::NAN };
         for name in ["acknowledged", "seconds", "acked_per_s"] {
             outcome.number(name)?;
         }
@@ -152,15 +152,16 @@ mod tests {
     fn figures_are_read_by_name_and_missing_ones_are_named() {
         let text = r#"{"acknowledged": 2000000, "seconds": 2.0, "acked_per_s": 1e6,
                        "schedule_delay_ns": {"p50": 100, "p99": 900}}"#;
-        let outcome = Outcome { cpu_s: 0.5, ..Outcome::parse(text).expect("a good document") };
-        let earlier = Outcome::parse(&text.replace("schedule_delay_ns", "lag_ns")).expect("an earlier one");
+        let outcome = LoadResult { cpu_s: 0.5, ..LoadResult::parse(text).expect("a good document") };
+        let earlier =
+            LoadResult::parse(&text.replace("schedule_delay_ns", "lag_ns")).expect("an earlier one");
         assert!((earlier.number("schedule_delay_ns.p99").expect("by its old name") - 900.0).abs() < 1e-9);
         assert!((outcome.cpu_us_per_record() - 0.25).abs() < 1e-12);
         assert!((outcome.number("schedule_delay_ns.p99").expect("present") - 900.0).abs() < 1e-9);
         assert!(outcome.number("response_ns.p99").is_err());
         assert!(outcome.number_or_nan("rss").is_nan());
         assert!(outcome.per_second("offered").is_err());
-        let error = Outcome::parse("{\"acknowledged\": 1}").expect_err("figures are missing").to_string();
+        let error = LoadResult::parse("{\"acknowledged\": 1}").expect_err("figures are missing").to_string();
         assert!(error.contains("seconds"), "{error}");
     }
 
@@ -168,7 +169,7 @@ mod tests {
     fn seconds_without_a_row_are_empty_ones() {
         let text = r#"{"acknowledged": 9, "seconds": 2.0, "acked_per_s": 4.5, "per_second":
                        [{"second": 1, "acknowledged": 4}, {"second": 3, "acknowledged": 5}]}"#;
-        let outcome = Outcome::parse(text).expect("a good document");
+        let outcome = LoadResult::parse(text).expect("a good document");
         assert_eq!(outcome.per_second("acknowledged").expect("present"), [0, 4, 0, 5]);
         assert!(outcome.per_second("offered").is_err(), "a figure that is not there is no zero");
     }

@@ -5,11 +5,11 @@
 use std::process::Command;
 
 use super::floor::Floor;
-use super::load::Load;
-use super::measurement::{Figure, Measurement};
+use super::load::BenchLoad;
+use super::measurement::{BenchFigure, Measurement};
 use super::process::{Background, words};
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// One row: what is sent, and the ratio to the floor that it must not exceed.
 struct Config {
@@ -64,13 +64,13 @@ pub fn null_broker(bench: &Setup, partitions: u32) -> anyhow::Result<Background>
     Background::start(command.args(["null-broker", "--port", "0", "--partitions", &partitions.to_string()]))
 }
 
-fn load(bench: &Setup, config: &Config, bootstrap: &str) -> Load {
+fn load(bench: &Setup, config: &Config, bootstrap: &str) -> BenchLoad {
     let seconds = if bench.options.quick { 3 } else { 30 };
-    Load {
+    BenchLoad {
         value_bytes: config.value_bytes,
         unique: config.unique,
         batch_bytes: config.batch_bytes,
-        ..Load::at_max(bootstrap, "bench", seconds)
+        ..BenchLoad::at_max(bootstrap, "bench", seconds)
     }
 }
 
@@ -82,8 +82,8 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
             let broker = null_broker(bench, 6)?;
             let outcome = load(bench, config, &broker.first_line).run(side)?;
             Ok(vec![
-                Figure::cost("µs CPU per record", outcome.cpu_us_per_record()),
-                Figure::rate("acknowledged/s", outcome.number("acked_per_s")?),
+                BenchFigure::cost("µs CPU per record", outcome.cpu_us_per_record()),
+                BenchFigure::rate("acknowledged/s", outcome.number("acked_per_s")?),
             ])
         }),
     };
@@ -92,7 +92,7 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
 
 /// Figures of one configuration over the rounds.
 #[derive(Default)]
-struct Figures {
+struct SenderSeries {
     rate: Series,
     cpu_us: Series,
     ratio: Series,
@@ -104,7 +104,7 @@ struct Figures {
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&load(bench, &CONFIGS[0], "127.0.0.1:PORT").command(bench)));
     let mut floor = Floor::default();
-    let mut figures: [Figures; CONFIGS.len()] = Default::default();
+    let mut figures: [SenderSeries; CONFIGS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
         for (config, figures) in CONFIGS.iter().zip(&mut figures) {
@@ -121,7 +121,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             figures.request.push(outcome.number_or_nan("bytes_per_request"));
         }
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         "value, payload, batch.size",
         "acknowledged/s",
         "µs CPU per record",

@@ -8,12 +8,12 @@ use anyhow::Context;
 use tempfile::NamedTempFile;
 
 use super::floor::POOL_BYTES;
-use super::load::{Load, Outcome};
+use super::load::{BenchLoad, LoadResult};
 use super::process::{Background, measured, words};
 use super::seal::SUITES;
 use super::sender::null_broker;
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// What is sent: unique payloads, and `batch.size`.
 const LOADS: [(&str, bool, u32); 2] =
@@ -22,14 +22,14 @@ const LOADS: [(&str, bool, u32); 2] =
 /// The ratio that must not be exceeded.
 const RATIO_MAX: f64 = 1.3;
 
-fn load(bench: &Setup, at: usize, bootstrap: &str) -> Load {
+fn load(bench: &Setup, at: usize, bootstrap: &str) -> BenchLoad {
     let (_, unique, batch_bytes) = LOADS[at];
     let seconds = if bench.options.quick { 3 } else { 20 };
-    Load { unique, batch_bytes, ..Load::at_max(bootstrap, "bench", seconds) }
+    BenchLoad { unique, batch_bytes, ..BenchLoad::at_max(bootstrap, "bench", seconds) }
 }
 
 /// CPU per GB (10⁹ bytes) of requests, in the open as in a session counted before they are sealed.
-fn cpu_s_per_gb(outcome: &Outcome) -> anyhow::Result<f64> {
+fn cpu_s_per_gb(outcome: &LoadResult) -> anyhow::Result<f64> {
     Ok(outcome.cpu_s / (outcome.number("request_bytes")? / 1e9))
 }
 
@@ -61,7 +61,7 @@ fn sealer(bench: &Setup, suite: &str, pool_bytes: usize) -> Command {
 
 /// Figures of one load with one suite over the rounds.
 #[derive(Default)]
-struct Figures {
+struct TlsSeries {
     rate: Series,
     open: Series,
     sealing: Series,
@@ -74,7 +74,7 @@ struct Figures {
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&load(bench, 0, "127.0.0.1:PORT").command(bench)));
     println!("  sealing: {}", words(&sealer(bench, SUITES[0].0, POOL_BYTES)));
-    let mut figures: [[Figures; SUITES.len()]; LOADS.len()] = Default::default();
+    let mut figures: [[TlsSeries; SUITES.len()]; LOADS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         for (at, figures) in figures.iter_mut().enumerate() {
             let broker = null_broker(bench, 6)?;
@@ -101,7 +101,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
+fn table(figures: &[[TlsSeries; SUITES.len()]; LOADS.len()]) -> TextTable {
     let heading = [
         "value, payload, batch.size",
         "suite",
@@ -112,7 +112,7 @@ fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
         "TLS",
         "ratio",
     ];
-    let mut table = Table::new(&heading);
+    let mut table = TextTable::new(&heading);
     for ((name, ..), figures) in LOADS.iter().zip(figures) {
         for ((suite, _), figures) in SUITES.iter().zip(figures) {
             let verdict = if figures.ratio.median() <= RATIO_MAX { "" } else { " ✗" };

@@ -3,7 +3,7 @@
 //! For `make bench`: how soon such a file is shown. Nothing that was made here is a measurement.
 
 use crate::cli::BenchEvidenceArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::scenario_source;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
@@ -29,7 +29,7 @@ const HISTOGRAMS: u64 = 16;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// Writes the file; with `--anew` without what would have been drawn from it, as if the run had been cut off.
-pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
+pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> CommandResult {
     let (plan, scenario_text) = plan(args)?;
     let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { return Err(Failure::tool("no trial")) };
     let header =
@@ -120,7 +120,7 @@ fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> R
     let second = histograms(2)?;
     let fine = histograms(3)?;
     for id in streams() {
-        let mut rows = Rows { writer, trial, id, sequence: 0 };
+        let mut rows = SampleWriter { writer, trial, id, sequence: 0 };
         for at in 0..args.seconds {
             rows.write(
                 Grain::Second,
@@ -156,14 +156,14 @@ fn counts(seconds: u64) -> Counts {
     }
 }
 
-struct Rows<'a> {
+struct SampleWriter<'a> {
     writer: &'a RunWriter,
     trial: TrialId,
     id: StreamId,
     sequence: u64,
 }
 
-impl Rows<'_> {
+impl SampleWriter<'_> {
     fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> Result<(), Failure> {
         let is_second = grain == Grain::Second;
         let sample = Sample {

@@ -1,12 +1,12 @@
 //! `kdyno bench-flame` (hidden): a flame graph of stacks that `make bench` has sampled of a worker.
 
 use crate::cli::BenchFlameArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_report::flame::{self, Graph};
 
 /// Draws them.
-pub(crate) fn bench_flame(args: &BenchFlameArgs) -> Outcome {
+pub(crate) fn bench_flame(args: &BenchFlameArgs) -> CommandResult {
     let failed = |path: &std::path::Path, why: &dyn std::fmt::Display| {
         Failure::tool(format!("{}: {why}", path.display()))
     };

@@ -4,7 +4,7 @@
 //! is what a run costs. Prints one JSON document.
 
 use crate::cli::BenchLoadArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -30,7 +30,7 @@ const DRAIN_NS: u64 = 30 * NS_PER_S;
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Runs one worker and prints what it did and cost.
-pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
+pub(crate) fn bench_load(args: &BenchLoadArgs) -> CommandResult {
     let program = std::env::current_exe().map_err(Failure::tool)?;
     let log_dir = tempfile::tempdir().map_err(Failure::tool)?;
     let inbox = Inbox::default();
@@ -43,8 +43,12 @@ pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
 }
 
 /// Talks to the worker from its task to its last word.
-fn drive(worker: &mut Worker, inbox: &Inbox, args: &BenchLoadArgs) -> Result<(StreamTotals, Seen), Failure> {
-    let mut seen = Seen::default();
+fn drive(
+    worker: &mut Worker,
+    inbox: &Inbox,
+    args: &BenchLoadArgs,
+) -> Result<(StreamTotals, LoadEvidence), Failure> {
+    let mut seen = LoadEvidence::default();
     worker.send(&ToWorker::Prepare(Box::new(task(args, rate(args)?))))?;
     loop {
         let Some(Heard::Worker(_, news)) = inbox.hear(SILENCE_MAX) else {
@@ -75,16 +79,16 @@ fn drive(worker: &mut Worker, inbox: &Inbox, args: &BenchLoadArgs) -> Result<(St
 
 /// What the samples said.
 #[derive(Debug, Default)]
-struct Seen {
+struct LoadEvidence {
     t0_monotonic_ns: u64,
     measured: Counts,
-    seconds: BTreeMap<u32, Second>,
+    seconds: BTreeMap<u32, LoadSecond>,
     histograms: BTreeMap<Timing, Histogram<u64>>,
 }
 
 /// What happened in one second from T0, in records of all phases.
 #[derive(Debug, Clone, Copy, Default)]
-struct Second {
+struct LoadSecond {
     /// Intended in it.
     offered: u64,
     /// Accepted by the client in it.
@@ -93,7 +97,7 @@ struct Second {
     acknowledged: u64,
 }
 
-impl Seen {
+impl LoadEvidence {
     fn take(&mut self, sample: &Sample) {
         if sample.grain == Grain::Second {
             let counts = &sample.counts;
@@ -116,7 +120,7 @@ impl Seen {
 
     /// Second by second, as counted from T0: `offered` by t0, `achieved` by t2, `acknowledged` by t6.
     fn per_second(&self) -> Value {
-        let row = |(second, counts): (&u32, &Second)| {
+        let row = |(second, counts): (&u32, &LoadSecond)| {
             json!({
                 "second": second,
                 "offered": counts.offered,
@@ -134,7 +138,7 @@ impl Seen {
     }
 }
 
-fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64, f64)) -> Value {
+fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &LoadEvidence, cpu_s: (f64, f64)) -> Value {
     let counts = &totals.counts;
     let client_seconds = totals.clients.iter().map(|client| client.span_ns).max().unwrap_or(0) as f64 / 1e9;
     let per = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f64 / b as f64 };

@@ -1,19 +1,19 @@
 //! `kdyno bench-probes` (hidden): what kdyno's probes read of a process and of this host over some time, for `make accuracy`.
 
 use crate::cli::BenchProbesArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use kdyno_model::event::Subject;
 use kdyno_model::probe::ProbeReading;
-use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::probe::ProbeSampler;
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Prints by how much each counter grew per second, as JSON by subject and series.
-pub(crate) fn bench_probes(args: &BenchProbesArgs) -> Outcome {
+pub(crate) fn bench_probes(args: &BenchProbesArgs) -> CommandResult {
     let process = ProcessRef::new(Subject::Process("watched".to_owned()), args.pid);
-    let mut sampler = Sampler::new(vec![process], true);
+    let mut sampler = ProbeSampler::new(vec![process], true);
     let started = Instant::now();
     let before = by_name(sampler.sample(0));
     std::thread::sleep(Duration::from_secs(args.seconds));

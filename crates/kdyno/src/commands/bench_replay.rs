@@ -4,7 +4,7 @@
 //! requests can have more of them acknowledged by the same brokers. Prints one JSON document.
 
 use crate::cli::BenchReplayArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::admin::{Admin, BrokerInfo};
@@ -33,9 +33,9 @@ const LEADER_PAUSE: Duration = Duration::from_millis(20);
 const CLIENT_ID: &str = "kdyno-bench-replay";
 
 /// Builds the requests, sends them, prints how many records were acknowledged in which time.
-pub(crate) fn bench_replay(args: &BenchReplayArgs) -> Outcome {
+pub(crate) fn bench_replay(args: &BenchReplayArgs) -> CommandResult {
     let leaders = leaders(args)?;
-    let batch = Batch::new(args);
+    let batch = ReplayBatch::new(args);
     let left = AtomicI64::new(args.records.div_ceil(batch.records).cast_signed());
     let connections = leaders
         .iter()
@@ -78,13 +78,13 @@ fn leaders(args: &BenchReplayArgs) -> Result<Vec<(BrokerInfo, Vec<i32>)>, Failur
 }
 
 /// The one record batch that is sent to every partition.
-struct Batch {
+struct ReplayBatch {
     header: [u8; HEADER_BYTES],
     body: Bytes,
     records: u64,
 }
 
-impl Batch {
+impl ReplayBatch {
     /// As many records as fit into `batch.size`, their values random enough that nothing compresses them on the way.
     fn new(args: &BenchReplayArgs) -> Self {
         let mut body = Vec::new();
@@ -126,7 +126,7 @@ impl Replay {
         args: &BenchReplayArgs,
         broker: &BrokerInfo,
         partitions: &[i32],
-        batch: &Batch,
+        batch: &ReplayBatch,
     ) -> Result<Self, Failure> {
         let stream =
             TcpStream::connect((broker.host.as_str(), u16::try_from(broker.port).unwrap_or_default()))
@@ -227,7 +227,7 @@ fn unwritten(e: std::io::Error) -> Failure {
 
 /// One request as bytes.
 fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::PartitionBatch]) -> Vec<u8> {
-    let head = m00_produce::Head {
+    let head = m00_produce::ProduceHead {
         version: VERSION,
         correlation_id,
         client_id: CLIENT_ID,
@@ -243,13 +243,13 @@ fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::
 }
 
 /// What a broker answers to a request.
-struct Reply {
+struct ReplayReply {
     batches: u64,
     /// The last partition of it that was refused.
-    refused: Option<m00_produce::PartitionReply>,
+    refused: Option<m00_produce::ProducePartitionReply>,
 }
 
-impl Reply {
+impl ReplayReply {
     /// Batches that it acknowledges; an error of any partition ends the replay.
     fn acknowledged(self) -> Result<u64, Failure> {
         match self.refused {
@@ -264,7 +264,7 @@ impl Reply {
 }
 
 /// Reads the next answer, through `frame`.
-fn read_reply(mut stream: &TcpStream, frame: &mut Vec<u8>) -> Result<Reply, Failure> {
+fn read_reply(mut stream: &TcpStream, frame: &mut Vec<u8>) -> Result<ReplayReply, Failure> {
     let broken = |e: std::io::Error| Failure::tool(format!("could not read an answer: {e}"));
     let mut prefix = [0; 4];
     stream.read_exact(&mut prefix).map_err(broken)?;
@@ -274,7 +274,7 @@ fn read_reply(mut stream: &TcpStream, frame: &mut Vec<u8>) -> Result<Reply, Fail
     let flexible = m00_produce::API.is_flexible(VERSION);
     messages::response_header(&mut reader, m00_produce::API.key, flexible).map_err(Failure::tool)?;
     let body = &frame[frame.len() - reader.remaining()..];
-    let mut reply = Reply { batches: 0, refused: None };
+    let mut reply = ReplayReply { batches: 0, refused: None };
     m00_produce::decode(body, VERSION, |partition| {
         reply.batches += 1;
         if partition.error != 0 {

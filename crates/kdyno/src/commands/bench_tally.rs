@@ -1,13 +1,13 @@
 //! `kdyno bench-tally` (hidden): how late a relay was by its own account, for `make accuracy`.
 
 use crate::cli::BenchTallyArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use kdyno_model::histogram;
 use kdyno_testbed::relay;
 
 /// Prints quantiles over all seconds of a relay's file, as JSON.
-pub(crate) fn bench_tally(args: &BenchTallyArgs) -> Outcome {
+pub(crate) fn bench_tally(args: &BenchTallyArgs) -> CommandResult {
     let tallies = relay::read(&args.file);
     let mut all = None;
     for tally in &tallies {

@@ -5,9 +5,9 @@
 
 use super::descriptors;
 use crate::cli::FakeBrokerArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, signals};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored, tcp};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway, tcp};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MESSAGE_TOO_LARGE: i16 = 10;
 const REQUEST_TIMED_OUT: i16 = 7;
 
 /// Serves until it is interrupted. Prints the address of its first broker first.
-pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> Outcome {
+pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> CommandResult {
     descriptors::allow_all();
     let stop = signals::stop_flag()?;
     let service = Service::Fixed { delay_ns: args.delay_us.saturating_mul(1_000) };
@@ -42,15 +42,15 @@ fn make_faulty(cluster: &mut FakeCluster) {
     cluster
         .script()
         .share(0.01)
-        .drop_request(Stored::No)
+        .drop_request(StoredAnyway::No)
         .share(0.01)
-        .fail(MESSAGE_TOO_LARGE, Stored::No)
+        .fail(MESSAGE_TOO_LARGE, StoredAnyway::No)
         .share(0.001)
-        .drop_request(Stored::Yes)
+        .drop_request(StoredAnyway::Yes)
         .share(0.001)
-        .fail(REQUEST_TIMED_OUT, Stored::Yes)
+        .fail(REQUEST_TIMED_OUT, StoredAnyway::Yes)
         .share(0.002)
-        .close(Stored::Yes)
+        .close(StoredAnyway::Yes)
         .share(0.002)
-        .close(Stored::No);
+        .close(StoredAnyway::No);
 }

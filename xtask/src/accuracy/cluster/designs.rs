@@ -5,23 +5,23 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::pairs::{Metric, Pairs};
-use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
-use super::runs::{Place, is_complete};
+use super::pairs::{CaseMetric, MetricPairs};
+use super::rows::{DesignRow, METRICS, PAIRS_PER_START, PairMaking};
+use super::runs::{RunSetup, is_complete};
 
 /// Fewest starts that a verdict can be drawn from.
 const STARTS_MIN: u32 = 6;
 
 /// Measures so many pairs, or what is left of them: by a comparison, gone on with where it was interrupted.
-pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Vec<Row>> {
+pub fn measure(design: PairMaking, place: &RunSetup, pairs: u32) -> anyhow::Result<Vec<DesignRow>> {
     let pairs_per_start = match design {
-        Design::Standing | Design::Duet => PAIRS_PER_START,
-        Design::Restart => 1,
+        PairMaking::Standing | PairMaking::Duet => PAIRS_PER_START,
+        PairMaking::Restart => 1,
     };
     // Only what has a rate can run at once, and is in a profile of its own.
     let (profile, loads) = match design {
-        Design::Standing | Design::Restart => ("turns", 2),
-        Design::Duet => ("duet", 1),
+        PairMaking::Standing | PairMaking::Restart => ("turns", 2),
+        PairMaking::Duet => ("duet", 1),
     };
     let starts = pairs.div_ceil(pairs_per_start).max(STARTS_MIN);
     let folder = place.folder_of(&format!("{}-{starts}x{pairs_per_start}", design.name()))?;
@@ -46,15 +46,15 @@ pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Vec<
     let minutes_per_pair = minutes_per_pair(&document)?;
     let measured = METRICS.iter().enumerate().filter(|(_, metric)| metric.case < loads);
     let rows = measured.map(|(at, metric)| {
-        let pairs = Pairs::read(&document, metric)?;
+        let pairs = MetricPairs::read(&document, metric)?;
         let printed = printed(&document, metric);
-        Ok(Row { design, metric: at, pairs, minutes_per_pair, printed })
+        Ok(DesignRow { design, metric: at, pairs, minutes_per_pair, printed })
     });
     rows.collect()
 }
 
 /// p and half of the interval of ln(B ÷ A), as the run's own verdict has them.
-fn printed(document: &Value, metric: &Metric) -> Option<(f64, f64)> {
+fn printed(document: &Value, metric: &CaseMetric) -> Option<(f64, f64)> {
     let is_of = |scope: &Value| scope["kind"] == "comparison" && scope["case"] == metric.case;
     let ratio = document["findings"].as_array()?.iter().find(|finding| {
         finding["quantity"] == "ratio_b_to_a"

@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 /// A metric of a case.
-pub struct Metric {
+pub struct CaseMetric {
     /// Index of the case.
     pub case: u64,
     /// Whose.
@@ -19,7 +19,7 @@ pub struct Metric {
 
 /// One complete pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pair {
+pub struct CompletePair {
     /// The start of the clusters that it ran on.
     pub start: u64,
     /// ln(B ÷ A).
@@ -30,10 +30,10 @@ pub struct Pair {
 
 /// The complete pairs of a metric.
 #[derive(Debug)]
-pub struct Pairs(Vec<Pair>);
+pub struct MetricPairs(Vec<CompletePair>);
 
 /// Standard deviations whose squares add up to that of a pair.
-pub struct Parts {
+pub struct PairDeviations {
     /// From one start of the clusters to another.
     pub between: f64,
     /// From pair to pair on one start; not a number where each start has one pair.
@@ -49,15 +49,15 @@ struct Half {
     is_b_second: bool,
 }
 
-impl Pairs {
-    pub(super) fn new(pairs: Vec<Pair>, metric: &Metric) -> anyhow::Result<Pairs> {
+impl MetricPairs {
+    pub(super) fn new(pairs: Vec<CompletePair>, metric: &CaseMetric) -> anyhow::Result<MetricPairs> {
         ensure!(pairs.len() >= 2, "{}.{} has {} pairs", metric.subject, metric.name, pairs.len());
-        Ok(Pairs(pairs))
+        Ok(MetricPairs(pairs))
     }
 
     /// From the document of `kdyno show --json`. Pairs with a figure that must not be used are left out, and so are those
     /// that the comparison itself leaves out, and starts with fewer pairs than others.
-    pub fn read(document: &Value, metric: &Metric) -> anyhow::Result<Pairs> {
+    pub fn read(document: &Value, metric: &CaseMetric) -> anyhow::Result<MetricPairs> {
         let trials = document["trials"].as_array().context("the document has no trials")?;
         let mut values = figures(document, metric)?;
         for trial in spoilt(document) {
@@ -82,14 +82,14 @@ impl Pairs {
         }
         let complete = pairs.into_values().filter_map(|half| {
             let log = (half.b? / half.a?).ln();
-            Some(Pair { start: half.start, log, is_b_second: half.is_b_second })
+            Some(CompletePair { start: half.start, log, is_b_second: half.is_b_second })
         });
-        let mut complete: Vec<Pair> = complete.collect();
+        let mut complete: Vec<CompletePair> = complete.collect();
         let mut of_start: BTreeMap<u64, usize> = BTreeMap::new();
         complete.iter().for_each(|pair| *of_start.entry(pair.start).or_default() += 1);
         let most = of_start.values().copied().max().unwrap_or(0);
         complete.retain(|pair| of_start[&pair.start] == most);
-        Pairs::new(complete, metric)
+        MetricPairs::new(complete, metric)
     }
 
     pub fn len(&self) -> usize {
@@ -139,7 +139,7 @@ impl Pairs {
     }
 
     /// Analysis of variance with the start as the group.
-    pub fn parts(&self) -> Parts {
+    pub fn parts(&self) -> PairDeviations {
         let starts = self.by_start();
         let freedom = self.len().saturating_sub(starts.len()) as f64;
         let squares: f64 = starts.iter().map(|of| variance_sum(of)).sum();
@@ -149,7 +149,7 @@ impl Pairs {
         // cannot be separated, and all is between.
         let of_pairs = if freedom > 0.0 { within / each } else { 0.0 };
         let between = (self.variance_of_start() - of_pairs).max(0.0);
-        Parts { between: between.sqrt(), within: within.sqrt() }
+        PairDeviations { between: between.sqrt(), within: within.sqrt() }
     }
 
     /// Mean of ln(second ÷ first), and its standard error.
@@ -183,7 +183,7 @@ fn spoilt(document: &Value) -> impl Iterator<Item = u64> {
 }
 
 /// The figures of a metric by trial, those that must not be used left out.
-fn figures(document: &Value, metric: &Metric) -> anyhow::Result<BTreeMap<u64, f64>> {
+fn figures(document: &Value, metric: &CaseMetric) -> anyhow::Result<BTreeMap<u64, f64>> {
     let findings = document["findings"].as_array().context("the document has no findings")?;
     let mut values = BTreeMap::new();
     for finding in findings {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const METRIC: Metric = Metric { case: 0, subject: "writers", name: "acked_per_s", sd_max: 0.05 };
+    const METRIC: CaseMetric = CaseMetric { case: 0, subject: "writers", name: "acked_per_s", sd_max: 0.05 };
 
     /// Two starts with two pairs each: A is 100 throughout, B is as given, and B ran second in the first pair of each.
     fn document(b: [f64; 4]) -> Value {
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn spread_is_parted_into_starts_and_pairs() {
         let e = |power: f64| 100.0 * power.exp();
-        let pairs = Pairs::read(&document([e(0.3), e(0.1), e(-0.1), e(-0.3)]), &METRIC).expect("pairs");
+        let pairs = MetricPairs::read(&document([e(0.3), e(0.1), e(-0.1), e(-0.3)]), &METRIC).expect("pairs");
         assert_eq!(pairs.len(), 4);
         assert!(pairs.mean().abs() < 1e-9);
         // Within: 4 deviations of 0.1 on 2 degrees of freedom; means 0.2 and -0.2 with variance 0.08.
@@ -275,12 +275,12 @@ mod tests {
 
     #[test]
     fn with_one_pair_of_each_start_all_spread_is_between_them() {
-        let of = |start, log| Pair { start, log, is_b_second: true };
-        let pairs = Pairs::new(vec![of(1, 0.1), of(2, -0.1), of(3, 0.0)], &METRIC).expect("pairs");
+        let of = |start, log| CompletePair { start, log, is_b_second: true };
+        let pairs = MetricPairs::new(vec![of(1, 0.1), of(2, -0.1), of(3, 0.0)], &METRIC).expect("pairs");
         assert!((pairs.parts().between - 0.1).abs() < 1e-9 && pairs.parts().within.is_nan());
         assert!((pairs.variance_minutes(2.0) - 200.0).abs() < 1e-6);
         assert!(pairs.half_width_predicted().is_some_and(f64::is_finite));
-        assert!(Pairs::new(vec![of(1, 0.1)], &METRIC).is_err());
+        assert!(MetricPairs::new(vec![of(1, 0.1)], &METRIC).is_err());
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_pair_that_lost_a_trial_does_not_count() {
         let whole = document([110.0, 100.0, 100.0, 100.0]);
-        let read = |document: &Value| Pairs::read(document, &METRIC).map_or(0, |pairs| pairs.len());
+        let read = |document: &Value| MetricPairs::read(document, &METRIC).map_or(0, |pairs| pairs.len());
         assert_eq!(read(&whole), 4);
         let mut lacking = whole.clone();
         lacking["findings"].as_array_mut().expect("an array").remove(7);
@@ -307,6 +307,6 @@ mod tests {
             read(&document)
         };
         assert_eq!((told("not-at-once"), told("memory-storage")), (2, 4));
-        assert!(Pairs::read(&json!({"trials": [], "findings": []}), &METRIC).is_err());
+        assert!(MetricPairs::read(&json!({"trials": [], "findings": []}), &METRIC).is_err());
     }
 }

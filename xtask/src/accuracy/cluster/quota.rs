@@ -7,9 +7,9 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::runs::{Place, is_complete};
+use super::runs::{RunSetup, is_complete};
 use crate::accuracy::table::{NOTHING, markdown};
-use crate::bench::broker::Broker;
+use crate::bench::broker::StandingCluster;
 use crate::bench::process::measured;
 use crate::bench::setup::Setup;
 use crate::bench::stats::thousands;
@@ -32,16 +32,16 @@ const SEEDS: [u64; 2] = [20_261_122, 20_261_123];
 
 /// A cluster of one broker with a quota on every client.
 struct Limited {
-    broker: Broker,
+    broker: StandingCluster,
     target: PathBuf,
 }
 
 impl Limited {
     /// Quotas are kept over windows of 1 s; the broker remembers two of them in place of eleven: a client that was
     /// below its quota may catch up on what it remembers, and bursts of 11 s would not fit into the measured time.
-    fn start(place: &Place, purpose: &str, bytes_per_s: u32) -> anyhow::Result<Limited> {
+    fn start(place: &RunSetup, purpose: &str, bytes_per_s: u32) -> anyhow::Result<Limited> {
         let arguments = ["--heap", "512MiB", "--config", "quota.window.num=2"];
-        let broker = Broker::start_with(&place.bench, purpose, &arguments)?;
+        let broker = StandingCluster::start_with(&place.bench, purpose, &arguments)?;
         let mut quota = broker.kafka_tool("kafka.admin.ConfigCommand");
         quota.args(["--bootstrap-server", broker.bootstrap(), "--alter"]);
         quota.args(["--entity-type", "clients", "--entity-default"]);
@@ -62,7 +62,7 @@ impl Limited {
 }
 
 /// The run of a folder where it has ended. One that has not cannot go on, since its cluster is gone: it is removed.
-fn ended(place: &Place, folder: &Path) -> anyhow::Result<Option<Value>> {
+fn ended(place: &RunSetup, folder: &Path) -> anyhow::Result<Option<Value>> {
     match place.run_of(folder)? {
         Some((_, document)) if is_complete(&document) => Ok(Some(document)),
         Some((_, _)) => {
@@ -75,7 +75,7 @@ fn ended(place: &Place, folder: &Path) -> anyhow::Result<Option<Value>> {
 }
 
 /// A difference of 5 % on purpose: found, and rightly sized?
-pub fn planted(place: &Place) -> anyhow::Result<String> {
+pub fn planted(place: &RunSetup) -> anyhow::Result<String> {
     let folder = place.folder_of("planted")?;
     let document = match ended(place, &folder)? {
         Some(document) => document,
@@ -139,7 +139,7 @@ fn yes(is_so: bool) -> String {
 }
 
 /// Two searches for what a quota lets through: do they agree, with each other and with it?
-pub fn searches(place: &Place) -> anyhow::Result<String> {
+pub fn searches(place: &RunSetup) -> anyhow::Result<String> {
     let mut cluster = None;
     let mut found = Vec::new();
     for (seed, number) in SEEDS.into_iter().zip(1..) {
@@ -166,12 +166,12 @@ pub fn searches(place: &Place) -> anyhow::Result<String> {
 
 /// What a search answers, and how: records/s, none where no load passed.
 #[derive(Debug, Clone, PartialEq)]
-struct Answer {
+struct SearchAnswer {
     how: String,
     per_s: Option<f64>,
 }
 
-fn answer(document: &Value) -> anyhow::Result<Answer> {
+fn answer(document: &Value) -> anyhow::Result<SearchAnswer> {
     let conclusions = document["conclusions"].as_array().context("the document has no conclusions")?;
     let search = conclusions.iter().find(|one| one["kind"] == "search");
     let outcome = &search.context("the run has no search")?["details"]["outcome"];
@@ -184,13 +184,13 @@ fn answer(document: &Value) -> anyhow::Result<Answer> {
         "not_confirmed" => load["highest_passed_per_s"].as_f64(),
         _ => None,
     };
-    Ok(Answer { how: how.replace('_', " "), per_s })
+    Ok(SearchAnswer { how: how.replace('_', " "), per_s })
 }
 
-fn search_rows(found: &[Answer]) -> Vec<Vec<String>> {
+fn search_rows(found: &[SearchAnswer]) -> Vec<Vec<String>> {
     let truth_per_s = f64::from(SEARCH_BYTES_PER_S) / RECORD_BYTES;
     let first = found.first().and_then(|answer| answer.per_s);
-    let row = |(number, answer): (usize, &Answer)| {
+    let row = |(number, answer): (usize, &SearchAnswer)| {
         let ratio = |of: Option<f64>| answer.per_s.zip(of).map(|(one, other)| one / other);
         let ratios = [ratio(Some(truth_per_s)), ratio(first)];
         let agrees =
@@ -250,14 +250,18 @@ mod tests {
             |outcome: Value| json!({"conclusions": [{"kind": "search", "details": {"outcome": outcome}}]});
         let confirmed =
             |per_s: f64| answer(&search(json!({"confirmed": {"load_per_s": per_s}}))).expect("an answer");
-        let agrees =
-            |found: &[Answer]| search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>();
+        let agrees = |found: &[SearchAnswer]| {
+            search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>()
+        };
         // The quota lets 4,897 of them through.
         assert_eq!(agrees(&[confirmed(4_800.0), confirmed(5_000.0)]), [true, true]);
         assert_eq!(agrees(&[confirmed(4_700.0), confirmed(5_000.0)]), [true, false], "6 % from the first");
         assert_eq!(agrees(&[confirmed(5_200.0), confirmed(5_200.0)]), [false, false], "6 % above the quota");
         let passed = answer(&search(json!({"not_confirmed": {"highest_passed_per_s": 4_800.0}})));
-        assert_eq!(passed.expect("an answer"), Answer { how: "not confirmed".into(), per_s: Some(4_800.0) });
+        assert_eq!(
+            passed.expect("an answer"),
+            SearchAnswer { how: "not confirmed".into(), per_s: Some(4_800.0) }
+        );
         let nothing = answer(&search(json!("unfinished"))).expect("an answer");
         assert_eq!(agrees(&[confirmed(4_800.0), nothing]), [true, false]);
         assert!(answer(&json!({"conclusions": []})).is_err());

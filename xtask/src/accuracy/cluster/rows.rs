@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 
-use super::pairs::{Metric, Pairs};
+use super::pairs::{CaseMetric, MetricPairs};
 use crate::accuracy::table::{NOTHING, markdown};
 
 /// How pairs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Design {
+pub enum PairMaking {
     /// Both systems run and are conditioned once, several pairs on each start, one system loaded at a time
     Standing,
     /// One pair on each start; both systems run meanwhile, one of them idle
@@ -20,42 +20,42 @@ pub enum Design {
 pub const PAIRS_PER_START: u32 = 2;
 
 /// Metrics of the series, each with the case it is of and the sd of pairs that is aimed at.
-pub const METRICS: [Metric; 4] = [
-    Metric { case: 0, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 1, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 0, subject: "writers", name: "response.p50", sd_max: 0.05 },
-    Metric { case: 1, subject: "writers", name: "acked_per_s", sd_max: 0.05 },
+pub const METRICS: [CaseMetric; 4] = [
+    CaseMetric { case: 0, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
+    CaseMetric { case: 1, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
+    CaseMetric { case: 0, subject: "writers", name: "response.p50", sd_max: 0.05 },
+    CaseMetric { case: 1, subject: "writers", name: "acked_per_s", sd_max: 0.05 },
 ];
 /// How far the predicted half-width of an interval may lie from the printed one.
 const PREDICTED_WITHIN: f64 = 0.25;
 
 /// What a design showed of a metric.
-pub struct Row {
+pub struct DesignRow {
     /// The design.
-    pub design: Design,
+    pub design: PairMaking,
     /// The metric, by its place in [`METRICS`].
     pub metric: usize,
     /// Its pairs.
-    pub pairs: Pairs,
+    pub pairs: MetricPairs,
     /// Time of a pair with its part of the start, in minutes.
     pub minutes_per_pair: f64,
     /// What kdyno's own comparison printed: p, and half of the interval of ln(B ÷ A).
     pub printed: Option<(f64, f64)>,
 }
 
-impl Design {
+impl PairMaking {
     /// In a table, and in the names of folders.
     pub fn name(self) -> &'static str {
         match self {
-            Design::Standing => "standing",
-            Design::Restart => "restart",
-            Design::Duet => "duet",
+            PairMaking::Standing => "standing",
+            PairMaking::Restart => "restart",
+            PairMaking::Duet => "duet",
         }
     }
 }
 
 /// The designs side by side, ready for docs/benchmarks.md.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[DesignRow]) -> String {
     let heading = [
         "metric",
         "design",
@@ -72,13 +72,13 @@ pub fn table(rows: &[Row]) -> String {
         "min per pair",
         "variance × minutes, %² · min",
     ];
-    let mut sorted: Vec<&Row> = rows.iter().collect();
+    let mut sorted: Vec<&DesignRow> = rows.iter().collect();
     sorted.sort_by_key(|row| row.metric);
     markdown(&heading, &sorted.into_iter().map(cells).collect::<Vec<_>>())
 }
 
-fn cells(row: &Row) -> Vec<String> {
-    let Row { design, metric, pairs, minutes_per_pair, printed } = row;
+fn cells(row: &DesignRow) -> Vec<String> {
+    let DesignRow { design, metric, pairs, minutes_per_pair, printed } = row;
     let metric = &METRICS[*metric];
     let shown = |value: f64, text: String| if value.is_finite() { text } else { NOTHING.to_owned() };
     let percent = |value: f64| shown(value, format!("{:.1} %", 100.0 * value));
@@ -111,17 +111,17 @@ fn cells(row: &Row) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pairs::Pair;
+    use super::super::pairs::CompletePair;
     use super::*;
 
     #[test]
     fn aims_that_are_missed_are_marked() {
-        let of = |start, log| Pair { start, log, is_b_second: start % 2 == 0 };
+        let of = |start, log| CompletePair { start, log, is_b_second: start % 2 == 0 };
         let row = |scale: f64, printed| {
             let logs = [0.01, -0.01, 0.02, -0.02, 0.0, 0.0];
             let pairs = logs.iter().zip(1..).map(|(log, start)| of(start, log * scale)).collect();
-            let pairs = Pairs::new(pairs, &METRICS[0]).expect("pairs");
-            Row { design: Design::Restart, metric: 0, pairs, minutes_per_pair: 1.5, printed }
+            let pairs = MetricPairs::new(pairs, &METRICS[0]).expect("pairs");
+            DesignRow { design: PairMaking::Restart, metric: 0, pairs, minutes_per_pair: 1.5, printed }
         };
         let told = table(&[row(1.0, Some((0.5, 0.0149)))]);
         assert!(told.contains("| restart | 6 (6) | 1.000 | 0.500 | 1.4 % | 2.0 % | 1.4 % | – |"), "{told}");

@@ -6,12 +6,12 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
-use crate::bench::broker::Broker;
+use crate::bench::broker::StandingCluster;
 use crate::bench::process::{measured, words};
 use crate::bench::setup::Setup;
 
 /// Where the parts find what they need and keep what they measured.
-pub struct Place {
+pub struct RunSetup {
     /// The programs.
     pub bench: Setup,
     /// The scenarios.
@@ -20,7 +20,7 @@ pub struct Place {
     pub folder: PathBuf,
 }
 
-impl Place {
+impl RunSetup {
     /// A folder for the runs of one purpose.
     pub fn folder_of(&self, purpose: &str) -> anyhow::Result<PathBuf> {
         let folder = self.folder.join(purpose);
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// A target file of a standing cluster that allows whatever is done here.
-    pub fn target(&self, broker: &Broker) -> anyhow::Result<PathBuf> {
+    pub fn target(&self, broker: &StandingCluster) -> anyhow::Result<PathBuf> {
         let path = self.folder_of("targets")?.join(format!("{}.yaml", broker.name()));
         broker.write_target(&path, allowed)?;
         Ok(path)

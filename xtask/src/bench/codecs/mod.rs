@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
-use super::broker::Broker;
+use super::broker::StandingCluster;
 use super::process::words;
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -40,7 +40,7 @@ const PACED_PRODUCER: &str = include_str!("PacedProducer.java");
 
 /// Who sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Client {
+enum CodecClient {
     Kdyno,
     /// Kafka's producer, which gets records as kdyno's does.
     Java,
@@ -48,7 +48,7 @@ enum Client {
     Tool,
 }
 
-impl Client {
+impl CodecClient {
     const ALL: [Self; 3] = [Self::Kdyno, Self::Java, Self::Tool];
 }
 
@@ -73,7 +73,7 @@ fn values() -> String {
 
 /// How records come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Pace {
+enum RateMode {
     /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
     /// batch lets in.
     Max,
@@ -81,7 +81,7 @@ enum Pace {
     Rate,
 }
 
-impl Pace {
+impl RateMode {
     const ALL: [Self; 2] = [Self::Max, Self::Rate];
 
     /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
@@ -103,15 +103,15 @@ impl Pace {
 }
 
 /// One kind of load, by all.
-struct Terms<'a> {
+struct CodecTerms<'a> {
     bench: &'a Setup,
-    broker: &'a Broker,
+    broker: &'a StandingCluster,
     folder: &'a Path,
     codec: &'static str,
-    pace: Pace,
+    pace: RateMode,
 }
 
-impl Terms<'_> {
+impl CodecTerms<'_> {
     fn settings(&self) -> [String; 4] {
         let codec = self.codec;
         [
@@ -129,16 +129,16 @@ impl Terms<'_> {
     /// What Kafka's clients send.
     fn records(&self) -> u32 {
         match self.pace {
-            Pace::Max => RECORDS_AT_MAX,
-            Pace::Rate => RATE * self.seconds(),
+            RateMode::Max => RECORDS_AT_MAX,
+            RateMode::Rate => RATE * self.seconds(),
         }
     }
 
-    fn command(&self, client: Client, topic: &str) -> anyhow::Result<Command> {
+    fn command(&self, client: CodecClient, topic: &str) -> anyhow::Result<Command> {
         match client {
-            Client::Kdyno => self.kdyno(topic),
-            Client::Java => Ok(self.java(topic)),
-            Client::Tool => Ok(self.tool(topic)),
+            CodecClient::Kdyno => self.kdyno(topic),
+            CodecClient::Java => Ok(self.java(topic)),
+            CodecClient::Tool => Ok(self.tool(topic)),
         }
     }
 
@@ -147,8 +147,8 @@ impl Terms<'_> {
         let mut command = self.broker.kafka_tool(&program);
         let (rate, seconds) = match self.pace {
             // All are due within the first tick.
-            Pace::Max => (1e9, f64::from(self.records()) / 1e9),
-            Pace::Rate => (f64::from(RATE), f64::from(self.seconds())),
+            RateMode::Max => (1e9, f64::from(self.records()) / 1e9),
+            RateMode::Rate => (f64::from(RATE), f64::from(self.seconds())),
         };
         command.args([topic, &rate.to_string(), &seconds.to_string()]);
         command.arg(self.folder.join("values.txt"));
@@ -160,8 +160,8 @@ impl Terms<'_> {
         let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
         let records = self.records().to_string();
         let throughput = match self.pace {
-            Pace::Max => "-1".to_owned(),
-            Pace::Rate => RATE.to_string(),
+            RateMode::Max => "-1".to_owned(),
+            RateMode::Rate => RATE.to_string(),
         };
         command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
         command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
@@ -177,8 +177,8 @@ impl Terms<'_> {
         })?;
         let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
         let rate = match self.pace {
-            Pace::Max => "max".to_owned(),
-            Pace::Rate => format!("{RATE}/s, arrivals: constant"),
+            RateMode::Max => "max".to_owned(),
+            RateMode::Rate => format!("{RATE}/s, arrivals: constant"),
         };
         let scenario = format!(
             "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
@@ -197,13 +197,13 @@ impl Terms<'_> {
     }
 
     /// Records per batch in the log once a client has sent what it has to.
-    fn records_per_batch(&self, client: Client) -> anyhow::Result<f64> {
+    fn records_per_batch(&self, client: CodecClient) -> anyhow::Result<f64> {
         let topic =
             self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.pace.partitions(), 1)?;
         let mut command = self.command(client, &topic)?;
         let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
         let is_done = output.status.success()
-            || (client == Client::Kdyno && output.status.code() == Some(NOT_MEASURABLE));
+            || (client == CodecClient::Kdyno && output.status.code() == Some(NOT_MEASURABLE));
         if !is_done {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             bail!("{}: {}\n{said}", words(&command), output.status);
@@ -216,7 +216,7 @@ impl Terms<'_> {
 
 /// Records per batch: of each client, and kdyno's ÷ those of the other two.
 #[derive(Default)]
-struct Figures {
+struct BatchSizes {
     clients: [Series; 3],
     beside_java: Series,
     beside_tool: Series,
@@ -227,13 +227,16 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = TempDir::new()?;
     std::fs::write(folder.path().join("values.txt"), values())?;
     std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
-    let broker = Broker::start(bench, "codecs")?;
-    let terms = |codec, pace| Terms { bench, broker: &broker, folder: folder.path(), codec, pace };
-    for client in Client::ALL {
-        println!("  {client:?}: {}", broker.as_typed(&terms("none", Pace::Rate).command(client, "TOPIC")?));
+    let broker = StandingCluster::start(bench, "codecs")?;
+    let terms = |codec, pace| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, pace };
+    for client in CodecClient::ALL {
+        println!(
+            "  {client:?}: {}",
+            broker.as_typed(&terms("none", RateMode::Rate).command(client, "TOPIC")?)
+        );
     }
-    for pace in Pace::ALL {
-        let mut figures = CODECS.map(|_| Figures::default());
+    for pace in RateMode::ALL {
+        let mut figures = CODECS.map(|_| BatchSizes::default());
         for _ in 0..bench.options.rounds {
             for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
                 figures.add(&terms(codec, pace))?;
@@ -248,10 +251,10 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Figures {
+impl BatchSizes {
     /// One run of each client.
-    fn add(&mut self, terms: &Terms<'_>) -> anyhow::Result<()> {
-        let [kdyno, java, tool] = Client::ALL.map(|client| terms.records_per_batch(client));
+    fn add(&mut self, terms: &CodecTerms<'_>) -> anyhow::Result<()> {
+        let [kdyno, java, tool] = CodecClient::ALL.map(|client| terms.records_per_batch(client));
         let counts = [kdyno?, java?, tool?];
         self.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
         self.beside_java.push(counts[0] / counts[1]);
@@ -260,10 +263,10 @@ impl Figures {
     }
 }
 
-fn table(pace: Pace, figures: &[Figures]) -> Table {
+fn table(pace: RateMode, figures: &[BatchSizes]) -> TextTable {
     let heading = format!("records per batch, {}", pace.told());
-    let java = if pace == Pace::Rate { "Java, same instants" } else { "Java" };
-    let mut table = Table::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
+    let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
+    let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
     for (codec, figures) in CODECS.iter().zip(figures) {
         let ratio = figures.beside_java.median();
         let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use crate::bench::broker::Broker;
+use crate::bench::broker::StandingCluster;
 use crate::bench::librdkafka;
-use crate::bench::load::{Load, Outcome};
+use crate::bench::load::{BenchLoad, LoadResult};
 use crate::bench::process::{measured, words};
 use crate::bench::setup::Setup;
 
@@ -38,7 +38,7 @@ const TUNED: [&str; 3] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Client {
+pub(super) enum PeerClient {
     Kdyno,
     LibrdkafkaAlike,
     LibrdkafkaTuned,
@@ -46,22 +46,27 @@ pub(super) enum Client {
     Replay,
 }
 
-impl Client {
-    pub(super) const ALL: [Client; 5] =
-        [Client::Kdyno, Client::LibrdkafkaAlike, Client::LibrdkafkaTuned, Client::Java, Client::Replay];
+impl PeerClient {
+    pub(super) const ALL: [PeerClient; 5] = [
+        PeerClient::Kdyno,
+        PeerClient::LibrdkafkaAlike,
+        PeerClient::LibrdkafkaTuned,
+        PeerClient::Java,
+        PeerClient::Replay,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Client::Kdyno => "kdyno, unique payloads",
-            Client::LibrdkafkaAlike => "librdkafka, limits as kdyno's",
-            Client::LibrdkafkaTuned => "librdkafka, tuned",
-            Client::Java => "Kafka ProducerPerformance",
-            Client::Replay => "bare replay of built requests",
+            PeerClient::Kdyno => "kdyno, unique payloads",
+            PeerClient::LibrdkafkaAlike => "librdkafka, limits as kdyno's",
+            PeerClient::LibrdkafkaTuned => "librdkafka, tuned",
+            PeerClient::Java => "Kafka ProducerPerformance",
+            PeerClient::Replay => "bare replay of built requests",
         }
     }
 
     pub(super) fn is_librdkafka(self) -> bool {
-        matches!(self, Client::LibrdkafkaAlike | Client::LibrdkafkaTuned)
+        matches!(self, PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned)
     }
 }
 
@@ -74,9 +79,9 @@ pub(super) struct Shot {
 }
 
 /// The clients of one table: where they send, and their task.
-pub(super) struct Clients<'a> {
+pub(super) struct PeerClients<'a> {
     pub bench: &'a Setup,
-    pub broker: Broker,
+    pub broker: StandingCluster,
     pub librdkafka: Option<PathBuf>,
     pub acks: &'static str,
     /// The task of all.
@@ -85,25 +90,27 @@ pub(super) struct Clients<'a> {
     pub batches_per_request: Cell<u32>,
 }
 
-impl Clients<'_> {
+impl PeerClients<'_> {
     /// How long a peer takes for one record: connecting and metadata, which its clock counts and kdyno's does not. 0 of
     /// those whose clock starts with the first send.
-    pub(super) fn one_record_s(&self, client: Client, topic: &str) -> anyhow::Result<f64> {
+    pub(super) fn one_record_s(&self, client: PeerClient, topic: &str) -> anyhow::Result<f64> {
         let per_s = match client {
-            Client::Kdyno | Client::Replay => return Ok(0.0),
-            Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
+            PeerClient::Kdyno | PeerClient::Replay => return Ok(0.0),
+            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
                 let finished = measured(&mut self.librdkafka_command(client, topic, 1))?;
                 return Ok(librdkafka::reported(&finished.stdout)?.seconds);
             }
-            Client::Java => java_reported_per_s(&measured(&mut self.java_command(topic, 1))?.stdout, 1.0)?,
+            PeerClient::Java => {
+                java_reported_per_s(&measured(&mut self.java_command(topic, 1))?.stdout, 1.0)?
+            }
         };
         Ok(1.0 / per_s)
     }
 
-    fn load(&self, topic: &str) -> Load {
-        let load = Load::at_max(self.broker.bootstrap(), topic, LOAD_SECONDS_MAX);
+    fn load(&self, topic: &str) -> BenchLoad {
+        let load = BenchLoad::at_max(self.broker.bootstrap(), topic, LOAD_SECONDS_MAX);
         let records = Some(self.records);
-        Load { unique: true, records, linger_ms: LINGER_MS, acks: self.acks, ..load }
+        BenchLoad { unique: true, records, linger_ms: LINGER_MS, acks: self.acks, ..load }
     }
 
     pub(super) fn kdyno(&self, side: &Setup, topic: &str) -> anyhow::Result<Shot> {
@@ -117,18 +124,23 @@ impl Clients<'_> {
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: outcome.cpu_s })
     }
 
-    fn librdkafka_command(&self, client: Client, topic: &str, records: u64) -> Command {
+    fn librdkafka_command(&self, client: PeerClient, topic: &str, records: u64) -> Command {
         let mut command = Command::new(self.librdkafka.as_deref().unwrap_or("rdkafka_performance".as_ref()));
         command.args(["-P", "-t", topic, "-b", self.broker.bootstrap(), "-s", "128", "-a", self.acks]);
         command.args(["-c", &records.to_string()]);
         command.args(["-X", &format!("linger.ms={LINGER_MS}"), "-X", "batch.size=112000"]);
-        for setting in if client == Client::LibrdkafkaTuned { TUNED } else { ALIKE } {
+        for setting in if client == PeerClient::LibrdkafkaTuned { TUNED } else { ALIKE } {
             command.args(["-X", setting]);
         }
         command
     }
 
-    pub(super) fn librdkafka(&self, client: Client, topic: &str, one_record_s: f64) -> anyhow::Result<Shot> {
+    pub(super) fn librdkafka(
+        &self,
+        client: PeerClient,
+        topic: &str,
+        one_record_s: f64,
+    ) -> anyhow::Result<Shot> {
         let finished = measured(&mut self.librdkafka_command(client, topic, self.records))?;
         let (records, seconds) = (self.records as f64, librdkafka::reported(&finished.stdout)?.seconds);
         Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s: finished.cpu_s })
@@ -162,27 +174,27 @@ impl Clients<'_> {
 
     pub(super) fn replay(&self, topic: &str) -> anyhow::Result<Shot> {
         let finished = measured(&mut self.replay_command(topic))?;
-        let outcome = Outcome::parse(&finished.stdout)?;
+        let outcome = LoadResult::parse(&finished.stdout)?;
         let records = outcome.number("acknowledged")?;
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: finished.cpu_s })
     }
 
     /// The command as one would type it.
-    pub(super) fn describe(&self, client: Client) -> String {
+    pub(super) fn describe(&self, client: PeerClient) -> String {
         let records = self.records;
         match client {
-            Client::Kdyno => words(&self.load("TOPIC").command(self.bench)),
-            Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
+            PeerClient::Kdyno => words(&self.load("TOPIC").command(self.bench)),
+            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
                 words(&self.librdkafka_command(client, "TOPIC", records))
             }
-            Client::Java => self.broker.as_typed(&self.java_command("TOPIC", records)),
-            Client::Replay => words(&self.replay_command("TOPIC")),
+            PeerClient::Java => self.broker.as_typed(&self.java_command("TOPIC", records)),
+            PeerClient::Replay => words(&self.replay_command("TOPIC")),
         }
     }
 }
 
 /// Record batches in a request, from the mean size of both; at least 1, at most one for each partition.
-fn batches_per_request(load: &Load, outcome: &Outcome) -> anyhow::Result<u32> {
+fn batches_per_request(load: &BenchLoad, outcome: &LoadResult) -> anyhow::Result<u32> {
     let record_bytes = f64::from(load.value_bytes) + RECORD_BYTES_EXTRA;
     let batch_bytes = outcome.number("records_per_batch")? * record_bytes;
     let batches = (outcome.number("bytes_per_request")? / batch_bytes).round();
@@ -219,12 +231,12 @@ mod tests {
 
     #[test]
     fn batches_of_a_request_follow_from_the_mean_sizes() {
-        let load = Load::at_max("localhost:1", "t", 1);
+        let load = BenchLoad::at_max("localhost:1", "t", 1);
         let outcome = |bytes: f64| {
             let text = format!(
                 r#"{{"acknowledged": 1, "seconds": 1, "acked_per_s": 1, "records_per_batch": 800, "bytes_per_request": {bytes}}}"#
             );
-            Outcome::parse(&text).expect("an outcome")
+            LoadResult::parse(&text).expect("an outcome")
         };
         let of = |bytes| batches_per_request(&load, &outcome(bytes)).expect("a number");
         assert_eq!((of(108_900.0), of(3.2 * 108_800.0), of(10.0), of(1e9)), (1, 3, 1, 6));

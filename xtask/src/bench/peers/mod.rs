@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use self::clients::{Client, Clients, PARTITIONS, Shot};
-use super::broker::Broker;
+use self::clients::{PARTITIONS, PeerClient, PeerClients, Shot};
+use super::broker::StandingCluster;
 use super::librdkafka;
-use super::measurement::{Figure, Measurement};
+use super::measurement::{BenchFigure, Measurement};
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// Time for the brokers to finish what the last client left (deleting its topic's files).
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// The task of all clients of one table.
-struct Terms {
+struct PeerTerms {
     name: &'static str,
     brokers: u32,
     acks: &'static str,
@@ -30,39 +30,39 @@ struct Terms {
     /// of them on shared processors for longer than one.
     unmeasured: usize,
     /// How many times a client's rate kdyno's must be at least.
-    goals: &'static [(Client, f64)],
+    goals: &'static [(PeerClient, f64)],
 }
 
-static TERMS: [Terms; 2] = [
-    Terms {
+static TERMS: [PeerTerms; 2] = [
+    PeerTerms {
         name: "one broker, acks=1",
         brokers: 1,
         acks: "1",
         records: 20_000_000,
         unmeasured: 1,
-        goals: &[(Client::LibrdkafkaAlike, 1.2), (Client::Java, 2.2), (Client::Replay, 0.95)],
+        goals: &[(PeerClient::LibrdkafkaAlike, 1.2), (PeerClient::Java, 2.2), (PeerClient::Replay, 0.95)],
     },
-    Terms {
+    PeerTerms {
         name: "three brokers, replication factor 3, acks=all",
         brokers: 3,
         acks: "-1",
         records: 3_000_000,
         unmeasured: 2,
-        goals: &[(Client::LibrdkafkaAlike, 1.5), (Client::Replay, 0.95)],
+        goals: &[(PeerClient::LibrdkafkaAlike, 1.5), (PeerClient::Replay, 0.95)],
     },
 ];
 
 #[derive(Default)]
-struct Figures {
+struct PeerSeries {
     per_s: Series,
     client_us: Series,
     broker_us: Series,
     batch: Series,
 }
 
-struct Contest<'a> {
-    terms: &'a Terms,
-    clients: Clients<'a>,
+struct PeerContest<'a> {
+    terms: &'a PeerTerms,
+    clients: PeerClients<'a>,
 }
 
 /// The benchmark.
@@ -71,7 +71,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let librdkafka = librdkafka.map_err(|error| println!("  librdkafka could not be built: {error:#}")).ok();
     for terms in &TERMS {
         println!("\n  {}, {PARTITIONS} partitions", terms.name);
-        Contest::start(bench, terms, librdkafka.clone())?.run()?;
+        PeerContest::start(bench, terms, librdkafka.clone())?.run()?;
     }
     println!(
         "  records per batch are counted in the log. Every clock runs from the first send to the last \
@@ -85,40 +85,46 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
 
 /// A load on a real broker of this setup's, each time on a fresh topic.
 pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
-    let contest = Contest::start(bench, &TERMS[0], None)?;
+    let contest = PeerContest::start(bench, &TERMS[0], None)?;
     // The first client meets a broker whose code is not compiled yet.
-    contest.shot(Client::Kdyno, bench, "bench-unmeasured")?;
+    contest.shot(PeerClient::Kdyno, bench, "bench-unmeasured")?;
     let shots = Cell::new(0);
     let run = move |side: &Setup| {
         shots.set(shots.get() + 1);
-        let (shot, broker_cpu_s, _) = contest.shot(Client::Kdyno, side, &format!("bench-{}", shots.get()))?;
+        let (shot, broker_cpu_s, _) =
+            contest.shot(PeerClient::Kdyno, side, &format!("bench-{}", shots.get()))?;
         Ok(vec![
-            Figure::rate("records/s", shot.per_s),
-            Figure::cost("client µs/record", shot.client_cpu_s * 1e6 / shot.records),
-            Figure::cost("broker µs/record", broker_cpu_s * 1e6 / shot.records),
+            BenchFigure::rate("records/s", shot.per_s),
+            BenchFigure::cost("client µs/record", shot.client_cpu_s * 1e6 / shot.records),
+            BenchFigure::cost("broker µs/record", broker_cpu_s * 1e6 / shot.records),
         ])
     };
     Ok(vec![Measurement { name: "peers, one real broker".to_owned(), run: Box::new(run) }])
 }
 
-impl<'a> Contest<'a> {
-    fn start(bench: &'a Setup, terms: &'a Terms, librdkafka: Option<PathBuf>) -> anyhow::Result<Contest<'a>> {
-        let broker = Broker::start_many(bench, "peers", terms.brokers)?;
+impl<'a> PeerContest<'a> {
+    fn start(
+        bench: &'a Setup,
+        terms: &'a PeerTerms,
+        librdkafka: Option<PathBuf>,
+    ) -> anyhow::Result<PeerContest<'a>> {
+        let broker = StandingCluster::start_many(bench, "peers", terms.brokers)?;
         let batches_per_request = Cell::new(PARTITIONS / terms.brokers);
         let records = if bench.options.quick { terms.records / 10 } else { terms.records };
-        let clients = Clients { bench, broker, librdkafka, acks: terms.acks, records, batches_per_request };
-        Ok(Contest { terms, clients })
+        let clients =
+            PeerClients { bench, broker, librdkafka, acks: terms.acks, records, batches_per_request };
+        Ok(PeerContest { terms, clients })
     }
 
     /// All clients in turn, round after round, and the table.
     fn run(&self) -> anyhow::Result<()> {
         let has_librdkafka = self.clients.librdkafka.is_some();
-        let mut clients = Client::ALL.to_vec();
+        let mut clients = PeerClient::ALL.to_vec();
         clients.retain(|client| has_librdkafka || !client.is_librdkafka());
         for client in &clients {
             println!("  {}", self.clients.describe(*client));
         }
-        let mut figures: Vec<Figures> = clients.iter().map(|_| Figures::default()).collect();
+        let mut figures: Vec<PeerSeries> = clients.iter().map(|_| PeerSeries::default()).collect();
         let mut out = vec![false; clients.len()];
         for round in 0..self.terms.unmeasured + self.clients.bench.options.rounds {
             for turn in 0..clients.len() {
@@ -127,7 +133,7 @@ impl<'a> Contest<'a> {
                 if out[index] {
                     continue;
                 }
-                let mut unmeasured = Figures::default();
+                let mut unmeasured = PeerSeries::default();
                 let into = if round < self.terms.unmeasured { &mut unmeasured } else { &mut figures[index] };
                 if let Err(error) = self.turn(clients[index], round, into) {
                     println!("  {} is out: {error:#}", clients[index].name());
@@ -142,8 +148,8 @@ impl<'a> Contest<'a> {
         if out[0] { bail!("kdyno itself did not finish") } else { Ok(()) }
     }
 
-    fn table(&self, clients: &[Client], figures: &[Figures]) -> Table {
-        let mut table = Table::new(&[
+    fn table(&self, clients: &[PeerClient], figures: &[PeerSeries]) -> TextTable {
+        let mut table = TextTable::new(&[
             "client",
             "records/s",
             "lowest–highest",
@@ -175,7 +181,7 @@ impl<'a> Contest<'a> {
     }
 
     /// One client's figures on one fresh topic.
-    fn turn(&self, client: Client, round: usize, figures: &mut Figures) -> anyhow::Result<()> {
+    fn turn(&self, client: PeerClient, round: usize, figures: &mut PeerSeries) -> anyhow::Result<()> {
         let topic = format!("bench-{client:?}-{round}").to_lowercase();
         let (shot, broker_cpu_s, batch) = self.shot(client, self.clients.bench, &topic)?;
         figures.batch.push(batch);
@@ -186,18 +192,18 @@ impl<'a> Contest<'a> {
     }
 
     /// One client, kdyno that of `side`, on a topic of this name; with the brokers' CPU, s, and records per batch.
-    fn shot(&self, client: Client, side: &Setup, topic: &str) -> anyhow::Result<(Shot, f64, f64)> {
+    fn shot(&self, client: PeerClient, side: &Setup, topic: &str) -> anyhow::Result<(Shot, f64, f64)> {
         let topic = self.clients.broker.topic(topic, PARTITIONS, self.terms.brokers)?;
         std::thread::sleep(SETTLE);
         let one_record_s = self.clients.one_record_s(client, &topic)?;
         let before = self.clients.broker.cpu_s()?;
         let shot = match client {
-            Client::Kdyno => self.clients.kdyno(side, &topic),
-            Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
+            PeerClient::Kdyno => self.clients.kdyno(side, &topic),
+            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
                 self.clients.librdkafka(client, &topic, one_record_s)
             }
-            Client::Java => self.clients.java(&topic, one_record_s),
-            Client::Replay => self.clients.replay(&topic),
+            PeerClient::Java => self.clients.java(&topic, one_record_s),
+            PeerClient::Replay => self.clients.replay(&topic),
         }?;
         let broker_cpu_s = self.clients.broker.cpu_s()? - before;
         let batch = self.clients.broker.records_per_batch_behind(0.0, &topic)?;
