@@ -236,9 +236,9 @@ impl RelayProcess {
 }
 
 fn errors_ns(tally: &Path, relay: &Command) -> anyhow::Result<[f64; 2]> {
-    let told = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
-    let told: Value = serde_json::from_slice(&told.stdout).context("kdyno printed no JSON")?;
-    let of = |quantile: &str| told["late_ns"][quantile].as_f64().context("no quantile of the relay");
+    let reported = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
+    let reported: Value = serde_json::from_slice(&reported.stdout).context("kdyno printed no JSON")?;
+    let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
     Ok([of("p50")?, of("p99")?])
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::broker::StandingCluster;
 use super::load::{BenchLoad, LoadResult};
 use super::measurement::{BenchFigure, Measurement};
-use super::process::{beside, measured, words};
+use super::process::{alongside, measured, words};
 use super::sender::null_broker;
 use super::setup::Setup;
 use super::stats::{Series, TextTable};
@@ -104,7 +104,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             let topic = broker.topic(&format!("constant-{round}"), 6, 1)?;
             let through_kafka = load(broker.bootstrap(), &topic, seconds);
             let mut sleeper = sleep_loop(bench, seconds);
-            let (outcome, printed) = beside(&mut sleeper, || through_kafka.run(bench))?;
+            let (outcome, printed) = alongside(&mut sleeper, || through_kafka.run(bench))?;
             kafka.add(&outcome, &through_kafka)?;
             bare_with_kafka.add_sleeper(&printed, f64::NAN)?;
             broker.delete_topic(&topic)?;

@@ -127,15 +127,15 @@ struct EndToEndSeries {
 }
 
 impl EndToEndSeries {
-    fn push(&mut self, told: &RoundResult) {
-        self.per_s.push(told.per_s);
-        self.mean_ms.push(told.mean_ms);
-        self.p50_ms.push(told.p50_ms);
-        self.p99_ms.push(told.p99_ms);
-        if let Some(ms) = told.acked_p50_ms {
+    fn push(&mut self, reported: &RoundResult) {
+        self.per_s.push(reported.per_s);
+        self.mean_ms.push(reported.mean_ms);
+        self.p50_ms.push(reported.p50_ms);
+        self.p99_ms.push(reported.p99_ms);
+        if let Some(ms) = reported.acked_p50_ms {
             self.acked_p50_ms.push(ms);
         }
-        self.cpu_percent.push(told.cpu_percent);
+        self.cpu_percent.push(reported.cpu_percent);
     }
 }
 
@@ -153,16 +153,16 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     for round in 0..=bench.options.rounds {
         for turn in 0..NAMES.len() {
             let side = (round + turn) % NAMES.len();
-            let told = match side {
+            let reported = match side {
                 0 => contest.tool()?,
                 1 => contest.probe(tool_per_s)?,
                 _ => contest.probe(LIGHT_PER_S)?,
             };
             if side == 0 {
-                tool_per_s = told.per_s;
+                tool_per_s = reported.per_s;
             }
             if round > 0 {
-                figures[side].push(&told);
+                figures[side].push(&reported);
             }
         }
     }

@@ -124,7 +124,7 @@ impl Drop for Background {
 
 /// Runs `work` while another process runs; returns what that one printed. Its CPU is not counted to
 /// what `work` measures, because it is waited for afterwards.
-pub fn beside<T>(
+pub fn alongside<T>(
     command: &mut Command,
     work: impl FnOnce() -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, String)> {
@@ -190,16 +190,18 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_beside_is_heard_and_not_counted() {
+    fn output_of_other_processes_is_heard_and_not_counted() {
         let _alone = alone();
         let mut busy = Command::new("sh");
         busy.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done"]);
         let (idle, said) =
-            beside(&mut busy, || measured(Command::new("sleep").arg("0.5"))).expect("both run");
+            alongside(&mut busy, || measured(Command::new("sleep").arg("0.5"))).expect("both run");
         assert_eq!(said.trim(), "done");
         let counted = measured(&mut busy).expect("sh runs");
         assert!(idle.cpu_s < counted.cpu_s, "{} < {}", idle.cpu_s, counted.cpu_s);
-        assert!(beside(Command::new("sleep").arg("60"), || -> anyhow::Result<()> { bail!("no") }).is_err());
+        assert!(
+            alongside(Command::new("sleep").arg("60"), || -> anyhow::Result<()> { bail!("no") }).is_err()
+        );
     }
 
     #[test]

@@ -301,12 +301,12 @@ mod tests {
         let mut invalid = whole.clone();
         invalid["findings"][0]["marks"] = json!(["invalid"]);
         assert_eq!(read(&invalid), 2);
-        let told = |kind: &str| {
+        let reported = |kind: &str| {
             let mut document = whole.clone();
             document["caveats"] = json!([{"kind": kind, "scope": {"trial": 5}}]);
             read(&document)
         };
-        assert_eq!((told("not-at-once"), told("memory-storage")), (2, 4));
+        assert_eq!((reported("not-at-once"), reported("memory-storage")), (2, 4));
         assert!(MetricPairs::read(&json!({"trials": [], "findings": []}), &METRIC).is_err());
     }
 }

@@ -123,10 +123,13 @@ mod tests {
             let pairs = MetricPairs::new(pairs, &METRICS[0]).expect("pairs");
             DesignRow { design: PairMaking::Restart, metric: 0, pairs, minutes_per_pair: 1.5, printed }
         };
-        let told = table(&[row(1.0, Some((0.5, 0.0149)))]);
-        assert!(told.contains("| restart | 6 (6) | 1.000 | 0.500 | 1.4 % | 2.0 % | 1.4 % | – |"), "{told}");
-        assert!(!told.contains('✗'), "{told}");
-        let told = table(&[row(2.0, Some((0.5, 0.05)))]);
-        assert!(told.contains("| 2.8 % ✗ |") && told.contains("| 3.0 % ✗ | 5.0 % |"), "{told}");
+        let reported = table(&[row(1.0, Some((0.5, 0.0149)))]);
+        assert!(
+            reported.contains("| restart | 6 (6) | 1.000 | 0.500 | 1.4 % | 2.0 % | 1.4 % | – |"),
+            "{reported}"
+        );
+        assert!(!reported.contains('✗'), "{reported}");
+        let reported = table(&[row(2.0, Some((0.5, 0.05)))]);
+        assert!(reported.contains("| 2.8 % ✗ |") && reported.contains("| 3.0 % ✗ | 5.0 % |"), "{reported}");
     }
 }

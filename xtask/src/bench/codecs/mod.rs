@@ -94,7 +94,7 @@ impl RateMode {
         }
     }
 
-    fn told(self) -> String {
+    fn describe(self) -> String {
         match self {
             Self::Max => "as fast as it goes, one partition".to_owned(),
             Self::Rate => format!("{RATE}/s, six partitions"),
@@ -218,8 +218,8 @@ impl CodecTerms<'_> {
 #[derive(Default)]
 struct BatchSizes {
     clients: [Series; 3],
-    beside_java: Series,
-    beside_tool: Series,
+    to_java: Series,
+    to_tool: Series,
 }
 
 /// The benchmark.
@@ -257,27 +257,27 @@ impl BatchSizes {
         let [kdyno, java, tool] = CodecClient::ALL.map(|client| terms.records_per_batch(client));
         let counts = [kdyno?, java?, tool?];
         self.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
-        self.beside_java.push(counts[0] / counts[1]);
-        self.beside_tool.push(counts[0] / counts[2]);
+        self.to_java.push(counts[0] / counts[1]);
+        self.to_tool.push(counts[0] / counts[2]);
         Ok(())
     }
 }
 
 fn table(pace: RateMode, figures: &[BatchSizes]) -> TextTable {
-    let heading = format!("records per batch, {}", pace.told());
+    let heading = format!("records per batch, {}", pace.describe());
     let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
     let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
     for (codec, figures) in CODECS.iter().zip(figures) {
-        let ratio = figures.beside_java.median();
+        let ratio = figures.to_java.median();
         let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };
         let [kdyno, java, tool] = &figures.clients;
         table.row(vec![
             (*codec).to_owned(),
             kdyno.show(1),
             java.show(1),
-            format!("{}{mark}", figures.beside_java.show(3)),
+            format!("{}{mark}", figures.to_java.show(3)),
             tool.show(1),
-            figures.beside_tool.show(3),
+            figures.to_tool.show(3),
         ]);
     }
     table
