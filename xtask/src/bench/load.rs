@@ -23,6 +23,8 @@ const SECONDS_MAX: usize = 10_000;
 /// What a record of some hundred bytes takes of a batch beside its value: its length and that of the value (2 bytes each),
 /// its place in the batch (2), and one byte each for attributes, time, key and headers.
 const RECORD_BYTES_EXTRA: f64 = 10.0;
+/// The id that a null broker answers with.
+const NULL_CLUSTER_ID: &str = "kdyno-null-broker";
 /// What a batch takes beside its records.
 const BATCH_BYTES_EXTRA: f64 = 61.0;
 
@@ -215,13 +217,10 @@ pub struct NullBroker {
 }
 
 impl NullBroker {
-    /// What a null broker answers by.
-    const CLUSTER_ID: &str = "kdyno-null-broker";
-
     /// One in the open.
     pub fn start(bench: &Setup) -> anyhow::Result<NullBroker> {
         let process = Background::start(&mut NullBroker::command(bench, PARTITIONS))?;
-        let target = Target::new(process.first_line(), NullBroker::CLUSTER_ID, "")?;
+        let target = Target::new(process.first_line(), NULL_CLUSTER_ID, "")?;
         Ok(NullBroker { target, _process: process })
     }
 
@@ -237,7 +236,7 @@ impl NullBroker {
         let properties = format!(
             "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates={certificate}\n"
         );
-        let target = Target::new(process.first_line(), NullBroker::CLUSTER_ID, &properties)?;
+        let target = Target::new(process.first_line(), NULL_CLUSTER_ID, &properties)?;
         Ok(NullBroker { target, _process: process })
     }
 

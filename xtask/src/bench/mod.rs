@@ -1,7 +1,7 @@
 //! `make bench`: what kdyno's worker costs and carries, beside the floor and beside its peers.
 //!
 //! Both sides of every comparison are measured in one run, alternated; printed are median and range.
-//! CPU is that of whole processes. A benchmark that cannot run says why, and the others go on.
+//! CPU is the worker's in its window, of peers that of whole processes. A benchmark that cannot run says why, and the others go on.
 
 pub mod against;
 pub mod broker;
