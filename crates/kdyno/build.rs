@@ -8,7 +8,7 @@ mod git;
 
 use std::path::PathBuf;
 
-/// Digits of a commit that tell it from any other of one repository.
+/// Digits of a commit that distinguish it from any other of one repository.
 const COMMIT_DIGITS: usize = 12;
 
 fn main() {

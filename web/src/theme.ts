@@ -3,7 +3,7 @@
 // The page's own style has its dark colours in media queries. Those are made to match always or never, so that colours
 // stand in one place.
 
-const DARK = "(prefers-color-scheme: dark)";
+const DARK = "screen and (prefers-color-scheme: dark)";
 const KEPT_AS = "kdyno-theme";
 const THEMES = { system: "As the system", light: "Light", dark: "Dark" };
 

@@ -17,6 +17,7 @@ const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best
  * @property {string} url
  * @property {string[]} says words that are seen on it, as they stand here
  * @property {boolean} pictures whether pictures of it are kept for the eye
+ * @property {boolean} first whether the chart that answers its question is on its first screen
  *
  * @typedef {object} Found
  * @property {string[]} wrong in words; nothing where all is well
@@ -35,8 +36,10 @@ export async function lookAt(browser, of, folder) {
   const tab = await open(browser, of.url);
   if (of.pictures) await photograph(tab.page, `${folder}/${of.name}`);
   const paper = await pagesOfPaper(tab.page, `${folder}/${of.name}.pdf`);
+  const before = [...(of.first ? await isBelowTheScreen(tab.page) : []), ...(await isLostOnPaper(tab.page))];
   await unfold(tab.page);
   const wrong = [
+    ...before,
     ...(await saysTooLittle(tab.page, of)),
     ...(await lacksData(tab.page, ["Save as CSV", "Save as SVG"])),
     ...(await isOutOfReach(tab.page)),
@@ -68,6 +71,46 @@ async function saysTooLittle(page, of) {
   const seen = await page.evaluate(() => document.body.innerText);
   const missing = of.says.filter((words) => !seen.includes(words)).map((words) => `does not show ${words}`);
   return seen.trim().length < 40 ? [...missing, "shows nothing"] : missing;
+}
+
+/**
+ * A laptop's screen shows question, answer, caveats, tiles and the first chart.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+async function isBelowTheScreen(page) {
+  const screen = { width: 1280, height: 800 };
+  await page.setViewportSize(screen);
+  const ends = await page.evaluate(() => {
+    const plots = [...document.querySelectorAll("#first-chart svg.plot")];
+    const bottoms = plots.map((one) => one.getBoundingClientRect().bottom + window.scrollY);
+    return bottoms.length === 0 ? null : Math.max(...bottoms);
+  });
+  if (ends === null) return ["has no first chart"];
+  return ends > screen.height ? [`its first chart ends at ${Math.round(ends)} px`] : [];
+}
+
+/**
+ * On paper nothing that is folded up is lost, but for the data of figures, and no background is dark.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+async function isLostOnPaper(page) {
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const wrong = await page.evaluate(() => {
+    const folded = [...document.querySelectorAll("details:not([open], .data)")];
+    const lost = folded.filter((one) => {
+      const content = [...one.children].find((child) => child.tagName !== "SUMMARY");
+      return content !== undefined && one.getBoundingClientRect().height > 0 && !content.checkVisibility({ contentVisibilityAuto: false });
+    });
+    const paper = getComputedStyle(document.body).backgroundColor;
+    return [
+      ...lost.map((one) => `on paper it lacks ${one.querySelector("summary")?.textContent?.slice(0, 60) ?? "a part"}`),
+      ...(paper === "rgb(255, 255, 255)" ? [] : [`its paper is ${paper}`]),
+    ];
+  });
+  await page.emulateMedia({ media: "screen", colorScheme: "light" });
+  return wrong;
 }
 
 /**

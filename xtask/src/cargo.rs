@@ -1,4 +1,4 @@
-//! What Cargo tells of this workspace.
+//! What Cargo reports of this workspace.
 
 use std::path::Path;
 use std::process::Command;

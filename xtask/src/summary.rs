@@ -41,7 +41,7 @@ impl Tally {
     }
 }
 
-/// How long the build and each test program took, so that whoever waits for them knows for what.
+/// How long the build and each test program took, for those who wait for them.
 #[derive(Debug, Default)]
 struct Times {
     build: Duration,
@@ -66,7 +66,7 @@ impl Times {
         self.programs.push((std::mem::take(&mut self.running), Duration::from_secs_f64(seconds)));
     }
 
-    /// Those of the longest, the longest first.
+    /// Times of the longest, the longest first.
     fn line(&self) -> String {
         let mut longest: Vec<_> = self.programs.iter().filter(|(_, took)| *took >= WORTH_TELLING).collect();
         longest.sort_by_key(|(_, took)| Reverse(*took));
@@ -92,7 +92,7 @@ enum Said {
 pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     let before = Instant::now();
     let of_cargo = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    // By itself, on the terminal as it is: what it takes is told, and progress is seen.
+    // By itself, on the terminal as it is: its duration is printed, and progress is seen.
     let built =
         cargo_test(&arguments[..of_cargo]).arg("--no-run").status().context("cannot start cargo test")?;
     let mut times = Times { build: before.elapsed(), ..Times::default() };

@@ -1,4 +1,4 @@
-//! The set-up script on machines that lack something, played with stand-ins on an otherwise empty PATH.
+//! The set-up script on machines that lack something, played with mock programs on an otherwise empty PATH.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ impl Machine {
         machine
     }
 
-    /// Puts a stand-in on the PATH.
+    /// Puts a mock program on the PATH.
     fn with(&self, name: &str, script: &str) -> &Machine {
         let path = self.bin.path().join(name);
         fs::write(&path, format!("#!/usr/bin/env bash\n{script}\n")).expect("a stand-in");
@@ -45,7 +45,7 @@ impl Machine {
         self
     }
 
-    /// An apt-get that writes down what it is asked, and installs Maven when asked for it.
+    /// An apt-get that writes down its arguments, and installs Maven on request.
     fn with_apt(&self) -> &Machine {
         let bin = self.bin.path().display().to_string();
         let script = format!(

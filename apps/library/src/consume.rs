@@ -68,7 +68,7 @@ pub trait Stage: Send + Sync + 'static {
     /// Deals with all of these, or with none. The same ones may come again.
     fn handle(&self, batch: &[Record]) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Tells whoever waits for it that this record was given up.
+    /// Informs the waiting request that this record was given up.
     fn give_up(&self, record: &Record, why: &str) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
@@ -112,9 +112,9 @@ async fn next_batch(member: &GroupMember) -> Result<Vec<Record>, KafkaError> {
     Ok(batch)
 }
 
-/// The next record. Errors that librdkafka overcomes by itself (a broker is away) are told and waited out.
+/// The next record. Errors that librdkafka overcomes by itself (a broker is away) are logged and waited out.
 async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
-    // While a broker is away the same comes ten times a second; each kind is told once.
+    // While a broker is away the same comes ten times a second; each kind is logged once.
     let mut told = Vec::new();
     loop {
         match member.recv().await {
@@ -189,7 +189,7 @@ async fn handled<S: Stage>(stage: &S, batch: &[Record]) -> Result<Result<(), Str
     }
 }
 
-/// Sends a dead letter, then lets the stage tell of it.
+/// Sends a dead letter, then lets the stage report it.
 async fn bury<S: Stage>(
     stage: &S,
     record: &Record,
@@ -201,7 +201,8 @@ async fn bury<S: Stage>(
     loop {
         let done = match kafka.send_all(std::slice::from_ref(letter)).await {
             Ok(()) => stage.give_up(record, why).await,
-            // Too large with its headers: it is told all the same, since a record that stops the stage would do so for ever.
+            // Too large with its headers: it is reported all the same, since a record that stops the stage would do so
+            // for ever.
             Err(Fault::Refused(refused)) => {
                 tracing::error!("a dead letter of {} is lost: {refused}", S::NAME);
                 stage.give_up(record, why).await

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Connections of a service. PostgreSQL takes 100 by default, and beyond a few per core more of them only wait for each other.
 const CONNECTIONS_MAX: usize = 16;
-/// How long a request may wait for a connection before it is told that there is none.
+/// How long a request may wait for a connection before it gets an error.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Connects, and makes the schema and the tables that are not there.

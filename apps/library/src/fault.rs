@@ -22,7 +22,8 @@ const AWAY_CLASSES: &[&str] = &["08", "40", "53", "57", "58"];
 impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(told) = error.as_db_error() else {
-            // Not from the server: a lost connection, or a value that cannot be encoded, which `is_closed` does not tell.
+            // Not from the server: a lost connection, or a value that cannot be encoded, which `is_closed` does not
+            // show.
             return Self::Away(error.to_string());
         };
         let code = told.code().code();

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 /// Most bytes of a message that is sent, in librdkafka's count; brokers take batches of 1 MiB by default.
 const MESSAGE_BYTES_MAX: usize = 1_000_000;
-/// Of these for what is counted beside key and value: lengths, offset and timestamp, some fifty bytes at most.
+/// Bytes of these for what is counted in addition to key and value: lengths, offset and timestamp, some fifty bytes at
+/// most.
 const MESSAGE_BYTES_ROOM: usize = 512;
 
 /// How long to wait for room in the producer's queue before looking again.
@@ -140,7 +141,7 @@ pub struct Assigned(Arc<AtomicBool>);
 
 impl ClientContext for Assigned {
     fn error(&self, error: KafkaError, reason: &str) {
-        // Receiving tells it too.
+        // Receiving reports it too.
         tracing::debug!("{error}: {reason}");
     }
 }
@@ -157,7 +158,7 @@ impl ConsumerContext for Assigned {
 mod tests {
     use super::*;
 
-    /// The producer looks at sizes before it looks for a broker, of which there is none here.
+    /// The producer looks at sizes before it looks for a broker, and there is none here.
     #[tokio::test]
     async fn what_fits_is_taken_by_the_producer_and_what_is_larger_than_the_room_is_not() {
         let kafka = Kafka::new("127.0.0.1:1").expect("a producer");

@@ -156,7 +156,7 @@ pub struct Outcome {
     pub id: RecordId,
     /// What.
     pub kind: OutcomeKind,
-    /// Of a failure: why.
+    /// For a failure: why.
     pub reason: Option<String>,
 }
 
@@ -166,7 +166,7 @@ impl Outcome {
         Self { id, kind: OutcomeKind::Failed, reason: Some(reason.into()) }
     }
 
-    /// The message that tells of it.
+    /// The message that reports it.
     pub fn message(&self, topic: &str) -> crate::kafka::Message {
         crate::kafka::Message::json(topic, self.id.job.to_string(), self)
     }

@@ -1,6 +1,7 @@
-//! The transactional outbox. A service that wrote to its database and then to Kafka could be killed in between, and nobody
-//! would ever hear of the change. So a message is written to a table in the same transaction as the change, and a task sends
-//! what stands there and deletes it when it is acknowledged. Killed in between it is sent twice, never not at all.
+//! The transactional outbox. A service that wrote to its database and then to Kafka could be killed in between, and the
+//! change would never be published. So a message is written to a table in the same transaction as the change, and a
+//! task sends what is there and deletes it when it is acknowledged. Killed in between it is sent twice, never not at
+//! all.
 
 use crate::fault::Fault;
 use crate::kafka::{Kafka, Message};
@@ -77,7 +78,7 @@ impl Outbox {
     }
 }
 
-/// Sends and deletes the oldest messages; tells how many.
+/// Sends and deletes the oldest messages; returns how many.
 async fn send_batch(pool: &Pool, kafka: &Kafka) -> Result<usize, Fault> {
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;

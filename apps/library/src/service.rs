@@ -1,4 +1,4 @@
-//! What all three services have: options, database, Kafka, tasks beside the HTTP server, and an end.
+//! What all three services have: options, database, Kafka, tasks next to the HTTP server, and an end.
 
 use crate::consume::{self, Stage};
 use crate::kafka::Kafka;
@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Options of every service. kdyno tells each of them by its environment.
+/// Options of every service. kdyno gives each of them by its environment.
 #[derive(clap::Args)]
 pub struct ServiceOptions {
     /// The port of 127.0.0.1 to listen on.
@@ -64,7 +64,7 @@ pub struct Service {
     /// Its cluster.
     pub kafka: Kafka,
     tasks: JoinSet<anyhow::Result<()>>,
-    /// Of each stage, whether its group has given it partitions.
+    /// For each stage, whether its group has given it partitions.
     stages: Vec<(&'static str, Arc<AtomicBool>)>,
     stop: watch::Sender<bool>,
 }
@@ -92,7 +92,7 @@ impl Service {
         })
     }
 
-    /// Runs a stage beside the HTTP server.
+    /// Runs a stage next to the HTTP server.
     ///
     /// # Errors
     /// librdkafka does not take the consumer's settings.
@@ -106,7 +106,7 @@ impl Service {
         Ok(())
     }
 
-    /// Runs the sender of an outbox beside the HTTP server.
+    /// Runs the sender of an outbox next to the HTTP server.
     pub fn outbox(&mut self) -> Outbox {
         let outbox = Outbox::default();
         self.tasks.spawn(outbox.clone().relay(self.pool.clone(), self.kafka.clone(), self.stop.subscribe()));

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Case<'a> {
     pub(crate) session: u32,
     pub(crate) findings: Vec<Finding>,
-    /// Of each metric the figures that may be used, as far as they may, by repeat.
+    /// For each metric the figures that may be used, as far as they may, by repeat.
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
     /// The smallest and the largest figure among the parts of a window, by metric and repeat.
     parts: BTreeMap<(&'a Address, u32), (f64, f64)>,
@@ -21,10 +21,10 @@ pub(crate) struct Case<'a> {
 /// The values of one metric.
 #[derive(Default)]
 struct Values {
-    /// Of the trials whose figure may be used, as far as it may, and of the others.
+    /// The trials whose figure may be used, as far as it may, and the others.
     known: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
-    /// A trial's figure must not be used as it stands, for what the system did: what is left is a choice among its trials.
+    /// A trial's figure is invalid for what the system did: what is left is a choice among its trials.
     is_choice: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Case<'a> {
         Self::in_scope(Scope::Case(index), index, trials)
     }
 
-    /// The same of side B of a compared case.
+    /// The trials of side B of a compared case.
     pub(crate) fn of_side_b(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
         Self::in_scope(Scope::SideB { case: index }, index, trials)
     }
@@ -49,7 +49,7 @@ impl<'a> Case<'a> {
         for trial in trials.iter().filter(is_of_case) {
             sessions.entry(trial.session).or_default().push(trial);
         }
-        // Of equals the last is taken, which is the newest.
+        // Among equals the last is taken, which is the newest.
         let (session, trials) = sessions.into_iter().max_by_key(|(_, trials)| trials.len())?;
         let mut metrics: Vec<(&Address, Unit)> = Vec::new();
         let mut values: BTreeMap<&Address, Values> = BTreeMap::new();
@@ -93,7 +93,7 @@ impl<'a> Case<'a> {
         self.parts.get(&(of, repeat)).copied()
     }
 
-    /// The repeats of which any figure may be used.
+    /// The repeats with any figure that may be used.
     pub(crate) fn all_repeats(&self) -> BTreeSet<u32> {
         self.repeats.values().flat_map(BTreeMap::keys).copied().collect()
     }

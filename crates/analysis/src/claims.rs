@@ -82,7 +82,7 @@ fn parts(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<(f64, f64)> {
     }
 }
 
-/// What has to be said beside a side: the marks of every figure that it is made of.
+/// The marks of a side: those of every figure that it is made of.
 fn marks(of: &ClaimExpr, cases: &Cases<'_>) -> BTreeSet<Mark> {
     match of {
         ClaimExpr::Number(_) => BTreeSet::new(),
@@ -240,7 +240,7 @@ impl Compared {
         matches!(self.paired.interval, Interval::Bounds { .. })
     }
 
-    /// Where left less right, or the logarithm of their ratio, lies; beyond any bound on a side of which only "at least"
+    /// Where left less right, or the logarithm of their ratio, lies; beyond any bound on a side where only "at least"
     /// is known.
     fn answer(&self, op: ClaimOp) -> (ClaimSays, Option<String>) {
         let Interval::Bounds { low, high, .. } = self.paired.interval else {
@@ -274,8 +274,8 @@ impl Compared {
     }
 }
 
-/// The ratio of one metric from a case to another: always stated, also without a value, so that the order tells which
-/// contrast it is of.
+/// The ratio of one metric from a case to another: always stated, also without a value, so that the order says which
+/// contrast it is.
 fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
     let metric = |case| ClaimExpr::Metric { of: of.clone(), case };
     let claim = Claim {

@@ -13,7 +13,7 @@ pub(crate) fn longest_pause_ns(trial: &Trial<'_>, broker: &Subject, window: Wind
     Some(longest_s * NS_PER_S as f64)
 }
 
-/// Share of the window in which a JVM stood still; where it tells no safepoints, for collections.
+/// Share of the window in which a JVM was stopped; where it reports no safepoints, for collections.
 pub(crate) fn stopped_share(trial: &Trial<'_>, broker: &Subject, window: Window) -> Option<f64> {
     let grown = |counter: &str| cpu::counter_s(trial.probes(), broker, counter, window);
     let stopped_s = grown(series::SAFEPOINT_S_TOTAL).or_else(|| grown(series::GC_PAUSE_S_TOTAL))?;

@@ -1,4 +1,4 @@
-//! What components did in the window: every one that was started, and what databases tell of themselves.
+//! What components did in the window: every one that was started, and what databases report of themselves.
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
@@ -37,7 +37,7 @@ const OF_PROCESSORS: [&str; 3] = ["cpu_percent", "cpu_us_per_record", "records_p
 /// How far from the window's ends one may have been read first and last: it is read once per second.
 const GAP_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
 
-/// What a database tells of itself.
+/// What a database reports of itself.
 fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
     let is_read = |window: &Window| is_read_through(trial, of, series::COMMITTED_TOTAL, *window);
     let Some(window) = trial.window.filter(is_read) else { return Value::None };
@@ -54,8 +54,9 @@ fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
     value.map_or(Value::None, Value::Is)
 }
 
-/// Whether it lived through the window and was read from one end of it to the other. One that dies, and a server that starts anew after a crash of one
-/// of its processes, lose who reads them: what was counted until then is not what they did in the window.
+/// Whether it lived through the window and was read from one end of it to the other. One that dies, and a server that
+/// starts again after a crash of one of its processes, lose their readers: what was counted until then is not what they
+/// did in the window.
 fn is_read_through(trial: &Trial<'_>, of: &Subject, counter: &str, window: Window) -> bool {
     let own = trial.probes().iter().filter(|one| one.series == counter && one.subject == *of);
     let (start_ns, end_ns) = window.ends_ns();

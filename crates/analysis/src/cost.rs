@@ -12,7 +12,7 @@ pub(crate) fn per_gb(trial: &Trial<'_>) -> Option<f64> {
     per(trial, BYTES_PER_GB, |item| item.tally.windowed.acknowledged_bytes)
 }
 
-/// The same ÷ millions of records.
+/// Price ÷ millions of records.
 pub(crate) fn per_million_records(trial: &Trial<'_>) -> Option<f64> {
     per(trial, RECORDS_PER_MILLION, |item| item.tally.windowed.acknowledged)
 }

@@ -19,7 +19,7 @@ const PROCESS_COUNTERS: &[&str] = &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM
 const HOST_COUNTERS: &[&str] =
     &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL, series::CPU_STEAL_S_TOTAL];
 
-/// A Java client tells its own, in one counter.
+/// A Java client reports its own, in one counter.
 const JVM_COUNTERS: &[&str] = &[series::JVM_CPU_S_TOTAL];
 
 /// Every counter of the host's time; together they are processors × time.
@@ -53,15 +53,15 @@ pub(crate) fn is_other_side(subject: &Subject) -> bool {
     matches!(subject, Subject::OtherSide(_))
 }
 
-/// Whether it is a process of the run: of the system under test, a relay between its zones, a component beside it, a worker,
-/// a Java client, the other side of a duet, or kdyno itself.
+/// Whether it is a process of the run: of the system under test, a relay between its zones, a component next to it, a
+/// worker, a Java client, the other side of a duet, or kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
     use Subject::{Broker, Component, Controller, Jvm, Kdyno, OtherSide, Relay, Worker, Zookeeper};
     let is_of_system = matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Relay(_) | Component(_));
     is_of_system || matches!(subject, Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
 }
 
-/// Whether it is what stands beside the cluster.
+/// Whether it is what runs next to the cluster.
 pub(crate) fn is_component(subject: &Subject) -> bool {
     matches!(subject, Subject::Component(_))
 }
@@ -76,7 +76,7 @@ pub(crate) fn used_s(probes: &[ProbeReading], subject: &Subject, window: Window)
     counters_s(probes, subject, counters_of(subject), window)
 }
 
-/// The same of several together; `None` unless each of them was probed.
+/// CPU time of several together; `None` unless each of them was probed.
 pub(crate) fn used_by_all_s(probes: &[ProbeReading], subjects: &[Subject], window: Window) -> Option<f64> {
     subjects.iter().map(|subject| used_s(probes, subject, window)).sum()
 }
@@ -117,7 +117,7 @@ pub(crate) fn threads_s<'a>(
     grown_of_each(probes, subject, series::THREAD_CPU_S_TOTAL_OF, window)
 }
 
-/// The same of the time for which each was ready and waited for a processor.
+/// Sum of the times for which each was ready and waited for a CPU.
 pub(crate) fn threads_waited_s<'a>(
     probes: &'a [ProbeReading],
     subject: &Subject,
@@ -196,7 +196,7 @@ pub(crate) fn largest(
     values(probes, subject, series, window).reduce(f64::max)
 }
 
-/// Largest value of a series that tells something of the time since the reading before, of those whose time lies in the window
+/// Largest value of a series of values for the time since the reading before, among those whose time lies in the window
 /// for more than half: readings come just after the instants that they are meant for, the window's ends too.
 pub(crate) fn largest_span(
     probes: &[ProbeReading],

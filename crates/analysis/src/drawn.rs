@@ -30,8 +30,8 @@ pub struct DrawnRun {
 }
 
 impl DrawnRun {
-    /// Whether each trial's findings are stored, and what the trials say together. Of a trial that conditions a cluster
-    /// nothing is stated.
+    /// Whether each trial's findings are stored, and what the trials say together. Nothing is stated of a trial that
+    /// conditions a cluster.
     pub fn is_analysed(&self) -> bool {
         let mut reported = self.trials.iter().filter(|start| !start.trial.is_conditioning()).peekable();
         if reported.peek().is_none() {
@@ -54,17 +54,17 @@ impl DrawnRun {
         self.find_what_goes_on();
     }
 
-    /// The same as reports state it: with side B of a comparison also where the run was stored before sides were stated, and
-    /// with figures of a load that queued as bounds.
+    /// The findings as reports state them: with side B of a comparison also where the run was stored before sides were
+    /// stated, and with figures of a load that queued as bounds.
     pub fn stated(mut self) -> Self {
         self.state_side_b();
         marks::at_least(&mut self.judgement.findings, &self.judgement.caveats);
         self
     }
 
-    /// What is to be stored of a series that is imported: what it comes to in each trial, and what all trials say together of
-    /// everything that is imported. Nothing else that is stored changes. Of a run that was cut off nothing is: it is analysed
-    /// whenever it is read, with what was imported.
+    /// What is to be stored of a series that is imported: its figures in each trial, and what all trials say together
+    /// of everything that is imported. Nothing else that is stored changes. Nothing is stored for a run that was cut
+    /// off: it is analysed whenever it is read, with what was imported.
     pub fn drawn_from_import(mut self, subject: &Subject, of_trials: Vec<Finding>) -> Judgement {
         if !self.is_analysed() {
             return Judgement::default();
@@ -119,7 +119,7 @@ impl DrawnRun {
         }
     }
 
-    /// Of a comparison that has none of its side B, from what its trials state.
+    /// For a comparison that has none of its side B, from what its trials state.
     fn state_side_b(&mut self) {
         let is_stated = self.judgement.findings.iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
         if is_stated || self.header.plan.strategy.as_compare().is_none() {

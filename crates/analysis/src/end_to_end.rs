@@ -18,12 +18,13 @@ pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
-/// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it,
+/// it, by second of their t0. `None`: unknown, since records of transactions that were aborted are kept from it,
 /// since it came when some had been written, or went before all were, since other items are members of its group, or since
 /// its group was handed some twice.
 ///
-/// Of each second's records numbers are compared: what a producer counts as failed and the log has all the same takes the
-/// place of another one that is missing, and so does what the log has twice. Then these are fewer than they were.
+/// The numbers of each second's records are compared: what a producer counts as failed and the log has all the same
+/// takes the place of another one that is missing, and so does what the log has twice. Then these are fewer than they
+/// were.
 pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<u32, u64>> {
     let (plan, consume) = consuming(evidence, item)?;
     let (own, writers) = (streams_of(evidence, item), writers(evidence, plan));

@@ -62,13 +62,13 @@ pub(crate) fn streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> 
     streams.map(|stream| stream.id).collect()
 }
 
-/// Those of them that fetch.
+/// Load items that fetch.
 pub(crate) fn fetching_streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> {
     let streams = evidence.start.streams.iter().filter(|stream| stream.name == item);
     streams.filter(|stream| stream.role == RoleKind::Consume).map(|stream| stream.id).collect()
 }
 
-/// The processes that ended in the trial: one that is told twice ended once.
+/// The processes that ended in the trial: one that is reported twice ended once.
 pub(crate) fn ended_processes(evidence: &TrialEvidence) -> BTreeSet<&Subject> {
     let died = evidence.events.iter().filter(|event| event.kind == EventKind::ProcessDied);
     died.map(|event| &event.subject).collect()
@@ -86,7 +86,7 @@ pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
         })
 }
 
-/// Whether a command was started of which it is not known how it ended.
+/// Whether a command was started whose end is unknown.
 fn is_still_running(event: &Event, evidence: &TrialEvidence) -> bool {
     let has_end = |other: &Event| {
         other.subject == event.subject
@@ -95,7 +95,7 @@ fn is_still_running(event: &Event, evidence: &TrialEvidence) -> bool {
     event.kind == EventKind::CommandStarted && !evidence.events.iter().any(has_end)
 }
 
-/// The streams that ended without totals: nobody knows what they did after their last row.
+/// The streams that ended without totals: what they did after their last row is unknown.
 fn cut_off(evidence: &TrialEvidence) -> impl Iterator<Item = &StreamInfo> {
     let gave_none = |stream: &&StreamInfo| !evidence.totals.iter().any(|totals| totals.id == stream.id);
     evidence.start.streams.iter().filter(gave_none)
@@ -152,8 +152,8 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
     Some(last)
 }
 
-/// The second of the last reading of any command, users or job. These tell what they did when they end; of one whose end
-/// nobody saw it is known that it went on while something was read.
+/// The second of the last reading of any command, users or job. These report what they did when they end; one with an
+/// unseen end is known to have gone on while something was read.
 fn last_reading_of_commands(evidence: &TrialEvidence) -> Option<u32> {
     let is_running = evidence.events.iter().any(|event| is_still_running(event, evidence));
     let is_meant = |reading: &&ProbeReading| is_running || matches!(reading.subject, Subject::Item(_));

@@ -4,7 +4,7 @@ use crate::rows::{Item, Trial};
 use kdyno_model::members::{MemberFigures, Members, OtherMembers};
 use kdyno_model::sample::MemberTotals;
 
-/// Members that are told one by one at most.
+/// Members that are listed one by one at most.
 const TOLD_MAX: usize = 8;
 
 /// A figure of an item's group; `None` without one.
@@ -22,7 +22,7 @@ pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
     }
 }
 
-/// The members of an item's group, if it is in one and all of them told what they did.
+/// The members of an item's group, if it is in one and all of them reported what they did.
 pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
     item.plan.role.group()?;
     let totals = totals(item)?;
@@ -30,7 +30,7 @@ pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
     (!told.is_empty()).then(|| Members { scope: trial.scope(), item: item.name.to_owned(), told, others })
 }
 
-/// What each member did; `None` where one did not tell.
+/// What each member did; `None` where one did not report.
 fn totals(item: &Item<'_>) -> Option<Vec<MemberTotals>> {
     item.tally.clients.iter().map(|client| client.member).collect()
 }
@@ -40,8 +40,8 @@ fn records(item: &Item<'_>) -> Vec<f64> {
     totals(item).unwrap_or_default().iter().map(|member| member.measured_records as f64).collect()
 }
 
-/// Members one by one, and where they are many the rest together: who lost partitions is told, then whose records are the
-/// farthest from an equal share.
+/// Members one by one, and where they are many the rest together: those who lost partitions come first, then those
+/// farthest from an equal share of the records.
 fn one_by_one(totals: &[MemberTotals]) -> (Vec<MemberFigures>, Option<OtherMembers>) {
     let sum = totals.iter().fold(0, |sum: u64, one| sum.saturating_add(one.measured_records));
     let equal = sum as f64 / totals.len() as f64;

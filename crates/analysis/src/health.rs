@@ -1,5 +1,5 @@
 //! Whether the system under test and the host were healthy in a trial's window: the figure for each rule of
-//! [`HealthRule`] that the evidence can tell.
+//! [`HealthRule`] that the evidence has.
 
 use crate::collections;
 use crate::cpu;
@@ -12,7 +12,7 @@ use kdyno_model::health::{Health, HealthCheck, HealthRule, Threshold};
 use kdyno_model::inside::{NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE};
 use kdyno_model::sample::series;
 
-/// Mean share of the host's processors up to which one of them that is full stands out.
+/// Mean share of the host's CPUs up to which a single full one is noticed.
 const MEAN_SHARE_MAX: f64 = 0.8;
 
 /// Operations of a drive in the window below which their mean time says nothing.
@@ -21,9 +21,9 @@ const OPERATIONS_MIN: f64 = 50.0;
 /// TCP segments sent in the window below which the share of those sent again says nothing.
 const SEGMENTS_MIN: f64 = 1000.0;
 
-/// Every check that the evidence of a trial carries; `None`: no probe told anything. `limits` are those of its load items,
-/// from which the shares of limits are taken, so that one figure stands in both. `replicas`: partitions of the run's topics
-/// with replicas out of sync, as metadata tells, for brokers that tell nothing of themselves.
+/// Every check that the evidence of a trial allows; `None`: no probe reported anything. `limits` are those of its load
+/// items; the shares of limits are taken from them, so that both have one figure. `replicas`: partitions of the run's
+/// topics with replicas out of sync, as metadata says, for brokers that report nothing of themselves.
 pub(crate) fn of(
     trial: &Trial<'_>,
     limits: &[Limit],
@@ -69,7 +69,7 @@ fn of_limits(limits: &[Limit]) -> Vec<HealthCheck> {
     rules.into_iter().filter_map(|(kind, rule, of)| check(rule, of, most(kind)?)).collect()
 }
 
-/// What brokers tell of themselves, by the one that is worst off.
+/// What brokers report of themselves, by the one that is worst off.
 fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
     let rules = [
         (HealthRule::RequestHandlersIdle, REQUEST_HANDLER_IDLE),
@@ -129,7 +129,7 @@ impl Host<'_> {
         cpu::counter_s(self.trial.probes(), &Subject::Host, counter, self.window)
     }
 
-    /// The same of one that stands for each of several, with the part of its name that says which.
+    /// A check for each of several, with the part of its name that says which.
     fn grown_of_each(&self, prefix: &str) -> impl Iterator<Item = (&str, f64)> {
         cpu::grown_of_each(self.trial.probes(), &Subject::Host, prefix, self.window).into_iter()
     }
@@ -144,7 +144,7 @@ impl Host<'_> {
         let each = self.grown_of_each(series::CPU_BUSY_S_TOTAL_OF);
         let (number, busy_s) = each.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
         let share = busy_s / self.window.seconds();
-        let found = check(HealthRule::OneProcessorFull, format!("processor {number}"), share);
+        let found = check(HealthRule::OneProcessorFull, format!("CPU {number}"), share);
         found.filter(|_| mean < MEAN_SHARE_MAX)
     }
 

@@ -1,8 +1,8 @@
-//! What brokers tell of themselves in a trial's window.
+//! What brokers report of themselves in a trial's window.
 //!
 //! Their metrics are read every 10 s, just before the window and at the ends of phases; in between counters are taken to grow
 //! evenly. Where readings cover less than the window, as those of a Prometheus server do that scrapes seldom, what was seen
-//! stands for all of it.
+//! represents all of it.
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
@@ -19,12 +19,12 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 /// Least share of the window that readings of a counter must cover.
 const COVERED_SHARE_MIN: f64 = 0.5;
 
-/// A reading that was asked for at the window's end comes a little later.
+/// A reading that was requested at the window's end comes a little later.
 const LATE_NS_MAX: i64 = NS_PER_S.cast_signed();
 
 /// Idle share of request handlers above which it is that of two pools: those of a broker and of the controller in its process,
-/// which releases before 4.2 add up. Two pools of which that of the broker is busy lie below it too, so any two readings of the
-/// trial that lie above it say that there are two.
+/// which releases before 4.2 add up. Two pools with a busy one of the broker lie below it too, so any two readings of
+/// the trial that lie above it say that there are two.
 const ONE_POOL_MAX: f64 = 1.2;
 
 /// A share of one pool may lie a little above 1, since idle time is counted when it ends; above this it may be that of two.
@@ -33,7 +33,7 @@ const ONE_POOL_LIKELY_MAX: f64 = 1.02;
 /// Least distance of two readings whose growth is a share of time, ns: over less, what was counted late weighs too much.
 const SHARE_NS_MIN: i64 = 5 * NS_PER_S.cast_signed();
 
-/// Brokers are asked at T0 for the first time; what is told later than this holds too much of the trial's own load.
+/// Brokers are asked at T0 for the first time; what is reported later than this holds too much of the trial's own load.
 const FIRST_NS_MAX: i64 = 5 * NS_PER_S.cast_signed();
 
 /// Series of brokers' own metrics, whole names and beginnings.
@@ -86,12 +86,12 @@ impl<'a> Inside<'a> {
         Self { readings, window: trial.window }
     }
 
-    /// The brokers that told anything.
+    /// The brokers that reported anything.
     pub(crate) fn brokers(&self) -> impl Iterator<Item = &'a Subject> {
         self.readings.keys().copied()
     }
 
-    /// A metric of several brokers together: no value unless each of them told it.
+    /// A metric of several brokers together: no value unless each of them reported it.
     pub(crate) fn value(&self, brokers: &[Subject], name: &str) -> Option<f64> {
         let window = self.window.filter(|_| !brokers.is_empty())?;
         let sum = |of: &dyn Fn(&Subject) -> Option<f64>| brokers.iter().map(of).sum::<Option<f64>>();
@@ -112,7 +112,7 @@ impl<'a> Inside<'a> {
             REQUEST_HANDLER_IDLE => least(brokers, |broker| self.handlers_idle(broker)),
             NETWORK_PROCESSOR_IDLE => least(brokers, |broker| self.network_idle(broker)),
             "under_replicated_partitions" => most(series::UNDER_REPLICATED_PARTITIONS),
-            // The active controller alone tells them.
+            // The active controller alone reports them.
             "offline_partitions" => {
                 let told = brokers.iter().filter_map(|broker| self.seen(broker, series::OFFLINE_PARTITIONS));
                 told.flatten().reduce(f64::max)
@@ -128,8 +128,9 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// Records that all brokers together say that they had taken, since they started, when the load of the trial began, and how
-    /// many of them they took in a second of the window; `None` where one of them does not tell, or nothing was taken.
+    /// Records that all brokers together report to have taken, since they started, when the load of the trial began,
+    /// and how many of them they took in a second of the window; `None` where one of them does not report it, or
+    /// nothing was taken.
     pub(crate) fn taken_before(&self) -> Option<(f64, f64)> {
         let brokers: Vec<Subject> = self.brokers().cloned().collect();
         let first = |broker: &Subject| {
@@ -154,14 +155,14 @@ impl<'a> Inside<'a> {
             Some(share) if self.has_two_pools(broker) => share - 1.0,
             Some(share) if share > ONE_POOL_LIKELY_MAX => return None,
             Some(share) => share,
-            // Those of the controller work for changes of metadata alone: they were idle.
+            // The handlers of the controller work for changes of metadata alone: they were idle.
             None => share(series::REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH)? - 1.0,
         };
         Some(idle.clamp(0.0, 1.0))
     }
 
     /// Whether its handlers' idle time grew faster at some time in the trial than that of one pool can. A broker that took long
-    /// to answer, since it was stopped for instance, told its values at some instant of that time.
+    /// to answer, since it was stopped for instance, reported its values at some instant of that time.
     fn has_two_pools(&self, broker: &Subject) -> bool {
         let of = |name: &str| self.readings.get(broker).and_then(|of| of.get(name));
         let readings: Vec<(&i64, &f64)> =
@@ -180,7 +181,7 @@ impl<'a> Inside<'a> {
         })
     }
 
-    /// The same of the network processors of its busiest listener; where totals are not told, of all of them.
+    /// The idle time of the network processors of its busiest listener; where totals are not reported, of all of them.
     fn network_idle(&self, broker: &Subject) -> Option<f64> {
         let seconds = self.window?.seconds();
         let names = self.readings.get(broker)?.keys();
@@ -236,8 +237,8 @@ fn least(brokers: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f6
 }
 
 /// Growth of counters in the window that were read together. When the first one falls the process is another one, and all of
-/// them count from nothing. None shrinks otherwise: a sum that is told as mean and count may seem to, when these were not
-/// told at quite the same instant.
+/// them count from zero. None shrinks otherwise: a sum that is reported as mean and count may seem to, when these were
+/// not reported at quite the same instant.
 fn grown_together<const N: usize>(courses: [&Course; N], window: Window) -> Option<[f64; N]> {
     let mut grown: [Vec<(i64, f64)>; N] = std::array::from_fn(|_| Vec::new());
     let mut sums = [0.0; N];

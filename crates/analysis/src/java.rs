@@ -24,12 +24,12 @@ pub(crate) fn processes(trial: &Trial<'_>, item: &Item<'_>) -> Vec<Subject> {
     streams.map(|stream| Subject::Jvm(stream.worker, stream.stream)).collect()
 }
 
-/// Those of all items.
+/// Threads of all items.
 pub(crate) fn all_processes(trial: &Trial<'_>) -> Vec<Subject> {
     trial.items.iter().flat_map(|item| processes(trial, item)).collect()
 }
 
-/// A metric that is told of Java clients alone: of all processes of the item together, no value unless each was read.
+/// A metric of Java clients alone: of all processes of the item together, no value unless each was read.
 pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f64> {
     let window = item.window?;
     let processes = processes(trial, item);

@@ -10,8 +10,8 @@ use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{CaughtUp, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
-/// A consumer that is no further behind has caught up with what is written, s, where its worker did not look more closely: a second is
-/// what rows tell apart.
+/// A consumer that is no further behind has caught up with what is written, s, where its worker did not look more
+/// closely: a second is the resolution of rows.
 const CAUGHT_UP_S: f64 = 1.0;
 
 /// Where a consumer was when the window ended.
@@ -34,8 +34,8 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Of the topic that an item consumes. Where members of other items have some of its partitions, nobody knows what
-    /// was written to those of this one.
+    /// Records of the topic that an item consumes. Where members of other items have some of its partitions, it is
+    /// unknown what was written to those of this one.
     pub(crate) fn of(evidence: &TrialEvidence, name: &str, consumer: &LoadPlan) -> Self {
         let writes = |item: &LoadPlan| item.topic == consumer.topic && item.role.as_produce().is_some();
         let writers = items(evidence).filter(|(_, item)| writes(item));
@@ -88,8 +88,8 @@ impl Lag {
     }
 }
 
-/// The lag of an item that consumes when the window ended; `None` of one that produces, without a window, and where one of
-/// its streams had not been told by then where the log ends.
+/// The lag of an item that consumes when the window ended; `None` for one that produces, without a window, and where
+/// one of its streams did not know by then where the log ends.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
     let window = item.window.filter(|_| item.plan.role.as_consume().is_some())?;
     let records = item.tally.lag_records.1?;
@@ -99,7 +99,7 @@ pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
 /// A metric of how far a consuming item is behind, or how it caught up; `None`: it is another one.
 pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<Value> {
     match name {
-        "lag" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
+        "lag_time" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
         "caught_up" => Some(drain(trial, item).map_or(Value::None, |drain| drain.took_ns)),
         metric::DRAINED => {
             let per_s = drain(trial, item).and_then(Drain::records_per_s);
@@ -130,8 +130,8 @@ impl Drain {
     }
 }
 
-/// Of an item that came in the measure phase. It had caught up when its streams had first read all that there was; where they did
-/// not say so, at the end of the first second at which it was [no further behind](CAUGHT_UP_S).
+/// For an item that came in the measure phase. It had caught up when its streams had first read all that there was;
+/// where they did not say so, at the end of the first second at which it was [no further behind](CAUGHT_UP_S).
 fn drain(trial: &Trial<'_>, item: &Item<'_>) -> Option<Drain> {
     let window = item.window.filter(|_| item.plan.span.is_late() && item.plan.role.as_consume().is_some())?;
     let measure = trial.evidence.span(Phase::Measure)?;

@@ -1,9 +1,10 @@
 //! One load item's latencies, its workers' rows merged.
 //!
 //! Records without an acknowledgement count in response and service, which end with the outcome, and in what the response is
-//! without the load generator, which is set against it quantile by quantile; the stages are of those that were acknowledged.
-//! Those of a stream that was killed are told by what its rows leave open. In the end-to-end latency, records count that were
-//! acknowledged and never handed over.
+//! without the load generator, which is compared with it quantile by quantile; the stages are of those that were
+//! acknowledged.
+//! The figures of a stream that was killed follow from what its rows leave open. In the end-to-end latency, records
+//! count that were acknowledged and never handed over.
 
 use crate::end_to_end;
 use crate::error::AnalysisError;
@@ -36,7 +37,7 @@ pub fn measured_latencies(
         }
     }
     for stream in streams_of(evidence, item) {
-        // Of a long trial there are hundreds of thousands of rows: they are gone through once for each stream.
+        // A long trial has hundreds of thousands of rows: they are gone through once for each stream.
         let of_stream: Vec<&Sample> = evidence.samples.iter().filter(|row| row.id == stream).collect();
         let rows = |grain| of_stream.iter().copied().filter(move |row| row.grain == grain);
         // Clients connect in start-up, or where they come later in the measure phase.

@@ -3,8 +3,8 @@
 //! All of it reads one thing, the [`TrialEvidence`](kdyno_model::evidence::TrialEvidence) that the store yields while
 //! a trial runs and afterwards. [`trial`] states a trial's numbers and the caveats about them; [`run`] what the
 //! trials of a run say together, [`drawn`] what is known of a run that is read, [`comparison`] whether B differs from
-//! A; [`series`] draws a trial's course over time; [`live`] tells how it stands. [`latencies`] and [`histogram`]
-//! merge what was timed. [`steady`] tells whether a series is steady, [`warmup`] whether a warm-up has ended.
+//! A; [`series`] draws a trial's course over time; [`live`] shows its state. [`latencies`] and [`histogram`] merge what
+//! was timed. [`steady`] says whether a series is steady, [`warmup`] whether a warm-up has ended.
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 

@@ -1,4 +1,4 @@
-//! How a trial stands, from its newest rows: for the progress line while it runs.
+//! The state of a trial, from its newest rows: for the progress line while it runs.
 //!
 //! The figures of a second need only that second's rows. How many records are open needs all rows since T0, of which
 //! only counts are kept here: rows are numbered by each stream, in the order in which they are stored, so that a row
@@ -30,7 +30,7 @@ pub struct Live {
     failed: u64,
     /// What all streams counted up to the end of a second that was shown.
     counted: Counts,
-    /// The same of each second after it.
+    /// The counts of each second after it.
     after: BTreeMap<u32, Counts>,
 }
 
@@ -49,7 +49,7 @@ impl Live {
         for row in rows().filter(|row| row.written_second == second) {
             written.add(&row.counts);
             if let Some(bytes) = row.histograms.get(&Timing::Response) {
-                // What is damaged is told by the findings; here it is only not shown.
+                // What is damaged is reported by the findings; here it is only not shown.
                 let _ = response.add_histogram(bytes);
             }
         }
@@ -71,7 +71,7 @@ impl Live {
         }
     }
 
-    /// What all load items together have counted since T0, up to the end of the second that was asked for last.
+    /// What all load items together have counted since T0, up to the end of the second that was requested last.
     pub fn counted(&self) -> &Counts {
         &self.counted
     }

@@ -1,4 +1,4 @@
-//! What a run that goes on tells a monitoring system, from the newest rows of its trial.
+//! What a run that goes on exposes to a monitoring system, from the newest rows of its trial.
 //!
 //! Counters go on over the trials of a case; a scrape that comes between two trials still sees the last one's.
 
@@ -25,12 +25,12 @@ const UNSEEN: [&LiveMetric; 5] = [
     &metrics::FETCHED_BYTES,
 ];
 
-/// Reasons for which records of any producer may fail; those of brokers are told once they occur.
+/// Reasons for which records of any producer may fail; those of brokers are exposed once they occur.
 const REASONS: [&str; 2] = ["max-block", "delivery-timeout"];
 /// And of one that writes in transactions.
 const REASON_OF_TRANSACTIONS: &str = "transaction-aborted";
 
-/// Response times are told at these quantiles, 1 being the largest.
+/// Response times are exposed at these quantiles, 1 being the largest.
 const QUANTILES: [(f64, &str); 3] = [(0.5, "0.5"), (0.99, "0.99"), (1.0, "1")];
 
 /// What was counted and read so far, of every case that ran.
@@ -38,7 +38,7 @@ const QUANTILES: [(f64, &str); 3] = [(0.5, "0.5"), (0.99, "0.99"), (1.0, "1")];
 pub struct LiveItems {
     /// By the trial in words and the load item.
     items: BTreeMap<(String, String), Item>,
-    /// Of a trial that runs: the first second that was not counted yet.
+    /// For a trial that runs: the first second that was not counted yet.
     next_second: BTreeMap<TrialId, u32>,
     /// Newest readings of processes by the trial in words.
     processes: BTreeMap<String, Vec<ProbeReading>>,
@@ -54,7 +54,7 @@ struct Item {
     /// Whether the requests and batches of its clients are seen.
     shows_requests: bool,
     counted: Counts,
-    /// Of the newest whole second.
+    /// Figures of the newest whole second.
     lag_records: Option<u64>,
     response: Distribution,
 }
@@ -62,7 +62,7 @@ struct Item {
 impl LiveItems {
     /// A trial begins: of its load items everything counts from 0, or on from the trials of the case before.
     pub fn begin(&mut self, case: &str, load: &BTreeMap<String, LoadPlan>) {
-        // A process that goes on would stand there twice, once under the case before.
+        // A process that goes on would be there twice, once under the case before.
         self.processes.clear();
         for (name, plan) in load {
             let shows_requests = plan.driver.shows_requests();
@@ -146,7 +146,7 @@ impl Item {
     fn add(&mut self, row: &Sample, is_newest: bool) {
         self.counted.add(&Counts { lag_records: None, ..row.counts.clone() });
         if let Some(bytes) = row.histograms.get(&Timing::Response).filter(|_| is_newest) {
-            // What is damaged is told by the findings; here it is only not shown.
+            // What is damaged is reported by the findings; here it is only not shown.
             let _ = self.response.add_histogram(bytes);
         }
     }
@@ -178,7 +178,7 @@ impl Item {
             values.push(LiveValue { metric: &metrics::RECORDS_FAILED, labels, value: *count as f64 });
         }
         for (quantile, word) in QUANTILES {
-            // A quantile among records that failed is only known to be at least so long, and that is told.
+            // A quantile among records that failed is only known to be at least so long, and that is exposed.
             let (Value::Is(ns) | Value::AtLeast(ns)) = self.response.quantile(quantile) else { continue };
             let mut labels = labels();
             labels.push(word.to_owned());
@@ -203,13 +203,13 @@ fn of_producers(counts: &Counts) -> [(&'static LiveMetric, u64); 5] {
 
 fn of_consumers(counts: &Counts) -> [(&'static LiveMetric, u64); 3] {
     [
-        (&metrics::RECORDS_HANDED_OVER, counts.fetched),
+        (&metrics::RECORDS_CONSUMED, counts.fetched),
         (&metrics::FETCHED_BYTES, counts.fetched_bytes),
         (&metrics::REBALANCES, counts.rebalances),
     ]
 }
 
-/// The newest reading of each series that is told.
+/// The newest reading of each series that is exposed.
 fn newest(probes: &[ProbeReading]) -> Vec<ProbeReading> {
     let mut newest: BTreeMap<(&Subject, &str), &ProbeReading> = BTreeMap::new();
     for reading in

@@ -1,7 +1,7 @@
-//! What the cluster told of logs and consumer groups in a trial's window.
+//! What the cluster reported of logs and consumer groups in a trial's window.
 //!
-//! It is asked every 10 s, just before the window and at the ends of phases: what is told of the window's ends is what was
-//! read there.
+//! It is asked every 10 s, just before the window and at the ends of phases: what is reported for the window's ends is
+//! what was read there.
 
 use crate::evidence::NS_PER_S;
 use crate::rows::Trial;
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
-/// How far a reading may lie from the end of a window that it stands for, ns: a cluster may take so long to answer, and
-/// windows are whole seconds.
+/// How far a reading may lie from the end of a window that it is used for, ns: a cluster may take so long to answer,
+/// and windows are whole seconds.
 const BESIDE_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
 
 const SERIES: [&str; 7] = [
@@ -38,7 +38,7 @@ struct Logs<'a> {
     end_ns: i64,
 }
 
-/// Every figure that is told, of `brokers`, each broker and each group.
+/// Every reported figure, of `brokers`, each broker and each group.
 pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
     let Some(logs) = Logs::of(trial) else { return Vec::new() };
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
     found
 }
 
-/// Of these figures the partitions of the run's topics with replicas out of sync.
+/// Among these figures: the partitions of the run's topics with replicas out of sync.
 pub(crate) fn under_replicated(findings: &[Finding]) -> Option<f64> {
     let found = findings.iter().find(|one| one.of.metric == logs::RUN_UNDER_REPLICATED)?;
     match found.estimate {
@@ -72,7 +72,7 @@ impl<'a> Logs<'a> {
         let mut readings: BTreeMap<&str, BTreeMap<&Subject, Course>> = BTreeMap::new();
         for reading in trial.probes().iter().filter(|reading| reading.value.is_finite()) {
             let Some(name) = SERIES.iter().find(|name| **name == reading.series) else { continue };
-            // Brokers tell their own part of partitions under the same name.
+            // Brokers report their own part of partitions under the same name.
             if *name == series::UNDER_REPLICATED_PARTITIONS && reading.subject.is_broker() {
                 continue;
             }
@@ -99,7 +99,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// What all topics told together at each instant in the window.
+    /// What all topics reported together at each instant in the window.
     fn at_once(&self, series: &str, with: impl Fn(f64, f64) -> f64) -> Course {
         let mut together = Course::new();
         for course in self.readings.get(series).into_iter().flat_map(BTreeMap::values) {
@@ -141,7 +141,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// One of two series has the look that also told the records.
+    /// One of two series has the look that also reported the records.
     fn lag_time(&self, group: &Subject, at_ns: i64) -> Value {
         let Some((told_ns, _)) = self.near(series::COMMITTED_LAG_RECORDS, group, at_ns) else {
             return Value::None;

@@ -1,4 +1,4 @@
-//! What has to be said beside a number: marks on findings, from caveats and from how many records there are.
+//! The marks of a number: marks on findings, from caveats and from how many records there are.
 
 use crate::analysed::bound_by_queue;
 use crate::caveats::load::RECORDS_BEYOND_MIN;

@@ -23,7 +23,7 @@ pub(crate) struct Median {
 }
 
 impl Median {
-    /// Of values in any order; those without a number do not count.
+    /// The median of values in any order; those without a number do not count.
     pub(crate) fn of(values: &[Value]) -> Self {
         let bounds = |bound: fn(Value) -> Option<f64>| {
             let mut bounds: Vec<f64> = values.iter().filter_map(|value| bound(*value)).collect();
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(median(&high), Value::Is(2.0));
         assert_eq!(range(&high), Some((Value::Is(1.0), Value::AtLeast(9.0))));
         assert_eq!(median(&[Value::Is(1.0), Value::AtLeast(9.0)]), Value::AtLeast(5.0));
-        // A low bound may stand for a large value: 2 is no longer known to be the middle.
+        // A low bound may be a large value: 2 is no longer known to be the middle.
         let low = [Value::AtLeast(1.0), Value::Is(2.0), Value::Is(3.0)];
         assert_eq!(median(&low), Value::AtLeast(2.0));
         assert_eq!(range(&low), Some((Value::AtLeast(1.0), Value::AtLeast(3.0))));
@@ -151,7 +151,7 @@ mod tests {
             assert!((level - exact).abs() < 1e-12, "{level} is not {exact} of {n}");
         }
         assert!((0..TRIALS_MIN as usize).all(|n| ranks(n).is_none()));
-        // The normal law for 10,000: 5000 − 1.96 · 50, and a level that is hardly more than asked for.
+        // The normal law for 10,000: 5000 − 1.96 · 50, and a level that is hardly more than requested.
         let (rank, level) = ranks(10_000).unwrap();
         assert!((4901..=4903).contains(&rank) && (0.95..0.952).contains(&level), "{rank}, {level}");
     }

@@ -4,10 +4,10 @@
 use crate::statistics::{Bounds, PairedMean, UNITS_MIN, WalshAverages, p_value, units_least};
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable};
 
-/// Probability with which an interval may miss, and with which rows that are alike may be told apart, all rows of a
-/// column together.
+/// Probability with which an interval may miss, and with which rows that are alike may be called different, all rows of
+/// a column together.
 pub(crate) const ALPHA: f64 = 0.05;
-/// Fewest repeats of which a mean has an interval.
+/// Fewest repeats whose mean has an interval.
 pub const REPEATS_MIN: u32 = 3;
 
 /// Where differences are centred.
@@ -24,9 +24,9 @@ pub(crate) struct Paired {
 }
 
 impl Paired {
-    /// Of one finite difference for each repeat, of which `together` are tested at once; `None` of none.
+    /// The test for one finite difference for each repeat; `together` tests are made at once; `None` for none.
     ///
-    /// From six on by signed ranks, if so many can tell as many rows apart; three or more else by Student's t.
+    /// From six on by signed ranks, if so many can detect as many differing rows; three or more else by Student's t.
     pub(crate) fn of(differences: &[f64], together: u32) -> Option<Self> {
         let n = u32::try_from(differences.len()).unwrap_or(u32::MAX);
         let walsh = WalshAverages::of(differences)?;
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(method(3, 1), Ok(IntervalMethod::StudentT));
         assert_eq!(method(5, 1), Ok(IntervalMethod::StudentT));
         assert_eq!(method(6, 1), Ok(IntervalMethod::SignedRank));
-        // Of six repeats no two rows can reach 2.5 % by ranks.
+        // With six repeats no two rows can reach 2.5 % by ranks.
         assert_eq!(method(6, 2), Ok(IntervalMethod::StudentT));
         assert_eq!(method(7, 2), Ok(IntervalMethod::SignedRank));
         assert_eq!(Paired::of(&[], 1), None);

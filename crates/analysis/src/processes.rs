@@ -1,8 +1,8 @@
 //! What each process of this host used in the window, and whether its memory keeps its size.
 //!
 //! The slope of memory is that between stretches of the window: readings of neighbouring seconds depend on each other, and the
-//! medians of stretches do so less. Of the heap after collections the least of each stretch counts, which is the nearest to
-//! what is alive.
+//! medians of stretches do so less. For the heap after collections the least of each stretch counts, which is the
+//! nearest to what is alive.
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
@@ -16,7 +16,7 @@ use kdyno_model::sample::{ProbeReading, series};
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
-/// Shortest window of which anything is said of a leak, s: pools, caches and compiled code take minutes to have their size.
+/// Shortest window for which a leak is judged, s: pools, caches and compiled code take minutes to have their size.
 const SAYS_S: u32 = 300;
 
 /// Stretches that a window is divided into at most, and the shortest of them, s.
@@ -46,9 +46,9 @@ pub(crate) fn of(trial: &Trial<'_>) -> Option<Processes> {
     (!processes.is_empty()).then(|| Processes { scope: trial.scope(), processes })
 }
 
-/// Of one that tells its CPU time: brokers elsewhere tell other things.
+/// For one that reports its CPU time: brokers elsewhere report other things.
 fn used(probes: &[ProbeReading], of: Subject, window: Window) -> Option<ProcessUse> {
-    // Of an hour there are millions of all, and each figure looks through what it is given.
+    // An hour has millions of all, and each figure looks through what it is given.
     let probes: &[ProbeReading] =
         &probes.iter().filter(|reading| reading.subject == of).cloned().collect::<Vec<_>>();
     let grown = |series: &str| cpu::counter_s(probes, &of, series, window).map(|sum| sum / window.seconds());
@@ -153,7 +153,7 @@ fn course(of: &Stretches, window: Window) -> Option<MemoryCourse> {
     Some(MemoryCourse { mib_per_min: mib_per_min(slope), interval, says })
 }
 
-/// What has to be said beside its slope.
+/// The marks of its slope.
 pub(crate) fn mark(course: &MemoryCourse) -> Option<Mark> {
     let is_short = matches!(course.says, MemorySays::CannotTell(MemoryUntold::WindowTooShort { .. }));
     is_short.then_some(Mark::TooShortToTell)
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(of(|at| if at < 150 { at } else { at - 150 }), None);
     }
 
-    /// A collection in every third second; between them the last one's figure is told again.
+    /// A collection in every third second; between them the last one's figure is reported again.
     fn heap_of(of: impl Fn(f64) -> f64) -> Option<MemoryCourse> {
         let probes: Vec<ProbeReading> = (0..=300u32)
             .flat_map(|at| {
@@ -306,7 +306,7 @@ mod tests {
         let grows = heap_of(|at| 100.0 + at / 60.0).expect("a slope");
         assert_eq!(grows.says, MemorySays::CannotTell(MemoryUntold::OldGarbage));
         assert!((grows.mib_per_min - 1.0).abs() < 0.1, "{grows:?}");
-        // One that does not collect tells nothing again and again.
+        // One that does not collect reports nothing again and again.
         let idle: Vec<_> = (0..300)
             .flat_map(|at| {
                 [reading(at, series::GC_PAUSES_TOTAL, 3.0), reading(at, series::HEAP_AFTER_GC_BYTES, MIB)]

@@ -19,7 +19,7 @@ const ALLOWED_SHARE_OF_P99: f64 = 0.1;
 /// So many times what is allowed, and latencies must not be used.
 const INVALID_TIMES: f64 = 5.0;
 
-/// Open records that rise to so many times what they were: latencies tell of how long the window was.
+/// Open records that rise to so many times what they were: latencies depend on how long the window was.
 const INVALID_RISE: f64 = 1.5;
 
 /// How much longer than `linger.ms` a batch may linger: clients are woken by time once a tick.
@@ -78,7 +78,7 @@ impl Queue {
         self.longest_s() > self.allowed_s
     }
 
-    /// Whether latencies tell of it more than of the system.
+    /// Whether latencies depend on it more than on the system.
     pub(crate) fn is_too_long(&self) -> bool {
         self.rises_on || self.longest_s() > INVALID_TIMES * self.allowed_s
     }
@@ -91,7 +91,7 @@ impl Queue {
 /// Records that are open because they linger, are in a request or wait for the next one, by Little's law:
 /// acknowledged/s × (linger + 2 × request + callback), each a mean. What batches lingered beyond `linger.ms` they waited
 /// for a request to come free, which is queueing. Where stages are not known (a stream was cut off), a tenth of the
-/// responses stands for the time without a queue.
+/// responses is taken for the time without a queue.
 fn explained_records(item: &Item<'_>, window: Window) -> f64 {
     let per_s = item.tally.windowed.acknowledged as f64 / window.seconds();
     let mean_ns = |timing| match item.latencies.get(&timing).map(|times| times.mean()) {

@@ -37,7 +37,7 @@ fn read(resource: Resource) -> Read {
 /// Values by the instants at which they were read, ns from T0.
 type Course = BTreeMap<i64, f64>;
 
-/// Every resource that was read of every subject, in order of subjects; what the other side of a duet used stands in the
+/// Every resource that was read of every subject, in order of subjects; what the other side of a duet used is in the
 /// trial of that side.
 pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ResourceSeries> {
     let mut readings: BTreeMap<&Subject, BTreeMap<&str, Course>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Of each column the ratios of its rows to the first one, and which rows it tells apart.
+//! For each column the ratios of its rows to the first one, and which rows differ in it.
 
 use crate::cases::Case;
 use crate::paired::{ALPHA, Paired, REPEATS_MIN};
@@ -10,7 +10,7 @@ use kdyno_model::plan::Plan;
 use kdyno_model::table::TableRow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ratios of every column of the table and of every published metric, and which rows each column tells apart.
+/// Ratios of every column of the table and of every published metric, and which rows differ in each column.
 pub(crate) fn of(plan: &Plan, cases: &BTreeMap<u32, Case<'_>>) -> (Vec<Finding>, Vec<Conclusion>) {
     let rows = plan.table_rows();
     let published = plan.published.iter().flat_map(|published| &published.rows);

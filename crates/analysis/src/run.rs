@@ -39,10 +39,10 @@ pub fn side_b(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Finding> {
 }
 
 /// Findings of every case that has a trial, in the order of the plan, then those of each side B, then ratios; which rows
-/// each column tells apart, what records take of each resource, then the verdicts of a comparison and the claims.
+/// differ in each column, what records take of each resource, then the verdicts of a comparison and the claims.
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. In a comparison
-/// a case is its side A ([`side_b`] states the other), in a search the trials that stand for the load that was found.
+/// a case is its side A ([`side_b`] states the other), in a search the trials that represent the load that was found.
 /// `starts` are what was known when these trials began: the settings that were in force, and when that was. `sessions` are
 /// those of the run, with their hosts.
 pub fn judge(

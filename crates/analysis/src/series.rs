@@ -208,7 +208,7 @@ fn percentiles(times: &Distribution) -> Vec<QuantilePoint> {
 
 /// In order of the printed name.
 fn processors(evidence: &TrialEvidence) -> Vec<CpuSeries> {
-    // What the other side of a duet used stands in the trial of that side.
+    // What the other side of a duet used is in the trial of that side.
     let own = evidence.probes.iter().filter(|reading| !cpu::is_other_side(&reading.subject));
     let subjects: BTreeMap<String, &Subject> =
         own.map(|reading| (reading.subject.to_string(), &reading.subject)).collect();

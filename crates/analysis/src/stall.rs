@@ -8,7 +8,8 @@ use kdyno_model::finding::Value;
 use kdyno_model::sample::{Grain, Sample, StreamId, Timing};
 use std::collections::BTreeMap;
 
-/// Time without an acknowledgement from which that is told, beyond what a record waits that lingers and is answered, ns.
+/// Time without an acknowledgement from which that is reported, beyond what a record waits that lingers and is
+/// answered, ns.
 const STALLED_NS_MIN: u64 = NS_PER_S;
 
 /// An answer takes so many times the median response; it is not counted with more than [`RESPONSE_NS_MAX`], for in a window
@@ -34,8 +35,8 @@ struct Second {
     offered: u64,
     /// Records that had an outcome.
     settled: u64,
-    /// The first and the last acknowledgement, ns from T0. Of a row that has acknowledgements and does not tell when they
-    /// came: the second's ends.
+    /// The first and the last acknowledgement, ns from T0. For a row that has acknowledgements and does not say when
+    /// they came: the second's ends.
     acknowledged: Option<(u64, u64)>,
 }
 
@@ -46,7 +47,7 @@ impl Second {
     }
 }
 
-/// The longest of the item's window that is worth telling.
+/// The longest of the item's window that is worth reporting.
 pub(crate) fn longest(evidence: &TrialEvidence, item: &Item<'_>, window: Window) -> Option<Stall> {
     let linger_ns = item.plan.role.as_produce()?.client.linger_ns;
     let response_ns = match item.latencies.get(&Timing::Response).map(|response| response.quantile(0.5)) {
@@ -89,7 +90,7 @@ pub(crate) fn longest(evidence: &TrialEvidence, item: &Item<'_>, window: Window)
 
 fn by_second<'a>(rows: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, Second> {
     let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
-    // Of the rows of a stream's second one tells when its acknowledgements came.
+    // One of the rows of a stream's second says when its acknowledgements came.
     let mut told: BTreeMap<(StreamId, u32), (bool, bool)> = BTreeMap::new();
     for row in rows {
         let counts = &row.counts;

@@ -4,8 +4,8 @@ use crate::rows::{Item, Trial};
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::{self, SUM, SubjectKind};
 
-/// Adds the sums, of a trial with several load items. Of rates over different seconds there is none: each item has to be there for
-/// the whole window.
+/// Adds the sums, for a trial with several load items. Rates over different seconds have no sum: each item has to be
+/// there for the whole window.
 pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>, value: impl Fn(&Item<'_>, &str) -> Value) {
     if trial.items.len() < 2 {
         return;

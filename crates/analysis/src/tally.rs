@@ -54,7 +54,7 @@ impl ItemTally {
             let lag = |second| lag_at(&fetching, rows, second);
             tally.lag_records = (lag(window.first_second), lag(window.end_second));
         }
-        // Of a stream that was cut off nobody wrote off what was open.
+        // For a stream that was cut off, what was open was not written off.
         let cut_off = streams.iter().filter(|id| !evidence.totals.iter().any(|totals| totals.id == **id));
         for open in cut_off.flat_map(|id| open_of(evidence, *id)).filter(|open| open.phase == Phase::Measure)
         {
@@ -87,7 +87,7 @@ impl ItemTally {
 }
 
 /// Time in which all of an item's clients that sent anything were between their first record and their last outcome, divided
-/// by that in which any was. `None` where nothing was sent, or it is not told when they began.
+/// by that in which any was. `None` where nothing was sent, or it is not reported when they began.
 pub(crate) fn overlap_share(clients: &[ClientTotals]) -> Option<f64> {
     let spans = clients.iter().filter(|client| client.span_ns > 0);
     let spans: Option<Vec<(u64, u64)>> = spans
@@ -168,7 +168,7 @@ pub(crate) fn open_of(evidence: &TrialEvidence, stream: StreamId) -> Vec<OpenSec
     open.filter(|open| open.records > 0).collect()
 }
 
-/// What records of a second waited at least for the outcome that a row of a later second tells, ns: from the end of
+/// What records of a second waited at least for the outcome that a row of a later second has, ns: from the end of
 /// the second in which they were intended to the beginning of the one in which the row was written.
 pub(crate) fn waited_ns(t0_second: u32, written_second: u32) -> u64 {
     u64::from(written_second.saturating_sub(t0_second).saturating_sub(1)) * NS_PER_S

@@ -54,11 +54,11 @@ pub fn seconds(evidence: &TrialEvidence) -> Result<BTreeMap<u32, Acknowledged>, 
 /// What was acknowledged from the first record to the last, and the service times at some ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whole {
-    /// All of it. Nobody counts what was accepted.
+    /// All of it. What was accepted is not counted.
     pub acknowledged: Acknowledged,
     /// From the first record handed over to the last outcome, ns.
     pub span_ns: u64,
-    /// Service times at the ranks that were asked for, ns.
+    /// Service times at the requested ranks, ns.
     pub at_ranks: Vec<u64>,
 }
 

@@ -6,8 +6,8 @@
 //! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
 //!   brokers together; `workers` all worker processes. A broker's CPU time is divided by the records of the
 //!   whole cluster, so the figures of single brokers add up to that of `brokers`.
-//! - A metric that cannot be told from the evidence has no value; only the cost of written data is left out, where no price
-//!   is declared, and what is told of transactions, where there are none.
+//! - A metric that the evidence does not determine has no value; only the cost of written data is left out, where no
+//!   price is declared, and figures of transactions, where there are none.
 
 use crate::caveats;
 use crate::collections;
@@ -50,8 +50,8 @@ use std::collections::BTreeSet;
 /// Acknowledged ÷ offered from which a target rate counts as reached.
 const TARGET_SHARE_MIN: f64 = 0.995;
 
-/// CPU time of a process in the window of which figures per record are made, s: two of the ticks of 10 ms in which the
-/// kernel counts its user and its system time. Of less than that they are of the ticks, not of the process.
+/// CPU time of a process in the window from which figures per record are made, s: two of the ticks of 10 ms in which
+/// the kernel counts its user and its system time. With less they would show the ticks, not the process.
 const USED_S_MIN: f64 = 0.02;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
@@ -196,7 +196,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Adds how memory went, of each process that is told by itself: brokers, the only worker, components, and those that were named.
+    /// Adds how memory went, of each process that is reported by itself: brokers, the only worker, components, and
+    /// those that were named.
     fn memory(&self, brokers: &[Subject], found: &mut Vec<Finding>) {
         let Some(window) = self.window else { return };
         let mut add = |of: &str, name: &str, course: Option<MemoryCourse>| {
@@ -270,7 +271,7 @@ impl<'a> Trial<'a> {
                 let queue = item.window.and_then(|window| Queue::of(item, window));
                 queue.map(|queue| queue.end_s * NS_PER_S as f64)
             }
-            "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
+            "lag" => lag::of(self, item).map(|lag| lag.records as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
             // What was handed over is not what was fetched while an application is behind.
             "records_per_batch" if item.plan.role.as_consume().is_some_and(|plan| plan.work.is_some()) => {
@@ -335,7 +336,7 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// Those, and any others that tell of themselves.
+    /// Those, and any others that report of themselves.
     fn told_brokers(&self, inside: &Inside<'_>) -> Vec<Subject> {
         let mut all = self.brokers();
         all.extend(inside.brokers().cloned());
@@ -344,7 +345,7 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// A metric of brokers, from outside or from inside. Brokers elsewhere tell their CPU time themselves.
+    /// A metric of brokers, from outside or from inside. Brokers elsewhere report their CPU time themselves.
     fn broker_value(&self, inside: &Inside<'_>, brokers: &[Subject], name: &str) -> Value {
         let of_themselves = inside.value(brokers, name).or_else(|| collections::value(self, brokers, name));
         match of_themselves {
@@ -360,7 +361,7 @@ impl<'a> Trial<'a> {
         self.value_by(members, name, &|member| cpu::used_s(self.probes(), member, self.window?))
     }
 
-    /// The same by the CPU time of each in the window, seconds.
+    /// The mean by the CPU time of each in the window, seconds.
     fn value_by(&self, members: &[Subject], name: &str, used: &dyn Fn(&Subject) -> Option<f64>) -> Value {
         let Some(window) = self.window.filter(|_| !members.is_empty()) else { return Value::None };
         let sum = |of: &dyn Fn(&Subject) -> Option<f64>| -> Option<f64> { members.iter().map(of).sum() };
@@ -400,7 +401,7 @@ impl<'a> Trial<'a> {
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     let planned = evidence.start.trial.effective.system.brokers().unwrap_or(0);
     let mut brokers: Vec<Subject> = (0..planned).map(Subject::Broker).collect();
-    // One that is elsewhere may tell of itself; what it used was not of this host.
+    // One that is elsewhere may report of itself; what it used was not of this host.
     let is_probed = |reading: &&ProbeReading| reading.series == series::CPU_USER_S_TOTAL;
     for reading in evidence.probes.iter().filter(is_probed).filter(|reading| reading.subject.is_broker()) {
         if !brokers.contains(&reading.subject) {

@@ -12,7 +12,7 @@ use kdyno_model::sample::{Counts, Grain};
 /// A window is cut into so many parts of whole seconds, one of fewer seconds into these.
 const PARTS_MAX: u32 = 10;
 
-/// Of so many at least.
+/// Quantiles of so many at least.
 const PARTS_MIN: u32 = 5;
 
 /// The smallest and the largest figure among the parts of the window, of what seconds know: rates of items, and quantiles of
@@ -45,7 +45,7 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Par
     };
     let mut found = vec![(rate_name.to_owned(), rates)];
     let parts = grouped(trial, item, |second| part_of(window, second))?;
-    // Of a record without an end nobody knows how long it would have taken, of a part without records nothing.
+    // How long a record without an end would have taken is unknown, and so is everything of a part without records.
     if parts.len() == counts.len() && parts.values().all(|part| part.unfinished == 0) {
         for (name, rank) in QUANTILES {
             let of_part = |part: &Seconds| match part.finished.quantile(*rank) {

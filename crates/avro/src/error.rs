@@ -15,7 +15,7 @@ impl SchemaError {
         Self { what: what.into(), hint: None }
     }
 
-    /// The same with one.
+    /// An error with a hint.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }

@@ -5,11 +5,11 @@ use serde_json::{Map, Value as Json};
 
 /// Name of the attribute.
 const NAME: &str = "arg.properties";
-/// Lengths of strings, bytes, arrays and maps of which nothing is said, as Confluent's generator has them.
+/// Lengths of strings, bytes, arrays and maps without a hint, as Confluent's generator has them.
 const LENGTH: (u32, u32) = (8, 15);
 /// Letters of what is wrong that are shown.
 const SHOWN_MAX: usize = 60;
-/// Longest that may be asked for; what a value may come to as a whole is bounded besides.
+/// Longest that may be requested; the size of a value as a whole is bounded separately.
 const LENGTH_MAX: u32 = 8 << 20;
 
 /// The attributes of one type in a schema.
@@ -20,7 +20,7 @@ pub(crate) struct Hints<'s> {
 }
 
 impl<'s> Hints<'s> {
-    /// Those of a type at a place, and the type behind objects that only wrap one.
+    /// Hints of a type at a place, and the type behind objects that only wrap one.
     pub(crate) fn of(mut json: &'s Json, place: &'s str) -> Result<(&'s Json, Self), SchemaError> {
         let mut said = None;
         while let Json::Object(object) = json {

@@ -35,7 +35,7 @@ impl<'m> Maker<'m> {
         Self { shapes, random, open, depth: 0, recursions: 0, first: 0, parts: 0, most }
     }
 
-    /// Parts of the value, some of which have no bytes.
+    /// Parts of the value; some have no bytes.
     pub(crate) fn parts(&self) -> usize {
         self.parts
     }
@@ -171,7 +171,7 @@ impl<'m> Maker<'m> {
     /// From one number to the other.
     fn real(&mut self, min: f64, max: f64) -> f64 {
         let part = self.random.part();
-        // Of two ends whose distance is no number any more.
+        // A number between two ends whose distance is no number any more.
         min * (1.0 - part) + max * part
     }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(crate) const SCHEMA_BYTES_MAX: u64 = 1 << 20;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
-/// The days of 2025, from 1970 on: dates and timestamps of which nothing is said lie there, for real ones are near each other.
+/// The days of 2025, from 1970 on: dates and timestamps without a hint lie there, for real ones are near each other.
 const DAYS: (i64, i64) = (20_089, 20_453);
 /// Most digits of a decimal that are drawn.
 const DIGITS_MAX: usize = 18;
@@ -76,7 +76,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// What a type is. `place`: where it stands, for messages.
+    /// What a type is. `place`: where it is, for messages.
     fn shape(&mut self, schema: &Schema, json: &Json, place: &str) -> Result<Shape, SchemaError> {
         let (json, hints) = Hints::of(json, place)?;
         if let Schema::Ref { name } = schema {
@@ -215,7 +215,7 @@ fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<Shape
     Ok(Some(shape))
 }
 
-/// Types of which a schema can say nothing more.
+/// Types that a schema can say nothing more about.
 fn fixed(schema: &Schema) -> Option<Shape> {
     Some(match schema {
         Schema::Null => Shape::Null,

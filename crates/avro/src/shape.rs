@@ -11,7 +11,7 @@ pub(crate) enum Shape {
     Whole(i64, i64),
     /// A number from one to another.
     Float(f64, f64),
-    /// The same with twice the bytes.
+    /// The shape with twice the bytes.
     Double(f64, f64),
     /// Random bytes, of a length from one to another.
     Bytes(u32, u32),

@@ -402,7 +402,7 @@ proptest! {
             let mut out = Vec::new();
             let mut maker = Maker::new(&shapes, &mut random, 10_000);
             let made = maker.append(shapes.whole(), &mut out);
-            // Beside the last part, which may be a number.
+            // Other than the last part, which may be a number.
             prop_assert!(out.len() <= 10_040);
             if made.is_ok() {
                 let parsed = Schema::parse_str(&schema).expect("it was read");

@@ -7,9 +7,9 @@ use crate::reading::read;
 
 /// Most values that are made of a schema.
 pub(crate) const COUNT_MAX: usize = 1 << 16;
-/// Most bytes of all of them together, and most parts, some of which have none.
+/// Most bytes of all of them together, and most parts; some have none.
 pub(crate) const ALL_MAX: usize = 16 << 20;
-/// The same of one value.
+/// Most bytes and parts of one value.
 const ONE_MAX: usize = 8 << 20;
 
 /// Values by a schema, framed: up to 65,536, or as many as 16 MiB hold, always the same.

@@ -69,8 +69,8 @@ impl CredentialsError {
 }
 
 /// Keeps this process's memory from other programs of its user, and out of core dumps: no debugger attaches, and what `/proc`
-/// tells of memory, environment and open files is root's. To be called before a secret's value is read; programs that this
-/// process starts are not concerned.
+/// shows of memory, environment and open files is root's. To be called before a secret's value is read; programs that
+/// this process starts are not concerned.
 pub fn close_memory() {
     // It fails only where a kernel does not know it.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
@@ -211,7 +211,7 @@ impl Opened {
     }
 }
 
-/// Reads no more than tells that it is too much.
+/// Reads just enough to see that it is too much.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(STORE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;

@@ -48,7 +48,7 @@ pub struct Change {
     pub apply: String,
     /// A shell command that sets back what was found; `None`: there is nothing to set back, or it is done by hand.
     pub undo: Option<String>,
-    /// Whether it is no command: a file has to be edited, a process restarted, a topic made anew.
+    /// Whether it is no command: a file has to be edited, a process restarted, a topic created again.
     pub by_hand: bool,
 }
 
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// A recommendation, held against what is.
+/// A recommendation compared with the actual setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Advice {
     /// What it is of: `host`, `disk vda`, `broker 1`, `topic orders`, `load writers`.

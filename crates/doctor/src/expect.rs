@@ -13,7 +13,7 @@ pub(crate) enum Expect {
     AtMost(u64),
     /// A number that is not 0 and not more than this one.
     UpTo(u64),
-    /// Three numbers (least, default, most), of which the last is at least that of these.
+    /// Three numbers (least, default, most); the last is at least that of these.
     LastAtLeast(&'static str),
 }
 

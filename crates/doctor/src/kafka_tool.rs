@@ -38,7 +38,7 @@ impl Entity<'_> {
     }
 }
 
-/// Settings of which Kafka refuses less than half and more than twice of what they are at once
+/// Settings for which Kafka refuses less than half and more than twice of what they are at once
 /// (`DynamicThreadPool.validateReconfiguration`).
 const BY_STEPS: [&str; 3] = ["num.io.threads", "num.network.threads", "num.replica.fetchers"];
 
@@ -94,7 +94,7 @@ fn start(cluster: &Cluster, tool: &str, config_option: &str) -> String {
     }
 }
 
-/// Numbers on the way from one to another, neither included, of which each is at least half and at most twice the one
+/// Numbers on the way from one to another, neither included, each at least half and at most twice the one
 /// before it.
 fn between(from: u64, to: u64) -> Vec<u64> {
     let mut steps = Vec::new();

@@ -1,5 +1,5 @@
-//! What a short look measured: limits that somebody may declare. It is done in rounds, and of each figure the median of them
-//! is told, with the lowest and the highest.
+//! What a short look measured: limits that a user may declare. It is done in rounds, and each figure is reported as
+//! their median, with the lowest and the highest.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Of the figure of each round; 0 of none.
+    /// The median of the rounds' figures; 0 for none.
     fn of(rounds: impl IntoIterator<Item = f64>) -> Self {
         let mut all: Vec<f64> = rounds.into_iter().collect();
         all.sort_by(f64::total_cmp);
@@ -134,7 +134,7 @@ pub struct MeasuredNetwork {
 pub struct NetworkRound {
     /// Bytes sent to the other end, and the seconds that it took.
     pub sent: (u64, f64),
-    /// The same from there.
+    /// The figure from there.
     pub received: (u64, f64),
     /// How long each round trip took, ns.
     pub round_trips_ns: Vec<f64>,
@@ -212,7 +212,7 @@ pub fn measured_text(all: &[MeasuredDisk]) -> String {
     text
 }
 
-/// The same of the network.
+/// Measures the network.
 #[must_use]
 pub fn measured_network_text(network: &MeasuredNetwork) -> String {
     let MeasuredNetwork { peer, rounds, sent_bytes_per_s, received_bytes_per_s, .. } = network;

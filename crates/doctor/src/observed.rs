@@ -36,9 +36,10 @@ pub struct Cluster {
 /// A host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Host {
-    /// What each of [`LOOKED_UP`](crate::LOOKED_UP) said there, by the setting's name; one that is missing was not told.
+    /// What each of [`LOOKED_UP`](crate::LOOKED_UP) said there, by the setting's name; one that is missing was not
+    /// reported.
     pub settings: BTreeMap<&'static str, String>,
-    /// The same of those that each processor has for itself: path of the file and its value.
+    /// Settings that each CPU has for itself: path of the file and its value.
     pub files: BTreeMap<&'static str, Vec<(String, String)>>,
     /// Memory, bytes; `None`: the kernel does not say.
     pub memory_bytes: Option<u64>,
@@ -75,9 +76,9 @@ pub struct Broker {
     /// Its settings in force, by Kafka's names. Those that are missing have the default of Kafka, if `is_planned`, and
     /// are not known otherwise.
     pub settings: BTreeMap<String, Setting>,
-    /// Whether it is one of a plan, of which only what was set is known.
+    /// Whether it is one of a plan, with only the set values known.
     pub is_planned: bool,
-    /// Processors that it has for itself; `None`: nobody said.
+    /// CPUs that it has for itself; `None`: not stated.
     pub processors: Option<u32>,
     /// Whether a controller runs in the same process; `None`: not known.
     pub has_controller: Option<bool>,
@@ -113,7 +114,7 @@ pub enum Level {
 pub struct Jvm {
     /// `-Xmx`, bytes.
     pub heap_bytes: u64,
-    /// Options of its command line; of a planned one those beside what Kafka's start scripts give.
+    /// Options of its command line; for a planned one those in addition to what Kafka's start scripts give.
     pub options: Vec<String>,
 }
 
@@ -155,7 +156,7 @@ pub struct Topic {
     pub replicas: usize,
     /// Settings that were looked up; in a plan those that are set.
     pub settings: BTreeMap<String, Setting>,
-    /// Of each partition, who leads it; `None`: it is a plan's.
+    /// For each partition, who leads it; `None`: it is a plan's.
     pub placement: Option<Vec<Placement>>,
 }
 
@@ -166,6 +167,6 @@ pub struct Placement {
     pub leader: i32,
     /// Brokers that keep a copy; the first is the preferred leader.
     pub replicas: Vec<i32>,
-    /// Those of them that are in sync.
+    /// The replicas that are in sync.
     pub isr: Vec<i32>,
 }

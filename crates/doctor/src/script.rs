@@ -27,10 +27,10 @@ if [ \"$failed\" -gt 0 ]; then
 fi
 ";
 
-/// The script of all recommendations that are not followed. What no command does stands in it as a comment.
+/// The script of all recommendations that are not followed. What no command does is in it as a comment.
 #[must_use]
 pub fn script(all: &[Advice]) -> String {
-    // Of advice on one setting of many things the commands may be the same.
+    // Advice on one setting of many things may have equal commands.
     let mut changes: Vec<(&Advice, &Change)> = Vec::new();
     for (advice, change) in all.iter().filter_map(|advice| Some((advice, advice.change.as_ref()?))) {
         if !changes.iter().any(|(_, known)| known.apply == change.apply) {

@@ -4,8 +4,8 @@ use crate::advice::{Advice, Severity, Verdict};
 use crate::quote::plain;
 use std::fmt::Write;
 
-/// Recommendations that are not followed, the weightiest first, then the names of those that are and of those of which
-/// nothing is known here. Ends with a line that counts them.
+/// Recommendations that are not followed, the weightiest first, then the names of those that are followed and of those
+/// with an unknown state. Ends with a line that counts them.
 #[must_use]
 pub fn text(all: &[Advice]) -> String {
     let mut text = String::new();
@@ -132,7 +132,7 @@ mod tests {
         }
         assert!(!text(&all).lines().any(|line| line.starts_with("reboot")));
         let script = script(&all);
-        // Within quotes a line may end, and a quote ends and begins them anew.
+        // Within quotes a line may end, and a quote ends and begins them again.
         assert!(script.contains("--entity-name 'a\nreboot\n'\\''$(reboot)' --add-config"), "{script}");
         let comment =
             "# note=a\u{fffd}reboot: topic a\u{fffd}reboot\u{fffd}'$(reboot): min.insync.replicas: 1 -> 2\n";

@@ -142,7 +142,7 @@ fn a_command_that_fails_is_told_and_those_after_it_run() {
         assert_eq!((called, code), (all, 1));
         assert_eq!(said, "failed: host: vm.swappiness\ncommands that failed: 1\n");
     }
-    // Of several steps the later ones would be refused.
+    // The later ones of several steps would be refused.
     let (called, code, said) = run(&script, "apply", "num.io.threads=16");
     assert!(called.last().is_some_and(|last| last.ends_with("num.io.threads=16")), "{called:?}");
     assert!(code == 1 && said.starts_with("failed: broker 4: num.io.threads\n"), "{said}");

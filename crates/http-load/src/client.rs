@@ -10,7 +10,7 @@ use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// TLS sessions that a client keeps for when it has to connect anew: it speaks to one application.
+/// TLS sessions that a client keeps for when it has to connect again: it speaks to one application.
 const SESSIONS: usize = 4;
 
 /// What all clients have alike.

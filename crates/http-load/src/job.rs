@@ -1,4 +1,4 @@
-//! A job: started over HTTP, then asked for until it says that it is done.
+//! A job: started over HTTP, then polled until it says that it is done.
 
 use crate::client::Clients;
 use crate::error::HttpLoadError;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// So many questions in a row may be refused: a job may be known a moment after it was started, and a wrong address is not
-/// asked for an hour.
+/// So many questions in a row may be refused: a job may be known a moment after it was started, and a wrong address is
+/// not polled for an hour.
 const REFUSED_MAX: u32 = 20;
 
 /// Starts it and waits.

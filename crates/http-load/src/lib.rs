@@ -1,6 +1,6 @@
 //! Load over HTTP: users of an application, and jobs that it does.
 //!
-//! It runs as a process of its own, started as commands of other people are (`kdyno_testbed::command`), and tells each
+//! It runs as a process of its own, started as commands of other people are (`kdyno_testbed::command`), and prints each
 //! request as a line of CSV, in the form of JMeter's results: when it began, ms since 1970, how long it
 //! took, ms, which step it was, and whether it was answered as it should. Nothing of it grows with their number.
 //!
@@ -50,7 +50,7 @@ pub fn check(load: &HttpLoad) -> Result<(), HttpLoadError> {
     }
 }
 
-/// Runs what a file describes, until it is done or is asked to end. Requests are told to `out`, the first failures to `err`.
+/// Runs what a file describes, until it is done or is asked to end. Requests go to `out`, the first failures to `err`.
 ///
 /// # Errors
 /// The file is of no use, what it names is not there, or a job failed.
@@ -74,7 +74,7 @@ async fn run(load: &HttpLoad, stop: Arc<AtomicBool>, lines: Rc<Lines>) -> Result
         while !stop.load(Ordering::Relaxed) {
             tokio::time::sleep(LOOKS_EVERY).await;
         }
-        // Whoever is gone needs not be told.
+        // A receiver that is gone needs no message.
         let _ = end.send(true);
     });
     let flushed = Rc::clone(&lines);

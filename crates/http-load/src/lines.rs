@@ -1,4 +1,4 @@
-//! What is told of requests: lines of CSV, and on standard error the first few that failed.
+//! What is printed of requests: lines of CSV, and on standard error the first few that failed.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant, SystemTime};
 const HEADER: &str = "timeStamp,elapsed,label,success\n";
 /// How long a line may wait: what came before a kill is not lost.
 const FLUSHED_EVERY: Duration = Duration::from_millis(200);
-/// Failures that are told in words, each once.
+/// Failures that are printed in words, each once.
 const FAILURES_TOLD: usize = 20;
 
-/// Where requests are told.
+/// Where requests are printed.
 pub(crate) struct Lines {
     out: RefCell<BufWriter<Box<dyn Write>>>,
     err: RefCell<Box<dyn Write>>,
     /// One instant on both clocks.
     began: (Instant, SystemTime),
-    /// What begins before it is not told.
+    /// What begins before it is not printed.
     told_from: Cell<Instant>,
-    /// Failures that were told.
+    /// Failures that were printed.
     failures: RefCell<BTreeSet<String>>,
-    /// How many were not: the same once more, or more than are told.
+    /// How many were not: repeats, or more than are printed.
     more_failures: Cell<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Lines {
     pub(crate) fn of(out: impl Write + 'static, err: impl Write + 'static) -> Self {
         let now = Instant::now();
         let mut out = BufWriter::new(Box::new(out) as Box<dyn Write>);
-        // When nobody listens nothing is lost.
+        // When the receiver is gone nothing is lost.
         let _ = out.write_all(HEADER.as_bytes());
         Self {
             out: RefCell::new(out),
@@ -72,7 +72,7 @@ impl Lines {
         told.insert(line);
     }
 
-    /// Hands lines on while nobody else does.
+    /// Hands lines on while no other task does.
     pub(crate) async fn keep_flushed(&self) {
         loop {
             tokio::time::sleep(FLUSHED_EVERY).await;
@@ -80,7 +80,7 @@ impl Lines {
         }
     }
 
-    /// All has been told.
+    /// Everything has been printed.
     pub(crate) fn finish(&self) {
         let more = self.more_failures.get();
         if more > 0 {

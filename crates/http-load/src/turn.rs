@@ -14,7 +14,7 @@ use std::time::Instant;
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Largest file that is sent, in bytes and in words: it is held in memory.
 const FILE_MAX: (u64, &str) = (1 << 30, "1 GiB");
-/// Characters of an answer that are told where it was not the one that was asked for.
+/// Characters of an unexpected answer that are shown.
 const CHARACTERS_TOLD: usize = 200;
 
 /// A step that is ready to be taken.
@@ -57,7 +57,7 @@ impl Step {
         Self { is_read: true, ..self }
     }
 
-    /// Takes it, and tells how long it took; whether all was as it should be.
+    /// Takes it, and returns how long it took; whether all was as it should be.
     pub(crate) async fn take(&self, client: &Client, values: &mut Values, lines: &Lines) -> bool {
         let began = Instant::now();
         let failure = self.tried(client, values).await.err();

@@ -29,7 +29,7 @@ struct Shared {
     rows: Option<Rows>,
     think_ns: (u64, u64),
     lines: Rc<Lines>,
-    /// Turns that are due and that nobody has begun, with `per_s`.
+    /// Turns that are due and that no user has begun, with `per_s`.
     waiting: RefCell<VecDeque<Instant>>,
     is_due: Notify,
     has_arrivals: bool,
@@ -120,7 +120,7 @@ async fn arrive(
         }
         let mut waiting = shared.waiting.borrow_mut();
         if waiting.len() >= WAITING_MAX {
-            // One that is left out, or told as failed at once, would make what waits look shorter.
+            // One that is left out, or reported as failed at once, would make what waits look shorter.
             let why = format!("{WAITING_MAX} turns wait for a user: `rate` is far above what is answered");
             return Err(HttpLoadError::Client(why));
         }

@@ -1,4 +1,4 @@
-//! Values that requests are made of: rows of a file, what an answer told, who asks.
+//! Values that requests are made of: rows of a file, parts of an answer, the user's number.
 
 use crate::error::HttpLoadError;
 use kdyno_model::plan::http_load::{HttpStep, OF_USERS, Piece, pieces};
@@ -16,11 +16,11 @@ pub(crate) enum Place {
     Url,
     /// In a text of a JSON document.
     Json,
-    /// Beside nothing that it could be taken for.
+    /// Next to nothing that it could be taken for.
     Plain,
 }
 
-/// What stands in an address in another form: all but what RFC 3986 calls unreserved, so that an id stays as it is.
+/// What is written in an address in another form: all but what RFC 3986 calls unreserved, so that an id stays as it is.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A text with its values.

@@ -27,7 +27,7 @@ impl Checkout {
     }
 }
 
-/// Whether `git status` names any file. The first byte tells; the rest is not waited for.
+/// Whether `git status` names any file. The first byte shows it; the rest is not waited for.
 fn is_dirty(environment: &Environment, folder: &Path) -> Option<bool> {
     let mut child = Command::new(environment.find_program("git")?)
         .args(["status", "--porcelain"])

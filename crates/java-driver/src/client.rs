@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 /// What the name of the client's jar begins with.
 const CLIENT: &str = "kafka-clients-";
-/// Jars beside a client's that have the same beginning and are none.
+/// Jars next to a client's that have the same beginning and are none.
 const NOT_THE_CLIENT: [&str; 6] =
     ["-sources.jar", "-javadoc.jar", "-test.jar", "-tests.jar", "-test-sources.jar", "-test-fixtures.jar"];
 
@@ -20,7 +20,7 @@ const NOT_THE_CLIENT: [&str; 6] =
 pub(crate) struct Jars {
     /// That of kafka-clients.
     pub(crate) client: PathBuf,
-    /// What it needs besides.
+    /// What it also needs.
     pub(crate) others: Vec<PathBuf>,
     /// Where it was built, if it was built in a checkout.
     pub(crate) checkout: Option<Checkout>,

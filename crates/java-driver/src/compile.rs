@@ -1,5 +1,5 @@
-//! The driver's classes: compiled once for each client into the cache, with what tells loggers to write warnings to standard
-//! error.
+//! The driver's classes: compiled once for each client into the cache, with the configuration that makes loggers write
+//! warnings to standard error.
 
 use crate::error::JavaDriverError;
 use crate::jar::{ClientJar, sha256_of};

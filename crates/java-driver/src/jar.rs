@@ -10,11 +10,11 @@ use zip::ZipArchive;
 
 /// The class without which a jar is no client.
 const PRODUCER: &str = "org/apache/kafka/clients/producer/KafkaProducer.class";
-/// Where the version and the commit stand.
+/// Place of the version and the commit.
 const VERSION_FILE: &str = "kafka/kafka-version.properties";
 /// It has two lines; more than this is none of Kafka's.
 const VERSION_BYTES_MAX: u64 = 64 << 10;
-/// Stands for a version or commit that the jar does not say.
+/// Replaces a version or commit that the jar does not say.
 pub(crate) const UNKNOWN: &str = "unknown";
 /// Characters that are kept of a version and a commit.
 const CHARACTERS_MAX: usize = 80;
@@ -27,7 +27,7 @@ pub(crate) struct ClientJar {
     pub(crate) version: String,
     /// The commit that it was built from, as it says itself; `unknown` where it does not.
     pub(crate) commit: String,
-    /// Of the whole file, in hexadecimal digits.
+    /// Digest of the whole file, in hexadecimal digits.
     pub(crate) sha256: String,
 }
 
@@ -75,7 +75,7 @@ fn property(text: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.chars().take(CHARACTERS_MAX).collect())
 }
 
-/// Of several texts, each with its length, so that no two lists of them are alike.
+/// Digest of several texts, each with its length, so that no two lists of them are alike.
 pub(crate) fn sha256_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut context = Context::new(&SHA256);
     for text in texts {

@@ -1,5 +1,5 @@
 //! From a Java client as a plan names it to a command line: jars, compiled classes, options of its Java process.
-//! The Java sources that drive it stand in `java/` and are compiled once into the cache.
+//! The Java sources that drive it are in `java/` and are compiled once into the cache.
 //!
 //! [`resolve`] is the whole of it: `client` finds the jars, `jar` looks into the one of kafka-clients, `compile` makes the
 //! classes for it, `options` says how its Java process is started. Nothing here runs a client: a worker does.
@@ -32,7 +32,7 @@ const MAIN: &str = "kdyno.driver.Main";
 /// A Java client that is ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// What a worker is told.
+    /// What a worker gets.
     pub task: JavaTask,
     /// What is known of it, by name: `version` and `commit` as the jar says them, `jar_sha256`, `java`, `options`; of a
     /// checkout `checkout_commit` and `checkout_dirty`. No path is among them.
@@ -42,7 +42,8 @@ pub struct Resolved {
 }
 
 /// Makes a Java client ready to be run: fetches what is not in the cache, compiles the driver's classes for it where that
-/// has not been done, finds a Java. `sources` are those of the driver, [`SOURCES`]; `progress` is told what takes time.
+/// has not been done, finds a Java. `sources` are those of the driver, [`SOURCES`]; `progress` is called with what
+/// takes time.
 ///
 /// # Errors
 /// There is no such client, no Java or compiler for it, no network where one is needed, or options of its Java process
@@ -54,7 +55,7 @@ pub fn resolve(
     progress: &dyn Fn(&str),
 ) -> Result<Resolved, JavaDriverError> {
     let options = options::all(&driver.jvm)?;
-    // Before anything is fetched, which takes a Java too. Whoever has none needs one with a compiler.
+    // Before anything is fetched, which takes a Java too. A host without any needs one with a compiler.
     if java::find_between(environment, "the Java client", (compile::JAVA_OLDEST, u32::MAX)).is_err() {
         java::find_compiler(environment, compile::JAVA_OLDEST)?;
     }
@@ -99,8 +100,8 @@ fn older_build(client: &ClientJar, checkout: &Checkout) -> Option<String> {
     ))
 }
 
-/// Looks whether [`resolve`] would find the client, without fetching, compiling or starting anything; tells what it would
-/// fetch first, a sentence.
+/// Looks whether [`resolve`] would find the client, without fetching, compiling or starting anything; returns what it
+/// would fetch first, a sentence.
 ///
 /// # Errors
 /// There is no such client, or no such options.
@@ -110,7 +111,7 @@ pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<St
 }
 
 /// The client that is meant by a release, a folder or a jar, as one types it on a command line: an unpacked Kafka and a
-/// checkout are told from each other by what they hold. Paths count from the current folder.
+/// checkout are distinguished by what they hold. Paths count from the current folder.
 ///
 /// # Errors
 /// It is none of these, or a checkout in which nothing was built.

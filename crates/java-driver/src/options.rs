@@ -1,7 +1,7 @@
 //! Options of a client's Java process.
 //!
 //! Ours are few, so that the client is run as applications run theirs: the heap that Kafka's own tools give their clients
-//! when nobody says otherwise (`-Xmx512M`), and the collector that Java itself takes on any host with two processors and
+//! by default (`-Xmx512M`), and the collector that Java itself takes on any host with two CPUs and
 //! 2 GB, which a smaller one would not get (`-XX:+UseG1GC`). Each gives way to an option of the user's that says the same
 //! thing otherwise.
 
@@ -19,12 +19,12 @@ const ENDS_WITHOUT_MEMORY: &str = "-XX:+ExitOnOutOfMemoryError";
 
 /// What begins an option that says how large the heap may become.
 const SAYS_HEAP: [&str; 4] = ["-Xmx", "-XX:MaxHeapSize", "-XX:MaxRAMPercentage", "-XX:MaxRAM="];
-/// Share of the memory that Java takes for a heap of which nothing is said, percent.
+/// Share of the memory that Java takes for a heap by default, percent.
 const HEAP_SHARE: f64 = 25.0;
 /// Options that name what is run: that is the driver.
 const NAMES_CLASSES: [&str; 7] = ["-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "--source"];
 
-/// Ours, as far as they stand, and behind them the user's.
+/// Ours, as far as they are used, and behind them the user's.
 pub(crate) fn all(given: &[String]) -> Result<Vec<String>, JavaDriverError> {
     given.iter().try_for_each(|option| check(option))?;
     let mut all = vec![HEADLESS.to_owned(), ENDS_WITHOUT_MEMORY.to_owned()];

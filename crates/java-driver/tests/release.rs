@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Stands for the driver: it says what it was compiled against and what its process was given, and warns.
+/// Plays the driver: it says what it was compiled against and what its process was given, and warns.
 const MAIN: &str = r#"package kdyno.driver;
 
 public final class Main {
@@ -95,7 +95,7 @@ fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_
     assert!(error.hint().is_some_and(|hint| hint.contains("openjdk-17-jdk")), "{error}");
 }
 
-/// A release's jar stands for one that was built there: what is told of the checkout is asked of git.
+/// A release's jar plays one that was built there: what is reported of the checkout comes from git.
 #[test]
 fn a_checkout_tells_its_commit_and_whether_something_was_changed() {
     let temp = tempfile::tempdir().expect("temp");

@@ -26,12 +26,12 @@ impl ExponentialBackoff {
     /// Java's `retry.backoff.max.ms`, ns.
     pub const RETRY_MAX_NS: u64 = 1_000 * NS_PER_MS;
 
-    /// The time after so many attempts that failed beside the latest one, ns.
+    /// The time after so many attempts that failed before the latest one, ns.
     pub fn after(self, attempts: u32, random: &mut impl Rng) -> u64 {
         if self.max_ns <= self.first_ns {
             return self.max_ns;
         }
-        // Of 64 doublings nothing but `max_ns` is left.
+        // After 64 doublings nothing but `max_ns` is left.
         let doubled = self.first_ns as f64 * 2f64.powi(attempts.min(64) as i32);
         let factor = random.random_range(1.0 - JITTER..1.0 + JITTER);
         ((doubled.min(self.max_ns as f64) * factor) as u64).min(self.max_ns)

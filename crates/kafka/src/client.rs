@@ -1,4 +1,4 @@
-//! What a producing and a consuming client are to whoever moves their bytes.
+//! What a producing and a consuming client are to the code that moves their bytes.
 //!
 //! The mover opens the sockets that [`BrokerConnections::to_connect`] names, writes what a connection has,
 //! reads what is there, and calls [`Client::receive`] after each read; it knows nothing of what is said.

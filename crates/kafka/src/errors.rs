@@ -164,7 +164,7 @@ impl ErrorCode {
         self.row().is_some_and(|row| row.1 == Refresh)
     }
 
-    /// Whether the broker will not serve this client however often it asks: what was asked for is not
+    /// Whether the broker will not serve this client however often it asks: the request is not
     /// allowed, not known to it, or named in a way that cannot be.
     pub fn is_refusal(self) -> bool {
         matches!(

@@ -5,7 +5,7 @@
 //! there is one: handshake, pipelined requests; [`security`] is TLS and SASL. [`broker_connections`] are all connections of a
 //! client: metadata, leaders, coordinators, reconnecting, refusals. [`producer`] and [`consumer`] decide what to send when, [`group`] which partitions
 //! a consumer has; as a
-//! [`client`](client::Client) each is moved by whoever has sockets. [`admin`] is the one place that does I/O:
+//! [`client`](client::Client) each is moved by code that has sockets. [`admin`] is the one place that does I/O:
 //! a small blocking client for set-up, over the same connections.
 //!
 //! This crate knows nothing of benchmarking and depends on nothing of ours.

@@ -1,6 +1,6 @@
 //! Primitives of the Kafka protocol, read within bounds.
 //!
-//! Every reader method checks the length it was told against the bytes that are there before it does
+//! Every reader method checks the length it was given against the bytes that are there before it does
 //! anything with it, so no reply, however hostile, can make us allocate more than the frame's own size.
 //! Reference: <https://kafka.apache.org/protocol#protocol_types>.
 
@@ -195,13 +195,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Number of elements of an array of which each takes at least `bytes_min` (1 or more) bytes; null reads
+    /// Number of elements of an array whose elements each take at least `bytes_min` (1 or more) bytes; null reads
     /// as 0. A count that cannot fit in what is left is an error, so `Vec::with_capacity(count)` is safe.
     pub fn array_length(&mut self, compact: bool, bytes_min: usize) -> Result<usize> {
         Ok(self.nullable_array_length(compact, bytes_min)?.unwrap_or(0))
     }
 
-    /// As [`array_length`](Self::array_length), with null told apart.
+    /// As [`array_length`](Self::array_length), with null kept apart.
     pub fn nullable_array_length(&mut self, compact: bool, bytes_min: usize) -> Result<Option<usize>> {
         let length = if compact { i64::from(self.uvarint()?) - 1 } else { i64::from(self.i32()?) };
         let count = nullable_length(length, "array")?;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the tagged fields at the end of a flexible structure: `each` gets the tag and a reader of the
-    /// field's bytes, and tells whether it knows the tag and has read the field; others are skipped.
+    /// field's bytes, and returns whether it knows the tag and has read the field; others are skipped.
     pub fn tags(
         &mut self,
         flexible: bool,

@@ -1,9 +1,9 @@
-//! Hostile bytes: whatever stands in a frame, a reply, a record set or a compressed body, the readers
+//! Hostile bytes: whatever is in a frame, a reply, a record set or a compressed body, the readers
 //! return (an error, mostly), and take no more memory than a stated multiple of what they were given.
 //!
 //! A counting allocator measures what one thread holds at most while it parses. The bounds: a reply of Produce
 //! or Fetch and a record set, nothing; a body, its stated maximum size and the fixed buffers of its decoder. All
-//! other messages are tested beside their definitions.
+//! other messages are tested next to their definitions.
 
 mod common;
 #[path = "common/counting.rs"]
@@ -235,7 +235,7 @@ fn a_frame_that_is_only_claimed_takes_no_memory() {
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut request = [0; 64];
         let _ = stream.read(&mut request);
-        // The largest frame that the admin client takes, of which nothing follows.
+        // The largest frame that the admin client takes, with nothing behind it.
         let _ = stream.write_all(&(16i32 << 20).to_be_bytes());
     });
     let peak = peak_bytes(|| {

@@ -6,6 +6,7 @@ mod execution;
 pub(crate) mod help;
 mod hidden;
 mod import;
+mod init;
 mod listeners;
 mod perf_test;
 mod question;
@@ -17,6 +18,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Form, Gate};
 pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
 pub(crate) use import::ImportArgs;
+pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -25,7 +27,7 @@ use std::path::PathBuf;
 pub(crate) use stored::{
     ExportArgs, ExportFormat, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
 };
-use values::{flame_kind, mode, name_and_value, number, number_up_to};
+use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     /// Measure a running cluster without a scenario file
     Quick(QuickArgs),
+    /// Write a scenario of your own, from four answers or a producer's properties
+    Init(InitArgs),
     /// Drop-in for kafka-producer-perf-test
     ProducerPerfTest(PerfTestArgs),
     /// Drop-in for kafka-consumer-perf-test
@@ -87,12 +91,18 @@ pub(crate) enum Command {
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Write the target file of your own cluster
+    #[command(subcommand)]
+    Target(TargetCommand),
     /// Check this host, a cluster or a scenario against recommended settings
     Doctor(DoctorArgs),
     /// Delete the topics that runs left on a target's cluster
     Clean(CleanArgs),
     /// Serve a broker that acknowledges everything and keeps nothing
     NullBroker(NullBrokerArgs),
+    /// Print the version
+    #[command(hide = true)]
+    Version,
     /// Print the JSON Schema of scenarios, targets, runs or doctor's findings
     Schema(SchemaArgs),
     /// Print a shell's completion script
@@ -139,21 +149,26 @@ pub(crate) struct ScenarioArgs {
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
     /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets [default: those of
-    /// --command-config]
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
+    /// --command-config] [env: KDYNO_BOOTSTRAP_SERVER, where neither is typed]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) bootstrap_server: Vec<String>,
     /// A Java client's properties file, as Kafka's tools take it: addresses, security, settings of the producer
+    /// [env: KDYNO_COMMAND_CONFIG]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
-    #[arg(long, default_value = "1000/s", value_name = "RATE")]
+    #[arg(long, default_value = "1000/s", value_name = "RATE", value_parser = rate)]
     pub(crate) rate: String,
     /// Bytes of each record's value
-    #[arg(long, default_value = "1KiB", value_name = "SIZE")]
+    #[arg(long, default_value = "1KiB", value_name = "SIZE", value_parser = size)]
     pub(crate) size: String,
-    /// Length of the measured window, at most 5m
-    #[arg(long, default_value = "10s", value_name = "TIME")]
+    /// Length of the measured window, at most 5m; a bare number is in seconds
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration)]
     pub(crate) duration: String,
+    /// Search for the highest rate at which this holds, e.g. 'p99 <= 50ms' of the response time, or a condition of `kdyno find`:
+    /// a quick look within ten minutes, from --rate to at most 20 MiB/s; may be repeated
+    #[arg(long, value_name = "CONDITION", conflicts_with = "duration")]
+    pub(crate) find: Vec<String>,
     /// Write to this existing topic, instead of one that is made for this and deleted afterwards
     #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
     pub(crate) topic: Option<String>,
@@ -320,6 +335,9 @@ pub(crate) struct SchemaArgs {
     /// Of which file
     #[arg(value_enum, default_value = "scenario")]
     pub(crate) of: SchemaOf,
+    /// File to write, for editors: `kdyno init` puts kdyno.schema.json next to a scenario [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,7 @@
 //! The one place that reads the environment: where this user's caches, state and tools are.
 
 use crate::failure::Failure;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// What the environment says, read once at the start of a command.
@@ -46,5 +46,56 @@ pub(crate) const ENDING: &str = "kdyno";
 
 /// Folder of run files unless another is named.
 pub(crate) fn runs_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    Ok(current_dir()?.join(named.unwrap_or(Path::new("kdyno-runs"))))
+    let given = option("KDYNO_OUT");
+    let folder = named.or(given.as_deref().map(Path::new)).unwrap_or(Path::new("kdyno-runs"));
+    Ok(current_dir()?.join(folder))
+}
+
+/// An option that is given by a variable; an empty one is none.
+fn option(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether the environment agrees to what needs an answer (`-y`).
+pub(crate) fn is_agreed() -> bool {
+    option("KDYNO_YES").is_some_and(|given| is_yes(&given))
+}
+
+/// What is no clear yes is none.
+fn is_yes(given: &OsStr) -> bool {
+    ["1", "true", "yes", "y", "on"].iter().any(|yes| given.eq_ignore_ascii_case(yes))
+}
+
+/// Fills in the cluster that the environment names. Addresses only where no file was typed either: they may be those of
+/// another cluster.
+pub(crate) fn fill_in_cluster(
+    bootstrap_server: &mut Vec<String>,
+    command_config: &mut Option<PathBuf>,
+) -> Result<(), Failure> {
+    if bootstrap_server.is_empty() && command_config.is_none() {
+        let given = option("KDYNO_BOOTSTRAP_SERVER").map(|given| given.to_string_lossy().into_owned());
+        bootstrap_server
+            .extend(given.iter().flat_map(|given| given.split(',')).map(|one| one.trim().to_owned()));
+    }
+    if command_config.is_none() {
+        *command_config = option("KDYNO_COMMAND_CONFIG").map(PathBuf::from);
+    }
+    if bootstrap_server.is_empty() && command_config.is_none() {
+        return Err(Failure::usage("no cluster was named").hint(
+            "--bootstrap-server HOST:PORT or --command-config FILE, or in the environment KDYNO_BOOTSTRAP_SERVER or \
+             KDYNO_COMMAND_CONFIG",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_agrees() {
+        assert!(["1", "true", "YES", "y", "on"].into_iter().all(|given| is_yes(OsStr::new(given))));
+        assert!(!["0", "false", "no", "maybe", " "].into_iter().any(|given| is_yes(OsStr::new(given))));
+    }
 }

@@ -56,7 +56,7 @@ impl Evidence {
         Ok(run.stated())
     }
 
-    /// The same with the stacks that were sampled, for the page.
+    /// The evidence with the stacks that were sampled, for the page.
     pub(crate) fn read_with_stacks(path: &Path) -> Result<Self, Failure> {
         let mut run = Self::read(path)?;
         let file = RunFile::open(path)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::ExecutionArgs;
 use crate::commands::show;
-use crate::environment::{ENDING, Environment, runs_dir};
+use crate::environment::{self, ENDING, Environment, runs_dir};
 use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::gate::gated;
@@ -98,7 +98,7 @@ pub(crate) fn named_processes(plan: &Plan, args: &ExecutionArgs) -> Result<Named
 pub(crate) struct Way<'a> {
     /// Folder of the run file, if it was typed.
     pub(crate) out: Option<&'a Path>,
-    /// Processes of this host that are read beside those of the run.
+    /// Processes of this host that are read in addition to those of the run.
     pub(crate) named: NamedProcesses,
     /// Run although another run measures on this host.
     pub(crate) share: bool,
@@ -106,7 +106,7 @@ pub(crate) struct Way<'a> {
     pub(crate) command_line: Vec<String>,
     /// Values of secrets that the plan takes from environment variables.
     pub(crate) variables: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Told what happens.
+    /// Called with what happens.
     pub(crate) progress: &'a mut dyn FnMut(Progress),
 }
 
@@ -150,7 +150,7 @@ const HIDDEN: &[&str] = &["bootstrap-server", PROPERTY, "topic", "include"];
 /// Kafka's producer tool takes a list of these. Where one alone is taken, what is typed behind it is no less private.
 const PROPERTY: &str = "command-property";
 
-/// The command line as the run file keeps it, as text: of hidden values at most what stands before their `=`.
+/// The command line as the run file keeps it, as text: of hidden values at most what is before their `=`.
 pub(crate) fn command_line(args: impl Iterator<Item = OsString>) -> Vec<String> {
     let (mut is_hidden, mut is_property) = (false, false);
     let redacted = |value: &str| match value.split_once('=') {
@@ -182,18 +182,18 @@ pub(crate) fn command_line(args: impl Iterator<Item = OsString>) -> Vec<String> 
     args.map(|arg| arg.to_string_lossy().into_owned()).map(redact).collect()
 }
 
-/// A number nobody chose: for run ids, and for seeds where none is given. The standard library's hasher
+/// A random number: for run ids, and for seeds where none is given. The standard library's hasher
 /// is seeded by the operating system.
 pub(crate) fn random_u64() -> u64 {
     RandomState::new().hash_one(moment::now_unix_ns())
 }
 
-/// Prints the table or the document, writes the report beside the run file, chooses the exit code. `resume` is what `--resume`
-/// takes beside the run file to go on with it.
+/// Prints the table or the document, writes the report next to the run file, chooses the exit code. `resume` is what
+/// `--resume` takes in addition to the run file to go on with it.
 fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome {
     let evidence = match Evidence::read_with_stacks(&outcome.path) {
         Ok(evidence) => evidence,
-        // What stopped the run is what to tell, not that its file cannot be read after that.
+        // What stopped the run is to be reported, not that its file cannot be read after that.
         Err(_) if outcome.failure.is_some() => return failed_or(outcome, Some(resume), || Ok(Exit::Done)),
         Err(failure) => return Err(failure),
     };
@@ -229,8 +229,8 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome 
     failed_or(outcome, Some(resume), || Ok(gated(judged(&input), args.gate)))
 }
 
-/// What went wrong together with where the evidence is; else what comes of the answer. `resume` is what `--resume` takes beside
-/// the run file; `None`: nothing goes on with it.
+/// What went wrong together with where the evidence is; else what comes of the answer. `resume` is what `--resume`
+/// takes in addition to the run file; `None`: nothing goes on with it.
 pub(crate) fn failed_or(
     outcome: &RunOutcome,
     resume: Option<&str>,
@@ -242,11 +242,8 @@ pub(crate) fn failed_or(
             let resume = resume.map(|more| {
                 format!("; `kdyno run --resume {}{more}` goes on with it", outcome.path.display())
             });
-            Err(Failure {
-                exit: Exit::Interrupted,
-                message: "the run was interrupted".to_owned(),
-                hint: Some(kept + &resume.unwrap_or_default()),
-            })
+            Err(Failure::new(Exit::Interrupted, "the run was interrupted")
+                .hint(kept + &resume.unwrap_or_default()))
         }
         Some(error) => {
             let hints = error.hint().into_iter().chain([kept]);
@@ -268,7 +265,7 @@ fn announce(planned: &Planned) {
     tell(&planned.remarks);
 }
 
-/// Of the same the warnings alone.
+/// Among equal notes only the warnings.
 fn warn(remarks: &[Note]) {
     tell(remarks.iter().filter(|remark| matches!(remark, Note::Warning(_))));
 }
@@ -317,7 +314,8 @@ fn last_words(left: &str, run_file: &Path) -> String {
 fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
     let is_guest = !plan.targets().is_empty();
     let volume = kdyno_plan::volume_bytes(plan);
-    if args.yes || !is_guest || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES) {
+    if args.yes || environment::is_agreed() || !is_guest || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES)
+    {
         return Ok(());
     }
     let volume = match volume {
@@ -369,9 +367,9 @@ fn git_head(folder: &Path) -> Option<String> {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         match error {
-            LabError::Interrupted => Self { exit: Exit::Interrupted, message: error.to_string(), hint: None },
+            LabError::Interrupted => Self::new(Exit::Interrupted, error),
             LabError::Testbed(error) => error.into(),
-            // Asked for before anything is started, so it is what was typed: a wrong password of a store, say.
+            // Checked before anything is started, so it is what was typed: a wrong password of a store, say.
             LabError::Credentials(error) if error.is_of_what_was_given() => Self::usage(error),
             error => Self::tool(&error).maybe_hint(error.hint()),
         }

@@ -32,26 +32,33 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What can be done about it.
     pub(crate) hint: Option<String>,
+    /// Further mistakes of the same text.
+    pub(crate) more: Vec<Self>,
 }
 
 impl Failure {
+    /// What ends the program so.
+    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
+        Self { exit, message: message.to_string(), hint: None, more: Vec::new() }
+    }
+
     /// Wrong usage.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self { exit: Exit::Usage, message: message.to_string(), hint: None }
+        Self::new(Exit::Usage, message)
     }
 
     /// Something did not work.
     pub(crate) fn tool(message: impl Display) -> Self {
-        Self { exit: Exit::ToolFailed, message: message.to_string(), hint: None }
+        Self::new(Exit::ToolFailed, message)
     }
 
-    /// The same with a hint.
+    /// The failure with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with a hint, where there is one.
+    /// The failure with a hint, where there is one.
     pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint.or(self.hint);
         self

@@ -1,4 +1,4 @@
-//! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
+//! Files of keys and values that scenarios name: next to the scenario, or bundled with the program.
 
 use crate::scenario_source::first_bytes_of_file;
 use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 const BUNDLED: &[(&str, &str)] =
     &[("intel-sla.txt", include_str!("../../../scenarios/reports/intel-sla.txt"))];
 
-/// The file that a scenario calls so: `bundled:NAME`, or what lies beside the scenario.
+/// The file that a scenario calls so: `bundled:NAME`, or what lies next to the scenario.
 ///
 /// # Errors
 /// One lowercase clause about the file.

@@ -13,6 +13,7 @@ mod gate;
 mod given_files;
 mod http;
 mod looks;
+mod meant;
 mod metrics_listener;
 mod moment;
 mod out;
@@ -23,8 +24,6 @@ mod signals;
 mod target_source;
 
 use clap::FromArgMatches;
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -37,7 +36,10 @@ fn main() -> ExitCode {
             out::failure(&failure);
             failure.exit
         }),
-        Err(usage) => usage_exit(&with_what_was_meant(usage)),
+        Err(usage) => {
+            let first = std::env::args_os().nth(1).unwrap_or_default();
+            usage_exit(&meant::with_what_was_meant(usage, &first.to_string_lossy()))
+        }
     };
     ExitCode::from(exit as u8)
 }
@@ -49,32 +51,7 @@ fn parsed() -> Result<cli::Cli, clap::Error> {
     cli::Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Commands of other tools, and what does the same here. Looking alike is no guide for them.
-const MEANT: &[(&[&str], &str)] = &[
-    (&["list", "ls", "history"], "`kdyno runs` lists runs, `kdyno scenarios` the bundled scenarios"),
-    (
-        &["validate", "check", "lint", "plan", "verify"],
-        "`kdyno run FILE --dry-run` checks a scenario and says what would be done; `compare` and `find` take it too",
-    ),
-];
-
-/// A command that is none of ours, with what does the same here.
-fn with_what_was_meant(mut usage: clap::Error) -> clap::Error {
-    let typed = match usage.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(typed)) => typed.clone(),
-        _ => return usage,
-    };
-    // `kdyno cluster ls` means something else.
-    let is_first = std::env::args_os().nth(1).is_some_and(|first| first == *typed);
-    let meant = MEANT.iter().find(|(words, _)| is_first && words.contains(&typed.as_str()));
-    if let Some((_, instead)) = meant {
-        usage.remove(ContextKind::SuggestedSubcommand);
-        usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(*instead)]));
-    }
-    usage
-}
-
-/// Prints clap's own message and tells how to end after it.
+/// Prints clap's own message and returns how to end after it.
 fn usage_exit(usage: &clap::Error) -> failure::Exit {
     out::usage(usage);
     if usage.use_stderr() { failure::Exit::Usage } else { failure::Exit::Done }

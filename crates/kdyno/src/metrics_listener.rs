@@ -1,4 +1,4 @@
-//! Answers a monitoring system that asks over HTTP how a run stands (`--metrics-listen`).
+//! Answers a monitoring system that asks over HTTP for the state of a run (`--metrics-listen`).
 //!
 //! Its thread has a runtime of its own and shares nothing with the run but the values of the newest second.
 

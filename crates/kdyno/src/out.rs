@@ -4,7 +4,7 @@
 //! made visible here, and nowhere else: a terminal acts on nothing but line ends, tabs and, where text is in colour, the
 //! sequences that are kdyno's own.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use kdyno_model::words::visible;
 use kdyno_report::terminal::{SEQUENCES, TextOptions};
 use rustix::fs::{FileType, fstat};
@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
-/// What clap's errors have beside the tones of reports: underlined and green.
+/// What clap's errors have in addition to the tones of reports: underlined and green.
 const SEQUENCES_OF_USAGE: &[&str] = &["\x1b[4m", "\x1b[32m"];
 
-/// The size of the terminal on standard error, where it tells it.
+/// The size of the terminal on standard error, where it reports it.
 pub(crate) fn window() -> Option<Winsize> {
     tcgetwinsize(std::io::stderr()).ok().filter(|size| size.ws_col > 0)
 }
@@ -32,7 +32,7 @@ pub(crate) fn note_options() -> TextOptions {
     text_options(std::io::stderr().is_terminal())
 }
 
-/// How text is laid out on a stream: as wide as the terminal, in colour only there, and where nobody asks for none
+/// How text is laid out on a stream: as wide as the terminal, in colour only there, and not where the user wants none
 /// (`NO_COLOR`, <https://no-color.org>).
 fn text_options(terminal: bool) -> TextOptions {
     // Elsewhere wide enough for the widest bundled table, narrow enough for a pasted one.
@@ -68,11 +68,9 @@ fn own(colour: bool) -> &'static [&'static str] {
 fn write(content: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(content).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe && !is_closed_terminal(&e) => Err(Failure {
-            exit: Exit::ToolFailed,
-            message: format!("could not write to standard output: {e}"),
-            hint: None,
-        }),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe && !is_closed_terminal(&e) => {
+            Err(Failure::tool(format!("could not write to standard output: {e}")))
+        }
         _ => Ok(()),
     }
 }
@@ -95,9 +93,9 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
 }
 
 /// What every SQLite file begins with, run files among them.
-const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
+pub(crate) const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
-/// Writes a file that was asked for by name. Evidence is not overwritten by what is made of it.
+/// Writes a file that was requested by name. Evidence is not overwritten by what is made of it.
 pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut head = [0; SQLITE_HEAD.len()];
     let is_evidence = File::open(target).and_then(|mut file| file.read_exact(&mut head)).is_ok();
@@ -109,12 +107,12 @@ pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failu
         .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
 }
 
-/// Tells something on standard error; without a reader it is lost, which is nobody's failure.
+/// Prints something on standard error; without a reader it is lost, which is no failure.
 pub(crate) fn note(line: &str) {
     note_with(line, &[]);
 }
 
-/// Tells a part of a report on standard error.
+/// Prints a part of a report on standard error.
 pub(crate) fn note_painted(line: &str) {
     note_with(line, own(note_options().colour));
 }
@@ -123,15 +121,24 @@ fn note_with(line: &str, own: &[&str]) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible(line, own));
 }
 
+/// Most mistakes of one text that are printed.
+const MISTAKES_SHOWN_MAX: usize = 20;
+
 /// Prints `error:` and `hint:` lines on standard error.
 pub(crate) fn failure(failure: &Failure) {
-    note(&format!("error: {}", failure.message));
-    if let Some(hint) = &failure.hint {
-        note(&format!("hint: {hint}"));
+    for one in std::iter::once(failure).chain(&failure.more).take(MISTAKES_SHOWN_MAX) {
+        note(&format!("error: {}", one.message));
+        if let Some(hint) = &one.hint {
+            note(&format!("hint: {hint}"));
+        }
+    }
+    let left = (1 + failure.more.len()).saturating_sub(MISTAKES_SHOWN_MAX);
+    if left > 0 {
+        note(&format!("+ {left} more"));
     }
 }
 
-/// Tells something in the place of the line on which the cursor is.
+/// Prints something in place of the line on which the cursor is.
 pub(crate) fn note_over(line: &str) {
     if std::io::stderr().is_terminal() {
         let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");

@@ -84,7 +84,7 @@ impl Printer {
         }
     }
 
-    /// Tells a trial's warnings alone, where its rates are told by others.
+    /// Prints a trial's warnings alone, where its rates are printed elsewhere.
     pub(crate) fn warnings_of(&mut self, outcome: &TrialOutcome) {
         let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &self.options);
         if !warnings.is_empty() {
@@ -144,7 +144,7 @@ impl Printer {
         out::note(text);
     }
 
-    /// The same of a report.
+    /// The lines of a report.
     fn painted(&mut self, text: &str) {
         self.wipe();
         out::note_painted(text);
@@ -170,7 +170,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// What takes them away: the cursor stands in the last one.
+    /// What takes them away: the cursor is in the last one.
     fn wipe(&mut self) -> String {
         match std::mem::take(&mut self.lines) {
             0 => String::new(),

@@ -69,11 +69,12 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         }
         return Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() });
     }
-    if is_run(named) {
+    if is_run(named) || is_run_file(Path::new(named)) {
         return Err(Failure::usage(format!("{named} is a stored run, not a scenario"))
             .hint("`kdyno show` prints it, `kdyno rerun` runs its plan again"));
     }
-    if named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml") {
+    // No bundled scenario has a dot in its name: another tool's file is read to say what it is.
+    if is_scenario_file(named) || (named.contains('.') && Path::new(named).is_file()) {
         let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
     }
@@ -84,7 +85,17 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
     })
 }
 
-/// Whether a run was named where a scenario may stand: its file, or the newest one.
+/// Whether it is a file that was named where a scenario may be.
+pub(crate) fn is_scenario_file(named: &str) -> bool {
+    named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml")
+}
+
+/// Whether it is a run file, whatever it is called.
+fn is_run_file(path: &Path) -> bool {
+    first_bytes_of_file(path, out::SQLITE_HEAD.len() as u64).is_ok_and(|head| head == out::SQLITE_HEAD)
+}
+
+/// Whether a run was named in place of a scenario: its file, or the newest one.
 pub(crate) fn is_run(named: &str) -> bool {
     let ending = Path::new(named).extension().and_then(|ending| ending.to_str());
     named == "latest" || ending == Some(ENDING)
@@ -119,21 +130,22 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device, which
-/// tells no size and has no end.
+/// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device,
+/// which has no size and no end.
 fn first_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The same of a file that is named in another one, and must not be a pipe or a device: what is read would not come again.
+/// The bytes of a file that is named in another one, and must not be a pipe or a device: what is read would not come
+/// again.
 ///
 /// # Errors
 /// One lowercase clause about the file.
 pub(crate) fn first_bytes_of_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("could not be read: {error}");
-    // A pipe to which nobody writes would not even open.
+    // A pipe without a writer would not even open.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err("is no regular file".to_owned());
     }
@@ -147,14 +159,15 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
     }
     let sought = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let meant = || Some(path.with_file_name(neighbour(&sought)?));
+    let written = || (what == "scenario").then(|| format!("`kdyno init {}` writes one", path.display()));
     let hint = match sought.parent().filter(|folder| !folder.is_dir()) {
         Some(folder) => Some(format!("there is no folder {}", folder.display())),
-        None => meant().map(|path| format!("did you mean `{}`?", path.display())),
+        None => meant().map(|path| format!("did you mean `{}`?", path.display())).or_else(written),
     };
     Failure::usage(format!("there is no {what} {}", sought.display())).maybe_hint(hint)
 }
 
-/// The name of a file beside a missing one that is nearest to its.
+/// The nearest name of a file next to a missing one.
 fn neighbour(missing: &Path) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
     let beside = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);

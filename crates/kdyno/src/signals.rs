@@ -1,7 +1,7 @@
 //! Ctrl-C and its kin: the first one asks for a clean stop, the second ends the program at once.
 //!
 //! After the second the evidence written so far opens all the same, workers end because their socket
-//! closes, and the guard removes the brokers. What nobody removes then is told in last words.
+//! closes, and the guard removes the brokers. What is not removed then is named in last words.
 //!
 //! A terminal that closes asks for a clean stop too (SIGHUP). Its shell and the kernel may both say so, and a service manager
 //! after SIGTERM, so this signal is never the second one. Under `nohup` it means nothing.
@@ -21,7 +21,7 @@ const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
-        // The order matters: the shutdown is asked for before this signal itself has set the flag.
+        // The order matters: the shutdown is requested before this signal itself has set the flag.
         end_when(&stop, signal)?;
     }
     set_by_each(&stop)?;
@@ -35,7 +35,7 @@ pub(crate) fn stop_flag_with(
     let stop = Arc::new(AtomicBool::new(false));
     let speaking = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
-        // A terminal that takes no words must not hold the end up: the third signal waits for nobody.
+        // A terminal that takes no words must not hold the end up: the third signal waits for nothing.
         end_when(&speaking, signal)?;
     }
     set_by_each(&stop)?;

@@ -42,7 +42,7 @@ pub(crate) fn with_properties<T>(
     with_properties_of(path, &bytes, read)
 }
 
-/// The same of bytes that are at hand.
+/// Reads bytes that are at hand.
 pub(crate) fn with_properties_of<T>(
     path: &Path,
     bytes: &[u8],
@@ -51,14 +51,14 @@ pub(crate) fn with_properties_of<T>(
     Ok(read(PropertiesFile { path, bytes, head: &head })?)
 }
 
-/// The first bytes of a file, by which formats of certificates and keys are told apart.
+/// The first bytes of a file, by which formats of certificates and keys are recognized.
 pub(crate) fn head(path: &Path) -> Result<Vec<u8>, String> {
     /// More than any format needs: PEM begins with 11 characters that are always the same.
     const BYTES: u64 = 16;
     scenario_source::first_bytes_of_file(path, BYTES)
 }
 
-/// A target file says how to reach somebody's cluster: nobody else on this host need read it.
+/// A target file says how to reach somebody's cluster: only its owner need read it.
 fn refuse_shared(path: &Path) -> Result<(), Failure> {
     const OTHERS: u32 = 0o077;
     let mode = std::fs::metadata(path).map_err(Failure::tool)?.permissions().mode();

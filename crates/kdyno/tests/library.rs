@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A dozen imports with kills, some of which wait for a consumer's session to end.
+/// A dozen imports with kills; some wait for a consumer's session to end.
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
 
 fn root() -> PathBuf {

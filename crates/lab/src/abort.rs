@@ -6,7 +6,7 @@ use kdyno_model::plan::{AbortIf, Beyond, Watched};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Longest time for which a look asks for the log ends of others, ns: what the metadata tells must be seen in time too.
+/// Longest time for which a look requests the log ends of others, ns: what the metadata says must be seen in time too.
 const OTHERS_TIME_NS: u64 = 300_000_000;
 
 /// The conditions of a target and how long each has held.
@@ -47,7 +47,7 @@ struct Others {
 struct Topic {
     /// The end of each partition's log.
     ends: BTreeMap<i32, i64>,
-    /// When these were asked for, CLOCK_MONOTONIC, ns.
+    /// When these were requested, CLOCK_MONOTONIC, ns.
     at_ns: u64,
     /// By how much they grew since the time before, records/s.
     per_s: f64,
@@ -98,7 +98,8 @@ impl Others {
 }
 
 impl AbortWatch {
-    /// `None` when nothing is to be watched. `own` are topics beside those with the prefix that the run writes to.
+    /// `None` when nothing is to be watched. `own` are topics that the run writes to, in addition to those with the
+    /// prefix.
     pub(crate) fn of(
         conditions: &[AbortIf],
         brokers: BTreeSet<i32>,
@@ -115,8 +116,8 @@ impl AbortWatch {
         })
     }
 
-    /// Judges a look at `now_ns`, CLOCK_MONOTONIC: the condition that has been reached, in words. What the metadata tells
-    /// is judged before others' topics are asked, for that may take longer.
+    /// Judges a look at `now_ns`, CLOCK_MONOTONIC: the condition that has been reached, in words. What the metadata
+    /// says is judged before others' topics are asked, for that may take longer.
     pub(crate) fn reached(
         &mut self,
         cluster: &ClusterInfo,
@@ -165,7 +166,7 @@ impl AbortWatch {
     }
 }
 
-/// What one answer tells.
+/// What one answer says.
 fn states(brokers: &BTreeSet<i32>, cluster: &ClusterInfo, topics: &[TopicInfo]) -> Seen {
     let there: BTreeSet<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
     let partitions = || topics.iter().flat_map(|topic| &topic.partitions);

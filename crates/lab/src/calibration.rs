@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Load before the measured window: connections are up and pools are in the caches after the first tenths of it.
 const WARMUP_NS: u64 = SECOND_NS;
 
-/// The seconds of which the best counts: a limit is not lowered by what else the host did in one of them.
+/// The seconds of which the best one counts: a limit is not lowered by what else the host did in one of them.
 const MEASURE_NS: u64 = 3 * SECOND_NS;
 
 /// Longest time for one measurement, from the start of its processes on.
@@ -44,8 +44,8 @@ const CLIENTS_FACTOR: u32 = 8;
 /// of clients that was not measured can do what the next larger one can, or more: more clients cost more.
 pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
 
-/// What a limit depends on beside the host and the number of clients: a load item but for its rate, and the partitions it
-/// goes to.
+/// What a limit depends on, apart from the host and the number of clients: a load item but for its rate, and the
+/// partitions it goes to.
 #[derive(Serialize)]
 struct Shape<'a> {
     produce: &'a ProducePlan,
@@ -74,7 +74,7 @@ fn is_wanted(plan: &Plan, item: &LoadPlan) -> bool {
 /// What workers are started with: environment variables that they do not inherit, and files that they are given.
 type Handed<'a> = (&'a [String], &'a Given);
 
-/// Measures what is not known yet, before any cluster stands. What cannot be measured is told and left out.
+/// Measures what is not known yet, before any cluster runs. What cannot be measured is reported and left out.
 ///
 /// # Errors
 /// The run is to end.
@@ -197,7 +197,7 @@ fn digest(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A limit of the cache. A file that cannot be read, or is of something else, is measured anew.
+/// A limit of the cache. A file that cannot be read, or is of something else, is measured again.
 fn kept(path: &Path, key: &str) -> Option<f64> {
     let found: Kept = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     (found.key == key && found.max_per_s.is_finite() && found.max_per_s > 0.0).then_some(found.max_per_s)
@@ -209,8 +209,8 @@ fn keep(folder: &Path, path: &Path, kept: &Kept) {
     let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
 }
 
-/// One measurement: a null broker, in TLS where the case's brokers are, and a worker, for four seconds. Nobody logs
-/// in: that happens before the load.
+/// One measurement: a null broker, in TLS where the case's brokers are, and a worker, for four seconds. There is no
+/// login: that happens before the load.
 fn of_item(
     case: &CasePlan,
     item: &LoadPlan,

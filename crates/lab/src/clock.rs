@@ -22,7 +22,7 @@ pub(crate) fn unix_ns() -> u64 {
 }
 
 /// Wall clock minus monotonic clock, ns: what instants that records carry are made with, and read again. It is read
-/// once for everybody, so that whoever sets the wall clock meanwhile does no harm.
+/// once for all, so that setting the wall clock meanwhile does no harm.
 pub fn wall_offset_ns() -> i64 {
     unix_ns().cast_signed() - monotonic_ns().cast_signed()
 }

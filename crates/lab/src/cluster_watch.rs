@@ -22,7 +22,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Distance of looks where they may have to end the load: it ends within two seconds of the condition.
 const EVERY_FOR_ABORT: Duration = Duration::from_millis(500);
 
-/// Looks in a row without an answer after which the load ends where it must end on a condition: nobody could see that.
+/// Looks in a row without an answer after which the load ends where it must end on a condition: it could not be seen.
 const UNSEEN_MAX: u32 = 2;
 
 /// Longest wait for an answer where the load may have to end.
@@ -33,7 +33,7 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// A running watch; it ends when this is dropped.
 pub(crate) struct ClusterWatch {
-    /// Nothing is sent: its end tells the thread to end.
+    /// Nothing is sent: its end asks the thread to end.
     alive: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Watched {
 }
 
 impl ClusterWatch {
-    /// Begins to look; what changes from one look to the next is told to the inbox.
+    /// Begins to look; what changes from one look to the next is reported to the inbox.
     ///
     /// # Errors
     /// The thread does not start.

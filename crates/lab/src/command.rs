@@ -1,5 +1,5 @@
-//! One command of a load item: started by its keeper, its output read while it runs, its end and what it told sent to the
-//! inbox.
+//! One command of a load item: started by its keeper, its output read while it runs, its end and its figures sent to
+//! the inbox.
 
 use crate::clock::unix_ns;
 use crate::command_news::{CommandNews, CommandOutput};
@@ -51,7 +51,7 @@ pub(crate) fn start(
     thread("stderr").spawn(move || read_all(outputs.stderr, None, (true, &other))).map_err(failed)?;
     let wait = move || {
         let ended = running.wait();
-        // The inbox lives as long as the trial; when it is gone nobody needs to hear.
+        // The inbox lives as long as the trial; when it is gone the message is not needed.
         let _ = inbox.send(Heard::Command(name.clone(), CommandNews::Exited(ended)));
         let mut output = gather(&pieces);
         if let Some(Parse { plan, folder }) = parse {
@@ -63,7 +63,7 @@ pub(crate) fn start(
     Ok((started_ns, stopper))
 }
 
-/// What readers of output tell.
+/// What readers of output report.
 enum Piece {
     /// A line for the tail, and whether it came by standard error.
     Line(bool, String),
@@ -88,7 +88,7 @@ fn read_all(from: impl Read, mut reader: Option<Reader>, (is_error, to): (bool, 
     let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
 }
 
-/// What both readers told.
+/// What both readers reported.
 fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
     let mut output = CommandOutput::default();
     let mut lines: Vec<(bool, String)> = Vec::new();

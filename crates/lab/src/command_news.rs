@@ -8,11 +8,11 @@ use kdyno_testbed::command::Ended;
 pub enum CommandNews {
     /// It has ended, and nothing of it is left; `None`: its keeper was ended from outside, and it was killed.
     Exited(Option<Ended>),
-    /// The last that is heard of it: what it told.
+    /// The last message of it: its figures.
     Read(Box<CommandOutput>),
 }
 
-/// What a command told.
+/// Figures that a command reported.
 #[derive(Debug, Default)]
 pub struct CommandOutput {
     /// The end of its standard output and error, in the order in which they came.

@@ -31,7 +31,7 @@ pub(crate) struct Awaited {
     pub(crate) folder: PathBuf,
 }
 
-/// What is known of it by whoever reads its output and waits for its end.
+/// What the threads that read its output and wait for its end know of it.
 #[derive(Default)]
 struct Known {
     tail: Tail,
@@ -143,7 +143,7 @@ impl Component {
     /// Ends it and waits until nothing of it is left; whether it had to be killed.
     pub(crate) fn stop(&mut self) -> bool {
         self.stopper.stop();
-        // A panic of the thread is a defect that has been told; its keeper has ended with it.
+        // A panic of the thread is a defect that has been reported; its keeper has ended with it.
         self.end.take().map(JoinHandle::join);
         lock(&self.known).is_killed
     }

@@ -6,7 +6,7 @@ use kdyno_model::plan::{CasePlan, LoadPlan, Plan, Role};
 use kdyno_testbed::TestbedError;
 use kdyno_testbed::capacity::{Capacity, Connections, ItemConnections};
 
-/// Clients of a load from which on it is told what they need.
+/// From so many clients on, a load's needs are described.
 const TOLD_FROM: u64 = 100;
 
 /// Makes sure that the clients of a case have open files and local ports enough.

@@ -29,7 +29,7 @@ impl DatabaseWatch {
         let tell = move |line: Option<&[u8]>| {
             let counted = line.and_then(|line| Counted::of_line(&String::from_utf8_lossy(line)));
             if let Some(counted) = counted {
-                // The inbox lives as long as the trial; when it is gone nobody needs to hear.
+                // The inbox lives as long as the trial; when it is gone the message is not needed.
                 let _ = inbox.send(Heard::Database(name.clone(), monotonic_ns(), counted));
             }
         };

@@ -1,4 +1,4 @@
-//! What a run's preflight would find on this host, told without starting, fetching or making anything.
+//! What a run's preflight would find on this host, reported without starting, fetching or making anything.
 
 use crate::connections;
 use crate::error::LabError;
@@ -97,22 +97,22 @@ pub fn dry_run_checks(
     Ok(remarks)
 }
 
-/// Whether the JVMs that stand at once have a processor each. What a comparison can see is told for a host on which they
-/// have.
+/// Whether the JVMs that run at once have a CPU each. The detectable change of a comparison is stated for a host on
+/// which they have.
 fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
     let plural = if jvms == 1 { "" } else { "s" };
-    let what = format!("processors: {processors} for {jvms} JVM{plural} at once and the load generator");
+    let what = format!("CPUs: {processors} for {jvms} JVM{plural} at once and the load generator");
     if jvms <= u64::from(processors) {
         return Note::Fact(what);
     }
     let seen = match &plan.strategy {
         Strategy::Compare(_) => {
-            ", and the smallest differences that are shown are typical of a host with a processor for each"
+            ", and the smallest differences that are shown are typical of a host with a CPU for each"
         }
         Strategy::List(_) | Strategy::Find(_) => "",
     };
     Note::Warning(format!(
-        "{what}: they wait for each other{seen}; use fewer brokers, or a host with more processors"
+        "{what}: they wait for each other{seen}; use fewer brokers, or a host with more CPUs"
     ))
 }
 
@@ -231,12 +231,12 @@ mod tests {
     use kdyno_plan::Choices;
     use kdyno_scenario::Scenario;
 
-    /// What a look at a scenario of 3 brokers with this load tells, below an empty folder.
+    /// Facts and warnings for a scenario of 3 brokers with this load, below an empty folder.
     fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
         told_of(rate, system, out, 3)
     }
 
-    /// The same of so many partitions.
+    /// Facts and warnings with so many partitions.
     fn told_of(rate: &str, system: &str, out: &str, partitions: u32) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "kdyno: 1\nid: small\nquestion: Is there room?\nsystem: {{kafka: 4.1.1, brokers: 3{system}}}\n\
@@ -253,7 +253,7 @@ mod tests {
         for remark in told.expect("Kafka comes from no folder") {
             match remark {
                 // Which of the two it is depends on the host.
-                Note::Fact(text) | Note::Warning(text) if text.starts_with("processors: ") => {}
+                Note::Fact(text) | Note::Warning(text) if text.starts_with("CPUs: ") => {}
                 Note::Fact(text) => facts.push(text),
                 Note::Warning(text) => warnings.push(text),
             }
@@ -307,13 +307,13 @@ mod tests {
         };
         let enough = "processors: 3 for 3 JVMs at once and the load generator";
         assert_eq!(told("", 3), Note::Fact(enough.to_owned()));
-        let Note::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 processors") };
+        let Note::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
         assert!(
             few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
             "{few}"
         );
-        assert!(few.contains("typical of a host with a processor for each"), "{few}");
-        let Note::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 processors") };
+        assert!(few.contains("typical of a host with a CPU for each"), "{few}");
+        let Note::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 CPUs") };
         assert!(!few.contains("differences"), "nothing is compared: {few}");
     }
 

@@ -37,7 +37,7 @@ pub enum LabError {
         /// One lowercase clause.
         why: String,
     },
-    /// What was to stand beside the cluster does not.
+    /// What was to run next to the cluster does not.
     #[error("component {name}: {why}")]
     Component {
         /// Its name.
@@ -159,7 +159,7 @@ pub enum LabError {
         /// The cap.
         seconds: f64,
     },
-    /// Topics were asked for before there was a cluster to make them on; a defect of kdyno.
+    /// Topics were requested before there was a cluster to make them on; a defect of kdyno.
     #[error("there is no system to make topics on")]
     NoSystem,
     /// A reference of the plan gave no value. Nothing here holds a value, or a part of one.
@@ -237,6 +237,9 @@ impl LabError {
                 "did its brokers go away? when they answer again, `kdyno clean --target FILE` removes these topics"
                     .to_owned(),
             ),
+            Self::Admin { source, .. } if source.needs_tls() => Some(
+                "`client: {properties: FILE}` of the target names a Java client's properties file with its security".to_owned(),
+            ),
             // The brokers' own words name the setting.
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
@@ -275,7 +278,7 @@ fn last_words(last: &Option<String>) -> String {
     last.as_ref().map_or_else(String::new, |last| format!(": {last}"))
 }
 
-/// Whether the user may not do what was asked for.
+/// Whether the user may not do what was requested.
 pub(crate) fn is_denied(error: &AdminError) -> bool {
     let code = error.code();
     [ErrorCode::TOPIC_AUTHORIZATION_FAILED, ErrorCode::CLUSTER_AUTHORIZATION_FAILED]

@@ -7,21 +7,21 @@ use std::fmt;
 /// Largest heaps, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Heaps {
-    /// Of the brokers and controllers of our own clusters.
+    /// Heaps of the brokers and controllers of our own clusters.
     brokers: u64,
-    /// Of the processes of Java clients.
+    /// Heaps of the processes of Java clients.
     clients: u64,
 }
 
-/// Those of the plan where they are most, and the host's free memory; `None` where nothing of ours is Java.
+/// Heaps of the plan where they are most, and the host's free memory; `None` where nothing of ours is Java.
 pub(crate) fn heaps(plan: &Plan) -> Option<(Heaps, u64)> {
     let heaps = Heaps::at_once(plan, host::memory_bytes()?)?;
     Some((heaps, host::memory_available_bytes()?))
 }
 
 impl Heaps {
-    /// Where they are most. In a comparison the clusters of both sides of a case stand together, sides with the same system
-    /// share one, and clients of both run at once only in a duet.
+    /// Heaps where they are most. In a comparison the clusters of both sides of a case run together, sides with the
+    /// same system share one, and clients of both run at once only in a duet.
     fn at_once(plan: &Plan, memory_bytes: u64) -> Option<Self> {
         let of =
             |case: &CasePlan| Self { brokers: of_brokers(case), clients: of_clients(case, memory_bytes) };
@@ -83,7 +83,7 @@ fn of_brokers(case: &CasePlan) -> u64 {
     case.system.cluster().map_or(0, preflight::heap_bytes)
 }
 
-/// Each worker has a process for each load item of which it has a share.
+/// Each worker has a process for each load item that it has a share of.
 fn of_clients(case: &CasePlan, memory_bytes: u64) -> u64 {
     let shares = case.workers.iter().flat_map(|worker| &worker.shares);
     let drivers = shares.filter_map(|share| case.load.get(&share.item)?.driver.as_java());
@@ -103,7 +103,7 @@ mod tests {
     use kdyno_scenario::Scenario;
 
     const MIB: u64 = 1 << 20;
-    /// Of the host.
+    /// Memory of the host.
     const MEMORY: u64 = 8192 * MIB;
 
     /// A plan of a system that is compared with side B, unless that is empty.

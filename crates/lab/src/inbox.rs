@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// What may wait here. A worker sends a few messages per stream and second, so this many mean that the lab
-/// stands still; then the workers' sockets fill up, not our memory.
+/// does not get on; then the workers' sockets fill up, not our memory.
 const MESSAGES_MAX: usize = 4096;
 
 /// Something that a trial hears.
@@ -38,11 +38,11 @@ pub enum Heard {
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.
     Recent(Arc<TrialEvidence>),
-    /// Of a load item that is a command.
+    /// From a load item that is a command.
     Command(String, CommandNews),
     /// What a component that is a database counted, and when, CLOCK_MONOTONIC, ns.
     Database(String, u64, Counted),
-    /// A token was asked for anew.
+    /// A token was requested again.
     Token(Renewed),
     /// The trial has to end before its plan does.
     Stop(Stop),
@@ -59,7 +59,7 @@ pub enum WorkerNews {
     Broken(String),
 }
 
-/// What came of asking for a token anew.
+/// Outcome of a request for a newer token.
 pub struct Renewed {
     /// Name of the secret.
     pub name: String,
@@ -76,9 +76,9 @@ impl std::fmt::Debug for Renewed {
 /// Why a trial is ended before its plan does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Somebody asked for it.
+    /// The user requested it.
     Asked,
-    /// There is nobody left to send to, and nobody will come back.
+    /// There is no receiver left, and none will come back.
     NoBrokerLeft,
     /// The target allows no more time.
     TimeCap(TimeCap),

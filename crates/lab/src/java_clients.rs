@@ -10,7 +10,7 @@ use kdyno_testbed::Environment;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Those of a plan, ready to be run. Settings are no part of what is made ready: each item brings its own.
+/// The Java clients of a plan, ready to be run. Settings are no part of what is made ready: each item brings its own.
 #[derive(Debug, Default)]
 pub(crate) struct JavaClients(Vec<(JavaDriver, Resolved)>);
 

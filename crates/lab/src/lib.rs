@@ -4,7 +4,7 @@
 //! under test (`testbed`), fresh topics, worker processes (`load`) that are given their tasks and T0, an inbox in
 //! which all that is heard arrives and from which evidence goes to the `store`, findings drawn from what the store
 //! yields (`analysis`). Whatever
-//! goes wrong after the run file exists is told beside the evidence, not instead of it.
+//! goes wrong after the run file exists is reported with the evidence, not instead of it.
 //!
 //! Invariants: every wait has a deadline; no process outlives the run, however the run ends; nothing here
 //! prints, reads the environment or exits.

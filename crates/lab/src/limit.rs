@@ -32,8 +32,8 @@ impl TimeCap {
     }
 }
 
-/// The plan's budget, of which sessions before have had their part. In the first one it counts from the first trial: what
-/// stands before that is not in the plan's reckoning.
+/// The plan's budget; sessions before have had their part. In the first one it counts from the first trial: what
+/// precedes that is not in the plan's estimate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeBudget {
     /// `None`: trials take as long as they take.
@@ -45,7 +45,7 @@ pub(crate) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Of a session that has begun no trial.
+    /// The limit of a session that has begun no trial.
     pub(crate) fn of(plan: &Plan, spent_ns: u64) -> Self {
         Self { budget_ns: plan.budget_ns, spent_ns, began_ns: None }
     }

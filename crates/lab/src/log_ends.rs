@@ -1,4 +1,4 @@
-//! How far the logs of a run's topics reach, as their leaders tell: what was acknowledged must be in them.
+//! How far the logs of a run's topics reach, as their leaders report: what was acknowledged must be in them.
 
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::system::SystemUnderTest;
@@ -33,9 +33,10 @@ pub(crate) fn read(system: &dyn SystemUnderTest, topics: &BTreeMap<String, Strin
     read_by(&mut admin, topics)
 }
 
-/// Reads them until they stand still, no transaction is open, and every replica on a living broker is in sync, and no
-/// other: until then the end that readers see, which is told here, may lie before what the leader alone has acknowledged,
-/// and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
+/// Reads them until they no longer move, no transaction is open, and every replica on a living broker is in sync, and
+/// no other: until then the end that readers see, which is reported here, may lie before what the leader alone has
+/// acknowledged, and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`],
+/// `Ok(None)`.
 pub(crate) fn read_settled(
     system: &dyn SystemUnderTest,
     topics: &BTreeMap<String, String>,

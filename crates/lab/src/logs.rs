@@ -11,7 +11,7 @@ use std::path::Path;
 /// How much of a log is kept: enough for a stack trace or two.
 const LOG_BYTES_KEPT: u64 = 16 * 1024;
 
-/// Stores the end of a log file without what is private. A log that cannot be read has nothing to tell.
+/// Stores the end of a log file without what is private. A log that cannot be read has no content.
 pub(crate) fn keep(
     store: &RunWriter,
     private: &Private,

@@ -1,8 +1,9 @@
-//! What the cluster tells of logs and groups while a trial goes on: how large the logs are on each broker, whether replicas
-//! are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to.
+//! What the cluster reports of logs and groups while a trial goes on: how large the logs are on each broker, whether
+//! replicas are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to.
 //!
-//! One look is a Metadata request, and of each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most once
-//! (OffsetFetch once for each group before Kafka 3.0). What a user may not see is told once and costs nothing else.
+//! One look is a Metadata request, and for each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most
+//! once (OffsetFetch once for each group before Kafka 3.0). What a user may not see is reported once and costs nothing
+//! else.
 
 mod ends;
 
@@ -20,13 +21,13 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for one answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
-/// After so long nothing more is asked for in a look.
+/// After so long nothing more is requested in a look.
 const LOOK_TIME_MAX: Duration = Duration::from_secs(5);
 /// Groups whose lag is read.
 const GROUPS_MAX: usize = 100;
 /// Groups of others that a trial remembers: some may go and others come.
 const NAMES_MAX: usize = 10 * GROUPS_MAX;
-/// Most offsets that are asked for in one look: partitions times groups.
+/// Most offsets that are requested in one look: partitions times groups.
 const OFFSETS_MAX: usize = 200_000;
 
 /// What a reader needs.
@@ -82,7 +83,7 @@ impl Reader for LogsReader {
     fn read(&mut self, t0_ns: u64) -> Heard {
         let (readings, unread) = (Vec::new(), Vec::new());
         let mut look = Look { t0_ns, at_ns: 0, begun: Instant::now(), readings, unread };
-        // That the cluster does not answer at all is told by those who watch its state.
+        // That the cluster does not answer at all is reported by the watch of its state.
         if let Ok(mut admin) = self.connected()
             && self.look(&mut admin, &mut look).is_ok()
         {
@@ -219,7 +220,7 @@ impl LogsReader {
         };
         if told.error != ErrorCode::NONE {
             let what = format!("the lag of group {name}");
-            // The lag of those partitions alone that it tells would be read as that of all.
+            // The lag of the reported partitions alone would be read as that of all.
             return self.not_read(look, &what, &format!("its coordinator answers with {}", told.error));
         }
         let behind =
@@ -233,7 +234,7 @@ impl LogsReader {
     }
 
     /// What a group is called: the scenario's name for it, else its id as it can be printed, with a number where another
-    /// group has that name. The same in each look.
+    /// group has that name. It is the same in each look.
     fn name_of(&mut self, told: &Committed) -> Option<String> {
         if let Some(name) = self.watched.groups.get(&told.group).or_else(|| self.names.get(&told.group)) {
             return Some(name.clone());
@@ -251,7 +252,7 @@ impl LogsReader {
         Some(name)
     }
 
-    /// What cannot be read is told once.
+    /// What cannot be read is reported once.
     fn not_read(&mut self, look: &mut Look, what: &str, why: &str) {
         // What others call their groups and how many there are must not fill memory.
         if self.told.len() < GROUPS_MAX && self.told.insert(what.to_owned()) {

@@ -18,7 +18,7 @@ const EVERY_NS: u64 = 10 * SECOND_NS;
 
 /// What a thread reads over and over.
 pub(crate) trait Reader: Send {
-    /// Reads once: what the inbox is told. T0 is an instant of CLOCK_MONOTONIC, ns.
+    /// Reads once, and sends it to the inbox. T0 is an instant of CLOCK_MONOTONIC, ns.
     fn read(&mut self, t0_ns: u64) -> Heard;
 }
 
@@ -26,7 +26,7 @@ impl Reader for Source {
     fn read(&mut self, t0_ns: u64) -> Heard {
         let begun_ns = monotonic_ns();
         let read = Source::read(self);
-        // Values are told one after the other: the instant in the middle is off by half the time that takes at most.
+        // Values are read one after the other: the instant in the middle is off by half the time that takes at most.
         let at_ns = relative_ns(begun_ns.midpoint(monotonic_ns()), t0_ns);
         let found =
             read.map(|readings| readings.into_iter().flat_map(|one| rows(one, at_ns, t0_ns)).collect());
@@ -34,7 +34,7 @@ impl Reader for Source {
     }
 }
 
-/// What a thread is told.
+/// Input of a thread.
 #[derive(Clone)]
 enum Order {
     /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
@@ -51,10 +51,10 @@ pub(crate) struct MetricsWatch {
 }
 
 impl MetricsWatch {
-    /// Reads these until it is told to end; tells the inbox. One whose thread does not start is told of and not read. The last
-    /// one is read as the window begins, so that what it tells of that instant is of it; the others are read before. Of
-    /// trials that run at once each is a side, its number and how many there are, so that those of the others are not read at
-    /// the same instants.
+    /// Reads these until it is asked to end, and sends to the inbox. One whose thread does not start is reported and
+    /// not read. The last one is read as the window begins, so that its values are of that instant; the others are read
+    /// before. Of trials that run at once each is a side, its number and how many there are, so that those of the
+    /// others are not read at the same instants.
     pub(crate) fn start(
         readers: Vec<Box<dyn Reader>>,
         (side, sides): (u64, u64),
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(thread(None, 0, Vec::new()).next_after(7), u64::MAX);
     }
 
-    /// Tells when it was asked.
+    /// Returns when it was asked.
     struct Asked;
 
     impl Reader for Asked {

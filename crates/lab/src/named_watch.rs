@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 /// How often one that is not there is looked for: that reads the names of all processes of the host; ns.
 const LOOK_AGAIN_NS: u64 = 5_000_000_000;
 
-/// What became of them, for events: of which, and what.
+/// What became of them, for events: process and what happened.
 type Told = Vec<(Subject, String)>;
 
 pub(crate) struct NamedWatch {
     named: NamedProcesses,
     /// Processes that are read anyway.
     known: BTreeSet<u32>,
-    /// Those that are not there.
+    /// Processes that are not there.
     missing: BTreeSet<Subject>,
     /// When they are looked for again, CLOCK_MONOTONIC, ns.
     look_ns: u64,
@@ -28,7 +28,7 @@ impl NamedWatch {
         Self { named, known, missing: BTreeSet::new(), look_ns: 0 }
     }
 
-    /// Finds them and has them watched; what is not there, or cannot be read in full, is told.
+    /// Finds them and has them watched; what is not there, or cannot be read in full, is reported.
     pub(crate) fn begin(&mut self, sampler: &mut Sampler) -> Told {
         let Found { processes, missing } = self.named.look(&self.known);
         let denied = processes.iter().filter_map(|process| Some((process.subject.clone(), denied(process)?)));
@@ -42,7 +42,7 @@ impl NamedWatch {
         told
     }
 
-    /// Tells of those that have ended since, and looks for them now and then.
+    /// Reports those that have ended since, and looks for them now and then.
     pub(crate) fn after_reading(&mut self, sampler: &mut Sampler, now_ns: u64) -> Told {
         if self.named.is_empty() {
             return Vec::new();

@@ -19,7 +19,7 @@ const FETCH_BATCH_BYTES: u32 = 16 << 10;
 
 /// A null broker; its process ends with this, and with our own, however that one ends.
 pub(crate) struct NullBroker {
-    /// Asked for its end by whoever looks at it.
+    /// Asked to end when it is looked at.
     child: Mutex<Child>,
     pid: u32,
     address: String,
@@ -27,8 +27,8 @@ pub(crate) struct NullBroker {
 }
 
 impl NullBroker {
-    /// Starts one on a free port of the loopback address. Topics that nobody has made have so many `partitions`. It does not
-    /// inherit the environment variables `hidden`.
+    /// Starts one on a free port of the loopback address. Topics that were not created have so many `partitions`. It
+    /// does not inherit the environment variables `hidden`.
     ///
     /// # Errors
     /// It does not start, or does not say where it listens: one lowercase sentence.

@@ -45,7 +45,7 @@ impl MayGoOn {
     }
 }
 
-/// What the observer is told.
+/// Input of the observer.
 enum Order {
     /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
     Start(u64),
@@ -62,7 +62,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Watches these processes, those that were named and the host, and whether the run may go on; tells the inbox.
+    /// Watches these processes, those that were named and the host, and whether the run may go on; reports to the
+    /// inbox.
     ///
     /// # Errors
     /// The thread does not start: nothing would be read, and no wish to stop seen.
@@ -94,7 +95,7 @@ impl Observer {
     /// The last reading, and the end of the thread. What it read lies in the inbox.
     pub(crate) fn finish(self) {
         self.order(Order::End);
-        // A panic in it has told the inbox; in the last reading it has lost that one and nothing else.
+        // A panic in it has been reported to the inbox; in the last reading it has lost that one and nothing else.
         let _ = self.thread.join();
     }
 
@@ -159,7 +160,7 @@ impl Watch {
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The trial is over without a word: nobody listens.
+                // The trial is over without a word: there is no receiver.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.look_for_stop();
@@ -197,7 +198,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// Without this thread nobody sees a wish to stop or the time cap: a trial must not go on when it fails.
+    /// Without this thread a wish to stop and the time cap go unseen: a trial must not go on when it fails.
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.inbox.send(Heard::Stop(Stop::ObserverGone));

@@ -1,4 +1,4 @@
-//! What a run is given beside its plan, what it tells while it goes on, and what it ends with.
+//! What a run is given in addition to its plan, what it reports while it goes on, and what it ends with.
 
 use crate::error::LabError;
 use kdyno_model::caveat::ScopedCaveat;
@@ -47,7 +47,7 @@ pub struct RunOptions<'a> {
     pub self_exe: PathBuf,
     /// Java, Maven, caches: where the testbed finds its tools.
     pub environment: kdyno_testbed::environment::Environment,
-    /// Processes of this host that are read beside those of the run.
+    /// Processes of this host that are read in addition to those of the run.
     pub named: NamedProcesses,
     /// Run although another run measures on this host.
     pub share: bool,
@@ -57,17 +57,17 @@ pub struct RunOptions<'a> {
     pub variables: &'a dyn Fn(&str) -> Option<OsString>,
     /// Gives the content of a file of keys or values by the path that the plan has of it; an error is one lowercase clause.
     pub files: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// Told what happens, on the thread that called [`crate::run`].
+    /// Called with what happens, on the thread that called [`crate::run`].
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run tells while it goes on.
+/// What a run reports while it goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// A step of the set-up, one lowercase phrase.
     Step(String),
     /// Something the user should know before the load starts, or as it happens while it goes on, one lowercase sentence.
-    /// Told also to those who asked for no progress.
+    /// Shown also without progress.
     Warning(String),
     /// A trial's load is about to start.
     TrialStarted {
@@ -78,7 +78,7 @@ pub enum Progress {
     },
     /// Once per second of a trial.
     Live(Box<Live>),
-    /// The same of the two of a duet, which run at once; the one that began first is the first.
+    /// A line for the two of a duet, which run at once; the one that began first is the first.
     LiveOfPair(Box<[Live; 2]>),
     /// What a Java client counted of itself, as Kafka's tools print it; nothing is hidden of it, so it is not to be stored.
     ClientMetrics(String),
@@ -86,7 +86,7 @@ pub enum Progress {
     TrialEnded(Box<TrialOutcome>),
 }
 
-/// Where a trial stands.
+/// The state of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
     /// Number of the trial.
@@ -104,7 +104,7 @@ pub struct Live {
     pub remaining_ns: Option<u64>,
     /// All load items together.
     pub figures: LiveFigures,
-    /// The newest rows, from which a caller draws what it shows beside them: those of every second from
+    /// The newest rows, from which a caller draws what it shows next to them: those of every second from
     /// [`kdyno_analysis::live::RECENT_S`] before `complete_until` on.
     pub recent: Arc<TrialEvidence>,
     /// The rows of the seconds before this one, from T0, are all there.
@@ -115,7 +115,7 @@ pub struct Live {
     pub counted_ns: u64,
 }
 
-/// What a run ended with. Once the run file exists everything that goes wrong is told here, beside the
+/// What a run ended with. Once the run file exists everything that goes wrong is reported here, next to the
 /// evidence that was kept.
 #[derive(Debug)]
 pub struct RunOutcome {

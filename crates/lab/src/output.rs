@@ -82,7 +82,7 @@ pub(crate) fn last_lines(tail: &str) -> String {
         return "; it wrote nothing".to_owned();
     }
     let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | ");
-    // What went wrong mostly stands at the very end.
+    // What went wrong is mostly at the very end.
     let over = told.chars().count().saturating_sub(CHARACTERS_TOLD);
     let end: String = told.chars().skip(over).collect();
     format!("; its last lines: {}{end}", if over > 0 { "…" } else { "" })

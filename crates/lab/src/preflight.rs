@@ -120,13 +120,13 @@ pub(crate) fn room_for_trial(
     cluster.map_or(Ok(()), |cluster| room(plan, &trial.effective, cluster, work_dir, environment))
 }
 
-/// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.
+/// JVMs of the clusters that run at once, where these are most; `None` without a cluster of our own.
 pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
     most_at_once(plan, |cluster| u64::from(cluster.brokers) + u64::from(cluster.mode.beside_brokers()))
 }
 
-/// What the clusters that stand at once come to, where that is most; `None` without a cluster of our own. In a comparison
-/// those of both sides of a case stand together; sides with the same system share one.
+/// What the clusters that run at once add up to, where that is most; `None` without a cluster of our own. In a
+/// comparison those of both sides of a case run together; sides with the same system share one.
 fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
     let of_case = |case: &CasePlan| case.system.cluster().map(&of);
     match &plan.strategy {

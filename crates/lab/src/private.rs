@@ -1,5 +1,5 @@
 //! Addresses of attached clusters are private, and so is where certificates and secrets lie: a run file may be shown
-//! around. What is told to the user names them; what is stored does not.
+//! around. What is shown to the user names them; what is stored does not.
 
 use kdyno_kafka::security::tls::CERTIFICATE_NAMES;
 use kdyno_model::address::is_address;
@@ -8,9 +8,9 @@ use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Stands where an address or a host's name was.
+/// Replaces an address or a host's name.
 const HOST: &str = "HOST";
-/// Stands where a path was.
+/// Replaces a path.
 const PATH: &str = "PATH";
 /// What messages have around the name of a host that is no address.
 const HOST_NAMED: (&str, &str) = ("the host \"", "\"");
@@ -20,7 +20,7 @@ const HOST_NAMED: (&str, &str) = ("the host \"", "\"");
 pub(crate) struct Private {
     /// Host names and addresses without ports, longest first.
     hosts: Vec<String>,
-    /// Paths and commands, each with what stands for it, longest first.
+    /// Paths and commands, each with its replacement, longest first.
     places: Vec<(String, &'static str)>,
 }
 
@@ -75,8 +75,8 @@ impl Private {
         self.hosts.sort_by_key(|host| std::cmp::Reverse(host.len()));
     }
 
-    /// The text without these hosts, and without whatever else looks like an address: a cluster may name brokers
-    /// that nobody knew of before.
+    /// The text without these hosts, and without whatever else looks like an address: a cluster may name brokers that
+    /// were unknown before.
     pub(crate) fn hide(&self, text: &str) -> String {
         if self.hosts.is_empty() {
             return text.to_owned();
@@ -104,7 +104,7 @@ fn authority(url: &str) -> Option<String> {
     (!authority.contains(MetricsFrom::HOST)).then(|| authority.to_owned())
 }
 
-/// The text with [`HOST`] for what stands between these, or from the first to the end of its line.
+/// The text with [`HOST`] for what is between these, or from the first to the end of its line.
 fn without_between(text: &str, (before, after): (&str, &str)) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -117,7 +117,7 @@ fn without_between(text: &str, (before, after): (&str, &str)) -> String {
     kept + rest
 }
 
-/// The text with something instead of a name, or a path, wherever it stands by itself, and is no part of a longer one.
+/// The text with something instead of a name, or a path, wherever it is by itself, and is no part of a longer one.
 fn without(text: &str, host: &str, instead: &str) -> String {
     let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     let mut kept = String::new();

@@ -1,8 +1,8 @@
-//! What trials stand on, kept from one trial to the next where the plan allows it: systems under test and topics.
+//! What trials run on, kept from one trial to the next where the plan allows it: systems under test and topics.
 //!
-//! Trials of one system with the same number of a start stand on one cluster. When a trial names another start, the
+//! Trials of one system with the same number of a start run on one cluster. When a trial names another start, the
 //! clusters of the one before are stopped first; so a list of trials has one cluster at a time, and a comparison those
-//! of both sides. An attached cluster is nobody's to stop: it stays.
+//! of both sides. An attached cluster is not ours to stop: it stays.
 
 use crate::error::{LabError, is_denied};
 use crate::options::{Progress, RunOptions};
@@ -17,13 +17,13 @@ use kdyno_model::plan::{Isolation, Plan, SystemPlan};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
-/// The systems that stand now.
+/// The systems that run now.
 #[derive(Default)]
 pub(crate) struct Provisions {
     standing: Vec<Provision>,
 }
 
-/// A system that stands, with what was made on it.
+/// A system that runs, with what was made on it.
 pub(crate) struct Provision {
     /// The start that it was provided for.
     start: u32,
@@ -35,9 +35,9 @@ pub(crate) struct Provision {
     topics: Option<Topics>,
     /// Whether a trial has run on it.
     pub(crate) has_carried_load: bool,
-    /// Processes whose end has been told.
+    /// Processes whose end has been reported.
     told: BTreeSet<Subject>,
-    /// Which settings it does not tell, as far as that was told.
+    /// Which settings are missing, as far as that was reported.
     told_unread: BTreeSet<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Ended {
 }
 
 impl Provisions {
-    /// Makes sure that what the trial asks for stands; addresses of a new system are added to what is private. The
+    /// Makes sure that what the trial needs is there; addresses of a new system are added to what is private. The
     /// processes of a new system do not inherit the environment variables that hold secrets.
     pub(crate) fn stand(
         &mut self,
@@ -99,11 +99,11 @@ impl Provisions {
         };
         let (kept, unfit): (Vec<_>, Vec<_>) = self.standing.drain(..).partition(stays);
         self.standing = kept;
-        // Each is stopped, whatever becomes of another; the first thing that goes wrong is told.
+        // Each is stopped, whatever becomes of another; the first thing that goes wrong is reported.
         unfit.into_iter().map(|standing| standing.system.stop()).fold(Ok(()), Result::and)
     }
 
-    /// What stands for the trial, with the topics that were made for it.
+    /// What is there for the trial, with the topics that were made for it.
     pub(crate) fn of(&self, trial: &Trial) -> Result<(&Provision, &Topics), LabError> {
         let standing =
             self.standing.iter().find(|standing| standing.is_for(trial)).ok_or(LabError::NoSystem)?;
@@ -146,7 +146,7 @@ impl Provisions {
         Ok(())
     }
 
-    /// After a trial: it has told which processes ended in it.
+    /// After a trial, which has reported the processes that ended in it.
     pub(crate) fn has_run(&mut self, trial: &Trial) -> Result<(), LabError> {
         let standing = self.of_mut(trial)?;
         standing.has_carried_load = true;
@@ -154,7 +154,7 @@ impl Provisions {
         Ok(())
     }
 
-    /// Processes that have ended since the last trial on their system; each is told once.
+    /// Processes that have ended since the last trial on their system; each is reported once.
     pub(crate) fn ended_between(&mut self) -> Vec<Ended> {
         let mut found = Vec::new();
         for standing in &mut self.standing {
@@ -182,7 +182,7 @@ impl Provisions {
     }
 
     /// Takes everything down that is the run's own, and returns what the run ends with: the first thing that went wrong,
-    /// which is what did `before`, if anything. All else is only told, so that nobody has to guess what stays.
+    /// which is what did `before`, if anything. All else is only reported, so that it is known what stays.
     pub(crate) fn take_down(
         &mut self,
         before: Option<LabError>,
@@ -202,7 +202,7 @@ impl Provisions {
     }
 }
 
-/// What went wrong before, if anything; what is not the first is told.
+/// What went wrong before, if anything; what is not the first is reported.
 fn first_of(before: Option<LabError>, error: LabError, progress: &mut dyn FnMut(Progress)) -> LabError {
     let Some(before) = before else { return error };
     progress(Progress::Warning(error.in_passing()));
@@ -226,7 +226,7 @@ impl Provision {
         self.plan.target().is_some()
     }
 
-    /// Reads the settings in force on topics of it; what it does not tell is told once. A null broker has none.
+    /// Reads the settings in force on topics of it; what is missing is reported once. A null broker has none.
     fn read_settings_of(&mut self, topics: &Topics, private: &Private, progress: &mut dyn FnMut(Progress)) {
         if !self.plan.is_kafka() {
             return;

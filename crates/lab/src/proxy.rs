@@ -47,10 +47,11 @@ pub(crate) fn make_ready(
     Ok(())
 }
 
-/// Waits until the proxy at an address tells of all brokers, and of none at an address of its own.
+/// Waits until the proxy at an address advertises all brokers, and none at an address of its own.
 ///
 /// # Errors
-/// It tells one's own address, `gone` says why nobody should wait any longer, or the time is over: one lowercase clause.
+/// It advertises a broker's own address, `gone` says why waiting is of no use, or the time is over: one lowercase
+/// clause.
 pub(crate) fn wait_led_through(
     brokers: &Access,
     address: &str,
@@ -88,7 +89,7 @@ pub(crate) fn wait_led_through(
     }
 }
 
-/// The first broker that is told to be where a broker itself listens.
+/// The first broker that is advertised at the address where a broker itself listens.
 fn past<'t>(own: &[BrokerInfo], told: &'t [BrokerInfo]) -> Option<&'t BrokerInfo> {
     let is_own = |broker: &&BrokerInfo| own.iter().any(|own| address(own) == address(broker));
     told.iter().find(is_own)
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(past(&[]), None);
     }
 
-    /// Two that each tell an address of their own: one stands for the brokers, the other for a proxy before them.
+    /// Two that each advertise an address of their own: one plays the brokers, the other a proxy before them.
     #[test]
     fn who_leads_nowhere_or_past_itself_is_told_apart_from_who_leads() {
         let stop = Arc::new(AtomicBool::new(false));

@@ -65,7 +65,7 @@ pub fn spent_ns(sessions: &[(Session, Option<SessionEnd>)], trials: &[TrialStart
     sessions.iter().map(took_ns).fold(0, u64::saturating_add)
 }
 
-/// Tells the trials that count from those that are run again. A trial counts when it ran to its end and was judged;
+/// Separates the trials that count from those that are run again. A trial counts when it ran to its end and was judged;
 /// half of a pair does not, for the two of a pair run on the same clusters, next to each other.
 fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement: &Judgement) -> Before {
     let last_trial = trials.iter().map(|start| start.trial.id.0).max().unwrap_or(0);
@@ -101,7 +101,7 @@ fn pair_of(start: &TrialStart) -> Option<(u32, u32, u32)> {
     start.trial.pair.map(|place| (start.trial.case, place.pair, start.session))
 }
 
-/// What is told where host or boot of two sessions differ; one lowercase clause. Pairs of both count for a verdict.
+/// What is reported where host or boot of two sessions differ; one lowercase clause. Pairs of both count for a verdict.
 pub(crate) fn change_of_host(before: &Session, now: &Session) -> Option<String> {
     let what = if before.processors != now.processors || before.host_facts != now.host_facts {
         "the run goes on on another host, or on one that has changed"

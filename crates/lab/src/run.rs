@@ -31,8 +31,8 @@ use std::sync::atomic::Ordering;
 /// Executes a plan and keeps its evidence in one file.
 ///
 /// # Errors
-/// Only what prevents the run file from being made. What goes wrong later is told by
-/// [`RunOutcome::failure`], beside the evidence.
+/// Only what prevents the run file from being made. What goes wrong later is reported by [`RunOutcome::failure`], next
+/// to the evidence.
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
@@ -133,7 +133,7 @@ struct Run<'a> {
     may_go_on: MayGoOn,
     /// What must not be stored.
     private: Private,
-    /// What workers are told and nobody else.
+    /// What only workers get.
     secrets: Secrets,
     /// Files of keys and values.
     given: Given,
@@ -204,7 +204,7 @@ impl Run<'_> {
             }
             self.budget.begin(monotonic_ns());
             self.tell_ended()?;
-            // Strategies count what they are told of; a run that goes on has more trials in its file.
+            // Strategies count the outcomes that they get; a run that goes on has more trials in its file.
             let numbered = trials.into_iter().zip(self.last_trial + 1..);
             let trials: Vec<Trial> = numbered.map(|(trial, id)| Trial { id: TrialId(id), ..trial }).collect();
             self.last_trial += u32::try_from(trials.len()).unwrap_or(u32::MAX);
@@ -212,7 +212,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells of processes that have ended while no trial ran on their system.
+    /// Reports processes that have ended while no trial ran on their system.
     fn tell_ended(&mut self) -> Result<(), LabError> {
         for ended in self.provisions.ended_between() {
             let detail = format!("{} ended between trials: {}", ended.subject, ended.how);
@@ -223,7 +223,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Trials that run at once, one or the two of a duet, with all that stands around them.
+    /// Trials that run at once, one or the two of a duet, with everything around them.
     fn at_once(&mut self, trials: &[Trial]) -> Result<(), LabError> {
         let plan = &self.request.plan;
         self.provide(trials)?;
@@ -281,7 +281,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Makes what the trials stand on, and stores what is known before they begin: of the host once for all.
+    /// Makes what the trials run on, and stores what is known before they begin: of the host once for all.
     fn provide(&mut self, trials: &[Trial]) -> Result<(), LabError> {
         let plan = &self.request.plan;
         for trial in trials {
@@ -304,7 +304,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Draws the trial's numbers and caveats from what the store yields of it, stores and tells them.
+    /// Draws the trial's numbers and caveats from what the store yields of it, stores and reports them.
     fn judge(&mut self, trial: Trial) -> Result<(), LabError> {
         let evidence = self.store.evidence(trial.id)?;
         let judgement = kdyno_analysis::trial::judge(&evidence)?;
@@ -325,7 +325,7 @@ impl Run<'_> {
         Ok(self.store.judgement(&judgement)?)
     }
 
-    /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.
+    /// Takes everything down and writes the end. The first thing that went wrong is the one that is reported.
     fn close(mut self, ended: Result<End, LabError>) -> RunOutcome {
         let (out_of_time, mut failure) = match ended {
             Ok(End::Answered) => (None, None),
@@ -349,7 +349,7 @@ impl Run<'_> {
         if let Err(error) = self.store.finish(end) {
             failure.get_or_insert(error.into());
         }
-        // What its logs had to tell is in the run file; a folder that cannot be removed is in nobody's way.
+        // The content of its logs is in the run file; a folder that cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(&self.options.work_dir);
         RunOutcome {
             path: self.options.run_file.clone(),
@@ -390,7 +390,7 @@ fn trials_planned(plan: &Plan) -> Option<u32> {
     u32::try_from(kdyno_plan::upcoming(plan, 0).count()).ok()
 }
 
-/// Names the side of a comparison whose system did not get to stand.
+/// Names the side of a comparison whose system did not start.
 fn of_side(plan: &Plan, trial: &Trial, error: LabError) -> LabError {
     let (Some(side), Strategy::Compare(comparison)) = (&trial.variant, &plan.strategy) else {
         return error;

@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// How long a command may take to tell a secret: some ask a server for it.
+/// How long a command may take to print a secret: some ask a server for it.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Random bytes of a secret that is made for the run.
@@ -63,7 +63,7 @@ impl Secrets {
         Ok(Self(values))
     }
 
-    /// Those of a case, by name.
+    /// Secrets of a case, by name.
     pub(crate) fn of(&self, case: &CasePlan) -> BTreeMap<&str, &Secret> {
         let mine = |((name, reference), _): &(&(String, SecretRef), &Secret)| {
             case.secrets.get(name).is_some_and(|wanted| wanted == reference)
@@ -143,7 +143,7 @@ fn checked(secret: Secret) -> Result<Secret, NoValue> {
     }
 }
 
-/// Reads no more than tells that it is too much, which [`checked`] says, and leaves out a newline at the end.
+/// Reads just enough to see that it is too much, which [`checked`] reports, and leaves out a newline at the end.
 fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
     /// The longest newline, and a byte that is too many.
     const MORE_BYTES: usize = 3;
@@ -162,7 +162,7 @@ fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
 fn private_file(path: &Path) -> Result<File, NoValue> {
     const OTHERS: u32 = 0o077;
     let failed = |e: std::io::Error| format!("could not be read: {e}");
-    // A pipe that nobody writes to is opened at once, and then refused.
+    // A pipe without a writer is opened at once, and then refused.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -198,7 +198,7 @@ fn property(path: &Path, name: &str, option: Option<&str>) -> Result<Secret, NoV
     checked(Secret::new(value.into_bytes()))
 }
 
-/// What a command writes to its standard output. What it writes elsewhere is told to nobody: it may be the secret.
+/// What a command writes to its standard output. What it writes elsewhere is never shown: it may be the secret.
 fn output(command: &[String], deadline: Duration) -> Result<Secret, NoValue> {
     let (program, arguments) = command.split_first().ok_or_else(|| "names no program".to_owned())?;
     let end = Instant::now() + deadline;

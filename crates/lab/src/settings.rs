@@ -1,5 +1,5 @@
-//! Settings in force on the brokers of a system and on the topics of a trial, as brokers tell them: two sides of a
-//! comparison are to differ in what was asked for and in nothing else. And which version an attached cluster runs.
+//! Settings in force on the brokers of a system and on the topics of a trial, as brokers report them: two sides of a
+//! comparison are to differ in what was requested and in nothing else. And which version an attached cluster runs.
 
 use crate::private::Private;
 use kdyno_kafka::admin::{
@@ -13,18 +13,18 @@ use kdyno_model::version::{line_of_metadata_level, line_of_protocol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Of each broker, topic or load item.
+/// Settings of each broker, topic or load item.
 pub(crate) type Settings = BTreeMap<Subject, SettingsInForce>;
 
 /// What is in force on a system.
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
     pub(crate) brokers: Settings,
-    /// Of the topics of the trial that runs on it.
+    /// Settings of the topics of the trial that runs on it.
     pub(crate) topics: Settings,
-    /// Which version its brokers run, where nobody else says so.
+    /// Which version its brokers run, where nothing else says so.
     pub(crate) facts: BTreeMap<String, String>,
-    /// What it did not tell, and why: of its brokers, and of the topics of the trial that runs on it.
+    /// What is missing, and why: of its brokers, and of the topics of the trial that runs on it.
     pub(crate) unread: Vec<Unread>,
     pub(crate) unread_topics: Vec<Unread>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct InForce {
 #[derive(Debug, Clone)]
 pub(crate) struct Unread {
     pub(crate) subject: Subject,
-    /// The sentence that is told.
+    /// The sentence that is printed.
     pub(crate) why: String,
 }
 
@@ -57,7 +57,7 @@ impl Unread {
 
 /// What went wrong, with topics under their addresses in the scenario: no run file has the name of somebody else's topic.
 fn without_names(why: &AdminError, names: &BTreeMap<String, String>) -> String {
-    // Of two names of which one begins the other the longer one goes first.
+    // If one of two names begins with the other, the longer one goes first.
     let mut names: Vec<(&String, &String)> = names.iter().collect();
     names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
     names.into_iter().fold(why.to_string(), |text, (address, name)| text.replace(name.as_str(), address))
@@ -72,17 +72,17 @@ const SETTINGS_MAX: usize = 1000;
 /// Characters kept of a value at most.
 const VALUE_CHARACTERS_MAX: usize = 1000;
 
-/// Topics of a trial that are asked for their settings, the first ones.
+/// Topics of a trial whose settings are requested, the first ones.
 const TOPICS_MAX: usize = 100;
 
-/// How the feature is called whose level tells what a broker runs.
+/// Name of the feature whose level says what a broker runs.
 const METADATA_VERSION: &str = "metadata.version";
-/// How the setting is called whose default tells it of brokers without that feature.
+/// Name of the setting whose default says it for brokers without that feature.
 const PROTOCOL_VERSION: &str = "inter.broker.protocol.version";
 
 /// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
-/// settings are those of the first one. Of an attached cluster it is asked as well which version it runs, which it tells
-/// also who may not see its settings.
+/// settings are those of the first one. An attached cluster is also asked for its version, which it reports also to
+/// users who may not see its settings.
 pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> InForce {
     let (mut told, mut features, mut brokers) = (Vec::new(), Vec::new(), 0);
     let mut ask = || -> Result<(), AdminError> {
@@ -100,7 +100,7 @@ pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &P
     };
     let unread = ask().err().map(|why| Unread::brokers(&why));
     if unread.is_some() {
-        // Of some brokers alone they would look like those of all.
+        // Settings of some brokers alone would look like those of all.
         told.clear();
         if features.len() < brokers {
             features.clear();
@@ -148,7 +148,7 @@ pub(crate) fn of_topics(
     (found, unread)
 }
 
-/// What clients of a load item told of themselves, bounded and without what says who they are and how a cluster is
+/// What clients of a load item reported of themselves, bounded and without what says who they are and how a cluster is
 /// reached.
 pub(crate) fn of_client(settings: SettingsInForce, private: &Private) -> SettingsInForce {
     let shown = |text: String| shown(&text, private);
@@ -164,7 +164,7 @@ fn admin(access: &Access, prefix: &str) -> Result<Admin, AdminError> {
     access.admin(&format!("{prefix}admin"), ANSWER_TIME_MAX)
 }
 
-/// Whether a client's setting says who it is or how its cluster is reached, which the plan tells without addresses.
+/// Whether a client's setting says who it is or how its cluster is reached, which the plan has without addresses.
 fn is_of_connection(name: &str) -> bool {
     const NAMES: [&str; 6] = [
         "bootstrap.servers",
@@ -208,8 +208,8 @@ fn shape(info: &TopicInfo) -> [(String, SettingInForce); 2] {
     shape.map(|(name, count)| (name.to_owned(), SettingInForce::new(SettingOrigin::Topic, count.to_string())))
 }
 
-/// The first broker's settings, and those of each broker that has others; one may have been told what is the default of
-/// another.
+/// The first broker's settings, and those of each broker that has others; one broker may have set what is the default
+/// of another.
 fn distinct(told: Vec<(Subject, SettingsInForce)>) -> Settings {
     let values = |settings: &SettingsInForce| -> Vec<(String, String)> {
         settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect()

@@ -1,6 +1,6 @@
 //! After a load: the next trial must not meet replicas that are still catching up with it.
 //!
-//! Requests in flight are gone when the workers are, and the readings of the log's end wait until it stands still
+//! Requests in flight are gone when the workers are, and the readings of the log's end wait until it no longer moves
 //! (`log_ends`); here the replicas are waited for.
 
 use crate::cluster_view::ClusterView;

@@ -16,7 +16,7 @@ pub(crate) struct StackSampling {
 }
 
 impl StackSampling {
-    /// Fetches the profiler where the plan asks for it; that it could not is told.
+    /// Fetches the profiler where the plan needs it; that it could not is reported.
     pub(crate) fn make_ready(
         plan: &Plan,
         environment: &Environment,

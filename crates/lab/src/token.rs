@@ -1,4 +1,4 @@
-//! Tokens expire: that of a target is asked for anew when a trial begins, and while it goes on before it expires.
+//! Tokens expire: that of a target is requested again when a trial begins, and while it goes on before it expires.
 //! Connections that are up log in again with the newer one when the broker wants that; new ones at once.
 
 use crate::error::LabError;
@@ -13,16 +13,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel};
 use std::time::{Duration, SystemTime};
 
-/// Part of the time that is left to a token after which it is asked for anew. A Java client takes what it is handed after 0.8 of
-/// it at the earliest (`sasl.login.refresh.window.factor`): by then the newer one must have reached it, or it goes on with a
-/// token that is about to end, until brokers refuse one login that follows another within a second.
+/// Part of the time that is left to a token after which it is requested again. A Java client takes what it is handed
+/// after 0.8 of it at the earliest (`sasl.login.refresh.window.factor`): by then the newer one must have reached it, or
+/// it goes on with a token that is about to end, until brokers refuse one login that follows another within a second.
 const WINDOW: f64 = 0.7;
 /// When a token does not say when it expires.
 const EVERY: Duration = Duration::from_secs(300);
 /// Between two attempts at least.
 const PAUSE_MIN: Duration = Duration::from_secs(5);
 
-/// A token that can be asked for anew.
+/// A token that can be requested again.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     /// Its name in the plan.
@@ -40,8 +40,8 @@ impl Token {
         is_renewed.then(|| Self { name: token.clone(), reference: reference.clone() })
     }
 
-    /// That of a case, asked for anew, with its value: logins of `login` have it from now on. `None` where there is none
-    /// that can be asked for.
+    /// The token of a case, requested again, with its value: logins of `login` have it from now on. `None` where there
+    /// is none that can be requested.
     ///
     /// # Errors
     /// It has no value now, or one that no login can send.
@@ -66,12 +66,13 @@ impl Token {
 
 /// The thread that asks; it ends when this is dropped.
 pub(crate) struct Renewal {
-    /// Nothing is sent: its end tells the thread to end.
+    /// Nothing is sent: its end asks the thread to end.
     _alive: Sender<()>,
 }
 
 impl Renewal {
-    /// Asks anew before `first` expires, and so on; the lab's own `login` has it at once, workers by way of the inbox.
+    /// Requests it again before `first` expires, and so on; the lab's own `login` has it at once, workers by way of the
+    /// inbox.
     pub(crate) fn start(
         token: Token,
         first: &Secret,
@@ -88,7 +89,7 @@ impl Renewal {
 }
 
 /// Asks after the first of the pauses and then again and again, at least the second apart. Why there is no newer token is
-/// told once, until there is one or another reason.
+/// reported once, until there is one or another reason.
 fn ask(
     token: &Token,
     (mut pause, pause_min): (Duration, Duration),
@@ -117,7 +118,7 @@ fn now_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// How long a token may be used before it is asked for anew.
+/// How long a token may be used before it is requested again.
 fn wait(token: &Secret, now_s: f64) -> Duration {
     let left_s = expires_s(token.expose()).map(|expires_s| (expires_s - now_s) * WINDOW);
     let left = left_s.map(|left_s| Duration::try_from_secs_f64(left_s).unwrap_or_default());

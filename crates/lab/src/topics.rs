@@ -19,7 +19,7 @@ pub(crate) const PREFIX: &str = "kdyno-";
 pub(crate) struct Topics {
     /// The topic's address in the scenario to its real name.
     pub(crate) names: BTreeMap<String, String>,
-    /// Those of them that were there before the run.
+    /// Topics that were there before the run.
     existing: BTreeMap<String, String>,
     /// The user may not delete those that were made: later trials have them too.
     is_kept: bool,
@@ -60,7 +60,7 @@ impl Topics {
             // Noted before it is made: a topic whose leaders are awaited in vain exists all the same.
             made.names.insert(address.clone(), real.clone());
             if let Err(source) = admin.create_topic(&real, partitions, replicas, &plan.config) {
-                // Those made so far are ours to take away again; the first error is the one to tell.
+                // Topics made so far are ours to take away again; the first error is the one to report.
                 let _ = made.delete(access);
                 return Err(LabError::Topic { address: address.clone(), source });
             }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Nobody listens there.
+    /// Nothing listens there.
     fn nobody() -> Access {
         Access::plaintext(vec!["127.0.0.1:1".to_owned()])
     }
@@ -166,7 +166,7 @@ mod tests {
         let plans = BTreeMap::from([("perf".to_owned(), plan.clone())]);
         let existing =
             ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
-        // Nobody is asked.
+        // No broker is asked.
         let nobody = nobody();
         let topics =
             Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");

@@ -1,7 +1,7 @@
-//! A whole run whose plan names secrets: the worker is told their values, and nothing else has them, neither the run
+//! A whole run whose plan names secrets: the worker gets their values, and nothing else has them, neither the run
 //! file, nor a log, nor what the operating system shows of the worker. This one program is the test, the run that it
 //! looks into and the run's worker. And a run that ends with a login that is refused, by a broker that repeats what it
-//! was told.
+//! received.
 
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
@@ -99,7 +99,7 @@ fn values_reach_the_worker_and_nothing_else() {
     assert_folder_without_marks(&here);
 }
 
-/// What is given, and beside it the run's own folder, in which nothing may have a value.
+/// What is given, and next to it the run's own folder, in which nothing may have a value.
 fn with_secrets(folder: &Path) -> PathBuf {
     for name in KNOWN {
         let path = folder.join(name);
@@ -174,7 +174,7 @@ fn spoken() -> m18_api_versions::Response {
     m18_api_versions::Response { api_keys: (0..=80).map(versions).collect(), ..Default::default() }
 }
 
-/// The run's process, where the broker lets nobody in.
+/// The run's process, where the broker refuses every login.
 fn refused_in(here: &Path, address: &str) {
     let mut request = request(here, address);
     let SystemPlan::Attached(target) = &mut request.plan.cases[0].system else { panic!("no target") };
@@ -322,7 +322,7 @@ fn assert_folder_without_marks(folder: &Path) {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                // SQLite removes its own beside the run file as it pleases.
+                // SQLite removes its own next to the run file as it pleases.
                 let bytes = std::fs::read(&path).unwrap_or_default();
                 assert_without_marks(&bytes, &path.display().to_string());
             }

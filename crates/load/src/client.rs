@@ -47,8 +47,8 @@ pub struct ProduceClient {
     outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
     retries: Retries,
     schedule: Option<Schedule>,
-    /// While the buffer is full: the schedule's place of what came due. `schedule` itself then stands at the
-    /// first record that waits, so a backlog takes no memory however long it grows.
+    /// While the buffer is full: the schedule's place of what came due. `schedule` itself then stays at the first
+    /// record that waits, so a backlog takes no memory however long it grows.
     due: Option<Schedule>,
     backlog: u64,
     /// When the buffer was last found full, ns.
@@ -58,7 +58,7 @@ pub struct ProduceClient {
     /// Records before the steady state, where the plan has tool lines.
     warmup: WarmupRecords,
     max_block_ns: u64,
-    /// Of a record's key, value and headers, in the mean.
+    /// Mean bytes of a record's key, value and headers.
     record_bytes: u64,
     fill_in_flight: bool,
     is_synchronous: bool,
@@ -77,7 +77,7 @@ pub struct ProduceClient {
 struct TransactionPace {
     plan: TransactionsPlan,
     random: Pcg64,
-    /// That there will be no more of them was told.
+    /// That there will be no more of them was reported.
     is_told: bool,
 }
 
@@ -135,7 +135,7 @@ impl ProduceClient {
         }
     }
 
-    /// T0 is past: brokers that cannot be reached since before are told as what concerns the load.
+    /// T0 is past: brokers that cannot be reached since before are reported as what concerns the load.
     pub fn begins(&mut self, now_ns: u64) {
         self.kafka.connections_mut().begin(now_ns);
     }

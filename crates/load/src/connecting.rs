@@ -1,8 +1,8 @@
 //! How the clients of a stream connect: which of them have begun, which are ready, and how long that took them.
 //!
-//! Those that are there at T0 connect some at a time: nobody times them against each other, a broker's queue of sockets
-//! to be accepted is short, and a client needs one connection more while it connects. Those that come later all come at
-//! once, as the instances of an application do.
+//! Clients that are there at T0 connect some at a time: they are not timed against each other, a broker's queue of
+//! sockets to be accepted is short, and a client needs one connection more while it connects. Those that come later all
+//! come at once, as the instances of an application do.
 
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
@@ -35,10 +35,10 @@ enum State {
 #[derive(Debug)]
 pub struct Connecting {
     states: Vec<State>,
-    /// Clients that were told to begin: the first ones.
+    /// Clients that were started: the first ones.
     begun: usize,
     ready: usize,
-    /// When the last clients were told to begin, ns.
+    /// When the last clients were started, ns.
     wave_ns: u64,
     /// Why a client will never be ready.
     refusal: Option<Refusal>,
@@ -47,7 +47,7 @@ pub struct Connecting {
 }
 
 impl Connecting {
-    /// Nobody has begun.
+    /// None has begun.
     pub fn new(clients: usize) -> Self {
         let states = vec![State::Idle; clients];
         Self { states, begun: 0, ready: 0, wave_ns: 0, refusal: None, times: Vec::new() }

@@ -1,4 +1,4 @@
-//! Moves bytes between a client's connections and the net, and tells the timeline what happened to them.
+//! Moves bytes between a client's connections and the net, and reports to the timeline what happened to them.
 
 use crate::net::{ConnectionId, Net};
 use crate::stream::{Events, Ready};
@@ -119,7 +119,7 @@ impl ConnectionsIo {
         told_ns: u64,
         net: &mut dyn Net,
     ) -> Result<(), ConnectionError> {
-        // What was there when the socket was told to be readable; what comes after all of that was read is new.
+        // What was there when the socket was reported as readable; what comes after all of that was read is new.
         let mut there_ns = Some(told_ns);
         loop {
             let queues = client.connections_mut().connection_mut(connection);

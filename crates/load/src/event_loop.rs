@@ -33,7 +33,7 @@ const STOP_DRAIN_NS: u64 = 5_000_000_000;
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 256;
 
-/// What a stream's thread is told.
+/// Input of a stream's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// The load begins at this instant, T0, ns on CLOCK_MONOTONIC.
@@ -44,7 +44,7 @@ pub enum Control {
     Drain,
     /// End the load, bring home what is in flight, soon.
     Stop,
-    /// End at once: nobody listens any more.
+    /// End at once: the listener has gone.
     Abandon,
 }
 
@@ -65,7 +65,7 @@ pub enum LoopError {
         /// From the phase's first instant to the thread's last turn before it learned of it, ms.
         late_ms: u64,
     },
-    /// Told to end at once.
+    /// Asked to end at once.
     #[error("the lab is gone")]
     Abandoned,
 }
@@ -130,7 +130,7 @@ impl EventLoop {
                 return Err(failure.into());
             }
             match state {
-                // Its clients come when their time is there; nobody waits for them.
+                // Its clients come when their time is there; the start does not wait for them.
                 StreamState::Connecting if stream.context().is_late() => {
                     prepared();
                     state = StreamState::Prepared;
@@ -196,10 +196,10 @@ impl EventLoop {
 }
 
 /// From when on it is the loop's own delay that it has not read what is there, ns. It looked at its sockets at
-/// `looked_ns`, then had something to do at `deadline_ns`, and was told at `returned_ns` which sockets are ready.
+/// `looked_ns`, then had something to do at `deadline_ns`, and learned at `returned_ns` which sockets are ready.
 ///
-/// That is when it was told, unless it had something to do before: then it should have looked at that instant, and
-/// what kept it from it (a processor that others had, a stop, its own work) is not the cluster's. What came in the
+/// That is when it learned it, unless it had something to do before: then it should have looked at that instant, and
+/// what kept it from it (a CPU that others had, a stop, its own work) is not the cluster's. What came in the
 /// meantime is counted as if it had been there at once, so what is left to the cluster is never too much by that.
 /// A deadline before the last look was no appointment: the loop went on as soon as it could.
 pub fn told_ns(looked_ns: u64, deadline_ns: u64, returned_ns: u64) -> u64 {
@@ -243,7 +243,7 @@ impl StreamState {
         }
     }
 
-    /// Does what the stream was told; its last turn ended at `turned_ns`.
+    /// Does what was requested of the stream; its last turn ended at `turned_ns`.
     fn apply(self, command: Control, stream: &mut dyn Stream, turned_ns: u64) -> Result<Self, LoopError> {
         let now_ns = monotonic_ns();
         Ok(match (command, self) {
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_told_late_counts_from_when_the_loop_should_have_looked() {
-        // Looked last, had something to do, was told.
+        // Looked last, had something to do, learned.
         assert_eq!(told_ns(100, 200, 150), 150, "a socket was ready before anything else was due");
         assert_eq!(told_ns(100, 200, 200), 200);
         assert_eq!(told_ns(100, 200, 900), 200, "it should have looked at 200");

@@ -31,7 +31,7 @@ struct Partition {
     next: i64,
     /// Members that have it: more than one where a member does not know yet that it lost it.
     owners: u32,
-    /// When the last of them gave it up, ns; `None`: one has it, or nobody ever had it.
+    /// When the last of them gave it up, ns; `None`: a member has it, or none ever had it.
     without_owner_since_ns: Option<u64>,
     /// When the last member that has it was given it, ns.
     gained_ns: u64,
@@ -49,7 +49,7 @@ impl GroupReading {
         again
     }
 
-    /// A member has a partition since `at_ns`. Returns for how long nobody had had it, ns, where somebody had it before.
+    /// A member has a partition since `at_ns`. Returns for how long it had no owner, ns, where it had one before.
     pub fn gained(&self, partition: i32, at_ns: u64) -> Option<u64> {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let partition = partitions.entry(partition).or_default();
@@ -58,8 +58,8 @@ impl GroupReading {
         partition.without_owner_since_ns.take().map(|since_ns| at_ns.saturating_sub(since_ns))
     }
 
-    /// A member has it no longer since `at_ns`. Returns for how long nobody had it, ns, where it was told only now that this
-    /// was before the next owner was given it: members tell what happened to them one after the other.
+    /// A member has it no longer since `at_ns`. Returns for how long it had no owner, ns, where the report that this
+    /// was before the next owner got it comes only now: members report what happened to them one after the other.
     pub fn lost(&self, partition: i32, at_ns: u64) -> Option<u64> {
         let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let partition = partitions.entry(partition).or_default();

@@ -24,7 +24,7 @@ pub(crate) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// The addresses to which one connection is tried: each attempt takes the next one, since a name may have several
-/// of which only one is listened on. When all were tried, and after a connection that was made, the name is looked
+/// only one of which has a listener. When all were tried, and after a connection that was made, the name is looked
 /// up again; the address that was tried last is then not the first one, if there are others (as in Java's
 /// `client.dns.lookup=use_all_dns_ips`).
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ impl Lookups {
         let (host, port) = name.clone();
         thread::Builder::new().name("lookup".to_owned()).spawn(move || {
             let result = resolve(&host, port);
-            // Nobody may be left to be told.
+            // There may be no receiver left.
             let _ = found.send((host, port, result));
             let _ = waker.wake();
         })?;

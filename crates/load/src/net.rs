@@ -64,7 +64,7 @@ struct Slot {
     pair: Option<mio::net::UnixStream>,
     /// Its host is being looked up.
     is_looked_up: bool,
-    /// Why there is no socket, until it is asked for.
+    /// Why there is no socket, until it is requested.
     failure: Option<io::Error>,
 }
 
@@ -81,7 +81,7 @@ impl Sockets {
     }
 
     /// After the poll was woken: opens the sockets whose host was looked up meanwhile. Returns the connections of
-    /// which it is known by now that they cannot be made, which no event will tell.
+    /// which it is known by now that they cannot be made, which no event will report.
     pub fn take_failed(&mut self) -> Vec<ConnectionId> {
         let mut failed = Vec::new();
         while let Some((host, port, found)) = self.lookups.take_found() {

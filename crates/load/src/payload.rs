@@ -3,8 +3,8 @@
 //! *Pooled*: blocks of records with the checksum kept at every record's end, so that any prefix of a
 //! block is a valid body and sending one costs no more than its header. *Unique*: a trailer of
 //! [32 bytes](crate::trailer) in each record carries run, producer, partition, sequence and intended time, and each record has the
-//! timestamp of its own acceptance. Where all records have one size a recycled buffer still holds them, of which only
-//! trailers, keys and timestamps are stamped anew; others are built from their picks. The checksum is computed over
+//! timestamp of its own acceptance. Where all records have one size a recycled buffer still holds them, and only
+//! trailers, keys and timestamps are stamped again; others are built from their picks. The checksum is computed over
 //! all of it. Bodies are compressed when they are sealed.
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ pub struct Pool {
 #[derive(Debug)]
 struct Block {
     records: Bytes,
-    /// Of the first 1, 2, 3 … records; none where they are compressed.
+    /// Bytes of the first 1, 2, 3 … records; none where they are compressed.
     sums: Vec<BodySum>,
 }
 
@@ -125,7 +125,7 @@ enum Source {
     },
     /// Buffers of records that all have one size.
     Stamped {
-        /// Whole buffers of which a part is in flight.
+        /// Whole buffers with a part in flight.
         lent: Vec<Bytes>,
         spare: Vec<BytesMut>,
         rng: Box<Pcg64>,
@@ -147,7 +147,7 @@ struct Producer {
 /// What bodies look like.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyForm {
-    /// Of each record.
+    /// Bytes of each record.
     pub shape: RecordShape,
     /// Most records of a batch.
     pub records_max: u32,
@@ -354,7 +354,7 @@ impl<'a> Stamp<'a> {
         });
     }
 
-    /// Builds records of which some have a longer timestamp delta, with the values in `buffer`.
+    /// Builds records, some of which have a longer timestamp delta, with the values in `buffer`.
     fn write_wide(self, records: &RecordSource, buffer: &[u8]) -> Vec<u8> {
         let (shape, picks) = (self.form.shape, self.times.picks.as_slice());
         let value_bytes = shape.value_bytes as usize;

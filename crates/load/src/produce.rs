@@ -108,7 +108,7 @@ impl ProduceStream {
         record_source(&self.plan, partitions, is_keyed, &self.context)
     }
 
-    /// What a client's producer is told.
+    /// Settings of a client's producer.
     fn producer_config(&self, client: u32, records: &RecordSource) -> ProducerConfig {
         let settings = &self.plan.client;
         ProducerConfig {
@@ -386,7 +386,7 @@ impl Stream for ProduceStream {
         });
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
-        // Once nobody takes another record that is at once.
+        // Once no client takes another record that is at once.
         let end = self.clock.map(|clock| if self.turns.active == 0 { 0 } else { clock.load_end_ns });
         let end = end.filter(|_| !self.is_flushing);
         let wave = self.connecting.next_wave_ns().filter(|_| self.clock.is_none() && !self.context.is_late());

@@ -57,7 +57,7 @@ pub fn compression(plan: &ProducePlan) -> Compression {
     }
 }
 
-/// The same with its level.
+/// The codec with its level.
 pub fn compressor(plan: &ProducePlan) -> Compressor {
     Compressor::new(compression(plan), plan.client.compression_level)
 }

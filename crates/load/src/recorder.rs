@@ -56,10 +56,10 @@ struct SecondSlot {
     /// Index of the five-second slot.
     five: usize,
     counts: Counts,
-    /// Of the recorder's headline, and its values below zero.
+    /// Histograms of the recorder's headline, and its values below zero.
     headline: Histo,
     below_zero: Histo,
-    /// Of a stream with tool lines.
+    /// Figures of a stream with tool lines.
     service: Option<Histo>,
 }
 
@@ -114,7 +114,7 @@ impl Recorder {
         Self::with_headline(Timing::Response, id, t0_ns, lengths)
     }
 
-    /// The same for a stream that consumes.
+    /// A recorder for a stream that consumes.
     pub fn of_consumer(id: StreamId, t0_ns: u64, lengths: PhasesPlan) -> Self {
         Self::with_headline(Timing::EndToEnd, id, t0_ns, lengths)
     }
@@ -140,7 +140,7 @@ impl Recorder {
         }
     }
 
-    /// The measure phase begins at this whole second, ns from T0, of which nothing has been recorded yet: no slot
+    /// The measure phase begins at this whole second, ns from T0. Nothing has been recorded in it yet: no slot
     /// straddles it.
     pub fn measure_begins(&mut self, start_ns: u64) {
         self.phases = phase_spans(&self.lengths, Some(start_ns));

@@ -1,7 +1,7 @@
 //! Schedules: pure functions from a record's index and a seed to its intended instant.
 //!
-//! Warm-up and measure phase have a schedule each, and the measure phase's begins anew with it: its arrivals follow from
-//! the seed alone, however long the warm-up took, so that trials that share a seed share them.
+//! Warm-up and measure phase have a schedule each, and the measure phase's starts again with it: its arrivals follow
+//! from the seed alone, however long the warm-up took, so that trials that share a seed share them.
 //!
 //! The measure phase's rate over time is a chain of linear pieces; in the warm-up the first rate holds, without end
 //! until it is known when the measure phase begins. Λ(t), the rate's integral, is the number of records intended up to
@@ -41,11 +41,11 @@ const WARMUP_SEED: u64 = 0x3a57;
 /// The intended instants of one client, in order, as ns from T0.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// Of the phase that the next record lies in.
+    /// Instants of the phase that the next record lies in.
     law: Law,
     /// When that phase begins.
     begin_ns: u64,
-    /// Of the measure phase, before a record of it is next.
+    /// Instants of the measure phase, before a record of it is next.
     measure: Option<Law>,
     /// When the measure phase begins, once that is known.
     measure_ns: Option<u64>,
@@ -75,7 +75,7 @@ impl Schedule {
         Self { law, begin_ns: 0, measure, measure_ns: None, next_ns }
     }
 
-    /// The same without a warm-up: before [`Self::measure_begins`] no record is intended.
+    /// A schedule without a warm-up: before [`Self::measure_begins`] no record is intended.
     pub fn without_warmup(self) -> Self {
         Self { next_ns: NEVER, ..self }
     }
@@ -99,7 +99,7 @@ impl Schedule {
     }
 
     /// The measure phase begins at this instant, ns from T0, which no record taken from the schedule has reached. The
-    /// instants are then those of a schedule that was told so at once, to the last bit.
+    /// instants are then those of a schedule that knew so at once, to the last bit.
     pub fn measure_begins(&mut self, start_ns: u64) {
         self.measure_ns = Some(start_ns);
         self.enter_measure_phase();
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn the_measure_phases_arrivals_do_not_depend_on_the_warm_up() {
         let ramp = RatePiece { from_per_s: 100.0, to_per_s: 900.0, length_ns: 10 * S };
-        // A rate at which no second begins with a record: constant arrivals too begin anew.
+        // A rate at which no second begins with a record: constant arrivals too start again.
         for pieces in [constant(333.3), vec![ramp]] {
             for (arrivals, client) in
                 [(Arrivals::Constant, 1), (Arrivals::Poisson, 1), (Arrivals::Poisson, 2)]
@@ -361,8 +361,8 @@ mod tests {
         }
     }
 
-    /// At the seam two processes meet. Of 4,000 Poisson schedules the gaps that span it have the mean of a gap that spans
-    /// a given instant, two mean gaps, and the records right after it come at the rate.
+    /// At the seam two processes meet. Over 4,000 Poisson schedules the gaps that span it have the mean of a gap that
+    /// spans a given instant, two mean gaps, and the records right after it come at the rate.
     #[test]
     fn poisson_arrivals_have_neither_burst_nor_gap_at_the_seam() {
         let (start_ns, schedules) = (3 * S, 4_000u32);
@@ -384,7 +384,7 @@ mod tests {
         );
     }
 
-    /// Those of all clients together.
+    /// Arrivals of all clients together.
     #[test]
     fn constant_arrivals_meet_at_the_seam_within_one_gap() {
         let of = |client| {

@@ -20,16 +20,16 @@ use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
 const EVENTS_MAX: u32 = 10_000;
-/// Reasons for failed transactions that are told: a Java client makes them up.
+/// Reasons for failed transactions that are reported: a Java client makes them up.
 const REASONS_MAX: usize = 100;
 
 /// Place of the first client's seed for its connections among those drawn from the stream's.
 const CONNECTION_SEEDS: u64 = 1 << 40;
-/// The same of that for its transactions.
+/// Seed of the client for its transactions.
 const TRANSACTION_SEEDS: u64 = 2 << 40;
-/// The same of that for its application's work.
+/// Seed of the client for its application's work.
 const WORK_SEEDS: u64 = 3 << 40;
-/// The same of that as a member of a consumer group.
+/// Seed of the client as a member of a consumer group.
 const MEMBER_SEEDS: u64 = 4 << 40;
 
 /// Why a stream cannot run.
@@ -40,7 +40,7 @@ pub enum StreamError {
     NoSuchPartition {
         /// As planned.
         partition: u32,
-        /// Of the topic on the brokers.
+        /// Partitions of the topic on the brokers.
         partitions: usize,
     },
     /// Keys or values were to come before the task, and did not.
@@ -79,7 +79,7 @@ pub enum StreamError {
         "the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item"
     )]
     NotByJava(&'static str),
-    /// It was not told how the Java client reaches the cluster.
+    /// The task does not say how the Java client reaches the cluster.
     #[error("how the Java client reaches the cluster was not given to the worker")]
     NoJavaConnection,
     /// The Java process cannot be started.
@@ -219,26 +219,26 @@ impl StreamContext {
         format!("{}{:016x}-{}-{client}", self.client_id_prefix, self.run_id, self.task.name)
     }
 
-    /// Whether its clients come only in the measure phase: nobody waits for them before T0.
+    /// Whether its clients come only in the measure phase: the start does not wait for them before T0.
     pub fn is_late(&self) -> bool {
         self.task.span.is_late()
     }
 
-    /// Tells the timeline that clients that come in the measure phase begin.
+    /// Reports to the timeline that clients that come in the measure phase begin.
     pub(crate) fn tell_began(&mut self, now_ns: u64) {
         if self.is_late() {
             self.events.push(now_ns, EventKind::ItemBegan, format!("{}: connecting begins", self.clients()));
         }
     }
 
-    /// Tells the timeline that the load of clients that go in the measure phase is over.
+    /// Reports to the timeline that the load of clients that go in the measure phase is over.
     pub(crate) fn tell_ended(&mut self, now_ns: u64, clock: Clock) {
         if clock.goes_early(now_ns) {
             self.events.push(now_ns, EventKind::ItemEnded, format!("the load of {} is over", self.clients()));
         }
     }
 
-    /// Tells the timeline that the load is over by itself, and why, as the end of a sentence.
+    /// Reports to the timeline that the load is over by itself, and why, as the end of a sentence.
     pub(crate) fn tell_over(&mut self, now_ns: u64, why: &str) {
         self.events.push(
             now_ns,
@@ -270,13 +270,13 @@ impl StreamContext {
         mix(self.seed, WORK_SEEDS + u64::from(self.task.client_first + index))
     }
 
-    /// Seed of the stream's client `index` as a member of a consumer group: no two of a run should have the same, of which
-    /// one makes its id.
+    /// Seed of the stream's client `index` as a member of a consumer group: no two of a run should have the same, since
+    /// it makes the client's id.
     pub(crate) fn member_seed(&self, index: u32) -> u64 {
         mix(mix(self.seed, self.run_id), MEMBER_SEEDS + u64::from(self.task.client_first + index))
     }
 
-    /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers
+    /// Settings of the connections of the stream's client `index`, but for what its role decides: what brokers
     /// must speak, time-outs, the age of metadata and the largest response.
     pub(crate) fn connections_config(
         &self,
@@ -307,18 +307,18 @@ impl StreamContext {
 pub struct Events {
     kept: Vec<(u64, WorkerEvent)>,
     count: u32,
-    /// Upon what the stream's clients and brokers agreed, as far as it was told.
+    /// What the stream's clients and brokers agreed upon, as far as it was reported.
     sessions: BTreeSet<String>,
-    /// Whose throttling has been told.
+    /// Brokers whose throttling has been reported.
     throttling: Vec<ConnectionKey>,
-    /// Whether it was told that batches were split.
+    /// Whether it was reported that batches were split.
     has_told_splits: bool,
-    /// Who leads a partition, as told last: its clients hear of it one after the other.
+    /// Who leads a partition, as reported last: its clients hear of it one after the other.
     leaders: BTreeMap<i32, i32>,
-    /// What was told last of a topic that the brokers do not describe, or that is another one: its clients hear of
+    /// What was reported last of a topic that the brokers do not describe, or that is another one: its clients hear of
     /// that one after the other too.
     topics: BTreeMap<String, String>,
-    /// Why transactions failed, and why producers send nothing any more, as far as it was told.
+    /// Why transactions failed, and why producers send nothing any more, as far as it was reported.
     failures: BTreeSet<String>,
     ended_by: BTreeSet<&'static str>,
 }
@@ -345,7 +345,7 @@ impl Events {
         }
     }
 
-    /// Notes that a broker throttles the stream's clients; each broker is told once.
+    /// Notes that a broker throttles the stream's clients; each broker is reported once.
     pub fn throttled(&mut self, now_ns: u64, by: ConnectionKey, throttled_ns: u64) {
         if !self.throttling.contains(&by) {
             self.throttling.push(by);
@@ -355,7 +355,7 @@ impl Events {
         }
     }
 
-    /// Notes that batches were split, if any were; it is told once.
+    /// Notes that batches were split, if any were; it is reported once.
     pub fn split(&mut self, now_ns: u64, by: ConnectionKey, batches: u32) {
         if batches > 0 && !std::mem::replace(&mut self.has_told_splits, true) {
             let detail = format!(
@@ -392,7 +392,7 @@ impl Events {
         self.topics.remove(topic);
     }
 
-    /// Notes that a transaction was aborted because something of it had failed; each reason is told once.
+    /// Notes that a transaction was aborted because something of it had failed; each reason is reported once.
     pub fn transaction_failed(&mut self, now_ns: u64, reason: &str) {
         if !self.failures.contains(reason) && self.failures.len() < REASONS_MAX {
             self.failures.insert(reason.to_owned());
@@ -401,7 +401,7 @@ impl Events {
         }
     }
 
-    /// Notes that a transactional producer sends nothing any more; of a stream's clients each reason is told once.
+    /// Notes that a transactional producer sends nothing any more; each reason is reported once for a stream.
     pub fn producer_ended(&mut self, now_ns: u64, client_id: &str, error: ErrorCode) {
         if self.ended_by.insert(error.name()) {
             let why = match error {

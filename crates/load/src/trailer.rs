@@ -1,4 +1,4 @@
-//! What each unique record carries of itself: of which run it is, who sent it and where to, and when it was intended.
+//! What each unique record carries of itself: its run, who sent it and where to, and when it was intended.
 //!
 //! ```text
 //! run id 8 | producing client 4 | partition 4 | sequence 8 | intended instant 8     big-endian
@@ -18,7 +18,7 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Of records of a run that this client sends to a partition.
+    /// The trailer of records of a run that this client sends to a partition.
     pub fn new(run_id: u64, client: u32, partition: i32) -> Self {
         let mut bytes = TrailerBytes::default();
         bytes[0..8].copy_from_slice(&run_id.to_be_bytes());
@@ -43,7 +43,7 @@ pub struct TrailerReader {
 }
 
 impl TrailerReader {
-    /// Of a run.
+    /// The part of a run.
     pub fn new(run_id: u64) -> Self {
         Self { run_id: run_id.to_be_bytes() }
     }

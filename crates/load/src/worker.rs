@@ -84,7 +84,7 @@ struct Running {
     thread: Option<JoinHandle<Result<StreamTotals, LoopError>>>,
 }
 
-/// Tells the main thread that a stream's thread has ended, also when it ended by a panic.
+/// Reports to the main thread that a stream's thread has ended, also when it ended by a panic.
 struct TellEnd {
     incoming: Sender<Incoming>,
     index: usize,
@@ -109,7 +109,7 @@ enum Incoming {
 /// Runs a worker whose lab is at the other end of `fd`, to the end of its task.
 ///
 /// # Errors
-/// When the task cannot be done; the lab was told why if it still listens.
+/// When the task cannot be done; the lab got the reason if it still listens.
 pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
     let stream = UnixStream::from(fd);
     let mut reader = stream.try_clone()?;
@@ -261,7 +261,7 @@ fn token(task: &WorkerTask, security: &Security) -> Option<(String, Arc<Login>)>
 impl Streams {
     fn tell(&self, control: Control) {
         for stream in &self.running {
-            // A thread that has ended needs no telling.
+            // A thread that has ended needs no message.
             let _ = stream.control.send(control);
             let _ = stream.waker.wake();
         }

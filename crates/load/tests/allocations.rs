@@ -1,6 +1,6 @@
 //! The send path allocates nothing per record: in simulated time the same number of batches goes out with few
 //! and with many records in each, and the stream asks for memory as often both times. What would have to be
-//! formatted, boxed or collected for a record would be asked for hundreds of thousands of times more.
+//! formatted, boxed or collected for a record would be allocated hundreds of thousands of times more.
 //!
 //! A counting allocator sees what the stream does on this thread; net, cluster and test are left out.
 
@@ -22,7 +22,7 @@ const GROWTH_MAX: u64 = 200;
 struct Counting;
 
 thread_local! {
-    /// Blocks the stream asked for on this thread, growing one included.
+    /// Blocks the stream requested on this thread, growing one included.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a load came to, and how often its stream asked for memory.
+/// Counts of a load, and how often its stream requested memory.
 fn counted(load: &Load, cluster: FakeCluster) -> (Outcome, u64) {
     let before = ALLOCATIONS.get();
     let outcome = simulate(load, cluster);
@@ -67,7 +67,7 @@ fn counted(load: &Load, cluster: FakeCluster) -> (Outcome, u64) {
     (outcome, ALLOCATIONS.get() - before)
 }
 
-/// The same batches with few and with many records each: as many allocations.
+/// Equal batches with few and with many records each: as many allocations.
 fn assert_none_per_record(what: &str, (few, few_times): (Outcome, u64), (many, many_times): (Outcome, u64)) {
     let (few, many) = (few.counts(), many.counts());
     assert!(few.batches > 1_000, "{what}: {few:?}");

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
 use strum::{Display, EnumCount, EnumDiscriminants, EnumIter};
 
-/// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
+/// A reason not to trust a trial's figures as they are. Stored with the run and shown before them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[strum_discriminants(name(CaveatKind), derive(Display, EnumCount, EnumIter, PartialOrd, Ord))]
@@ -36,7 +36,7 @@ pub enum Caveat {
         start_s: f64,
         /// By how much that grew until the window's end.
         growth_s: f64,
-        /// Seconds above which it is told.
+        /// Seconds above which it is reported.
         allowed_s: f64,
     },
     /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
@@ -100,7 +100,7 @@ pub enum Caveat {
     LateEndToEnd {
         /// Load item that is handed the records.
         item: String,
-        /// The lowest quantile of which that is so, e.g. `p99.9`.
+        /// The lowest quantile for which that is so, e.g. `p99.9`.
         quantile: String,
         /// By how much records of its topic were sent late at that quantile, ns.
         late_ns: u64,
@@ -111,7 +111,7 @@ pub enum Caveat {
     GeneratorLate {
         /// Load item.
         item: String,
-        /// The lowest quantile of which that is so, e.g. `p99.9`; or `mean`.
+        /// The lowest quantile for which that is so, e.g. `p99.9`; or `mean`.
         quantile: String,
         /// ns of the response there that are the generator's own.
         late_ns: u64,
@@ -126,7 +126,8 @@ pub enum Caveat {
         who: String,
         /// Share of the window, 0 to 1 for one thread.
         share: f64,
-        /// Of brokers the share of the time in which their threads ran or were ready, 0 to 1. `None`: of others, or not kept.
+        /// For brokers: the share of the time in which their threads ran or were ready, 0 to 1. `None`: for others, or
+        /// not kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_of_ready: Option<f64>,
     },
@@ -149,7 +150,7 @@ pub enum Caveat {
     FewRecords {
         /// Load item.
         item: String,
-        /// The lowest quantile of which that is so, e.g. `p99.99`.
+        /// The lowest quantile for which that is so, e.g. `p99.99`.
         quantile: String,
         /// Records beyond it.
         beyond: u64,
@@ -199,7 +200,7 @@ pub enum Caveat {
         item: String,
         /// Records.
         records: u64,
-        /// The same in seconds of what is produced; `None`: nothing is produced by this run.
+        /// The lag in seconds of what is produced; `None`: nothing is produced by this run.
         seconds: Option<f64>,
     },
     /// Brokers wrote far less to disk than they acknowledged: the page cache absorbed the load.
@@ -256,7 +257,7 @@ pub enum Caveat {
     },
     /// The cluster had just been started and had carried no load before this trial.
     Unconditioned,
-    /// The brokers of a target tell that they had hardly carried anything since they started.
+    /// The brokers of a target report that they had hardly handled anything since they started.
     BrokersFresh {
         /// Records that they had taken when this load began.
         records: u64,
@@ -360,7 +361,7 @@ pub enum Caveat {
     FetchErrors {
         /// Load item.
         item: String,
-        /// How many events tell of it: one when a partition's error changes.
+        /// How many events report it: one when a partition's error changes.
         events: u64,
         /// What the first of them says.
         first: String,
@@ -389,10 +390,10 @@ pub enum Caveat {
     StacksSampled {
         /// What for, e.g. `cpu`.
         of: String,
-        /// Of `cpu`: share of the CPU time of these processes that the stacks hold; `None`: not known.
+        /// For `cpu`: share of the CPU time of these processes that the stacks hold; `None`: not known.
         share: Option<f64>,
     },
-    /// The agents that tell of local brokers took a part of their CPU time that is felt.
+    /// The agents that expose metrics of local brokers took a noticeable part of the brokers' CPU time.
     AgentBusy {
         /// Time for which they answered in the window ÷ CPU time of the brokers in it.
         share: f64,
@@ -454,13 +455,13 @@ pub enum Caveat {
         /// What the first event says, one lowercase sentence.
         first: String,
     },
-    /// Some of the requests that a command told of failed: what these took is in its times.
+    /// Some of the requests that a command reported failed: what these took is in its times.
     RequestsFailed {
         /// Load item.
         item: String,
         /// How many.
         errors: u64,
-        /// Of all requests, 0 to 1.
+        /// Share of all requests, 0 to 1.
         share: f64,
     },
     /// A process of the system under test ended in the middle.

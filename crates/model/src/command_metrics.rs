@@ -3,7 +3,7 @@
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 
 const COMMAND: &[SubjectKind] = &[SubjectKind::Command];
-/// Of requests, which may have a label.
+/// Metrics of requests, which may have a label.
 const REQUESTED: &[SubjectKind] = &[SubjectKind::Command, SubjectKind::Label];
 
 /// From the command's start to its exit.
@@ -14,20 +14,20 @@ pub const SUCCEEDED: &str = "succeeded";
 pub const EXIT_CODE: &str = "exit_code";
 /// CPU time of it and of what it started.
 pub const CPU_TIME: &str = "cpu_time";
-/// Requests that it told of.
+/// Requests that it reported.
 pub const REQUESTS: &str = "requests";
-/// Those of them that failed.
+/// Requests that failed.
 pub const ERRORS: &str = "errors";
 /// These divided by those.
 pub const ERROR_SHARE: &str = "error_share";
 /// Requests per second.
 pub const REQUESTS_PER_S: &str = "requests_per_s";
-/// 2^20 bytes per second, as a tool of Kafka's tells them.
+/// 2^20 bytes per second, as a tool of Kafka's prints them.
 pub const MIB_PER_S: &str = "told_mib_per_s";
 /// Lines that are not of the form that was named.
 pub const UNPARSED_LINES: &str = "unparsed_lines";
 
-/// All of them but what requests took; what is parsed is told where something was.
+/// All of them but what requests took; what is parsed is reported where something was.
 pub const METRICS: &[Metric] = &[
     metric(
         DURATION,

@@ -1,4 +1,5 @@
-//! What is measured of a component that is a database, beside what every component has: the names of its metrics.
+//! What is measured of a component that is a database, in addition to what every component has: the names of its
+//! metrics.
 
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 

@@ -27,12 +27,13 @@ pub struct ScopedCaveat {
 pub enum Concern {
     /// All of them.
     Everything,
-    /// The latencies of a load item; rates stand.
+    /// The latencies of a load item; its rates remain valid.
     Latencies {
         /// Load item.
         item: String,
     },
-    /// The rates of a load item, and the cost of written data, which rests on them; latencies and CPU time stand.
+    /// The rates of a load item, and the cost of written data, which rests on them; latencies and CPU time remain
+    /// valid.
     Rates {
         /// Load item.
         item: String,
@@ -87,7 +88,7 @@ impl Concern {
                 is_of(item) && is_meant() && is_from(&of.metric, quantile)
             }
             Self::LatenciesFrom { item, quantile } => {
-                // Of an item that sends they begin at the same instants, and so do those of what it sent.
+                // For an item that sends they start at the same instants, and so do those of what it sent.
                 let begins =
                     |timing| matches!(timing, Timing::Response | Timing::EndToEnd | Timing::UntilFetched);
                 let is_meant = || timing(&of.metric).is_some_and(|(timing, _)| begins(timing));
@@ -98,13 +99,14 @@ impl Concern {
 }
 
 impl ScopedCaveat {
-    /// A caveat of all figures of its scope, as heavy as its row says; `None`: it is not told where that is the question.
+    /// A caveat of all figures of its scope, as heavy as its row says; `None`: it is not reported where that is the
+    /// question.
     pub fn new(scope: Scope, question: Question, degree: Degree, caveat: Caveat) -> Option<Self> {
         let severity = caveat.row().weight(degree, question)?;
         Some(Self { scope, severity, concerns: Concern::Everything, caveat })
     }
 
-    /// The same of a comparison.
+    /// A caveat of all figures of a comparison.
     pub fn compared(scope: Scope, degree: Degree, caveat: Caveat) -> Option<Self> {
         Self::new(scope, Question::Compare, degree, caveat)
     }

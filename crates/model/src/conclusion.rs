@@ -2,7 +2,7 @@
 //!
 //! A finding is a number; a conclusion is what analysis makes of several: whether a window was steady, what the
 //! limit was, whether B differs from A, what a cluster carries at an SLA, whether a claim holds. Each keeps the
-//! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
+//! numbers that it rests on. Definitions and thresholds are in docs/METHOD.md.
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
 use crate::health::Health;
@@ -33,7 +33,7 @@ pub enum Conclusion {
     Search(SearchResult),
     /// Whether a claim of the scenario holds.
     Claim(JudgedClaim),
-    /// Which rows of the table a column tells apart.
+    /// Which rows of the table differ in a column.
     ToldApart(ToldApart),
     /// A setting that is not the same on both sides of a comparison.
     SettingDiffers(SettingDiffers),
@@ -75,7 +75,7 @@ pub struct Steadiness {
     pub item: String,
     /// What was found.
     pub state: SteadyState,
-    /// The smallest change of level that would have been seen, as a share of the mean; `None`: too short to tell.
+    /// The smallest detectable change of level, as a share of the mean; `None`: too short to determine.
     pub smallest_step: Option<f64>,
     /// What a claim of sustained load would need and the window did not hold.
     pub short_term: Vec<ShortTerm>,
@@ -174,7 +174,7 @@ pub struct Verdict {
     pub a: Value,
     /// Median of side B.
     pub b: Value,
-    /// What has to be said beside the figures of side A and of side B; beside the ratio both.
+    /// Marks of the figures of side A and of side B; the ratio has both.
     #[serde(default)]
     pub marks: [BTreeSet<Mark>; 2],
     /// Units of evidence that it rests on.
@@ -192,7 +192,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The ratio with the interval that [`says`](Self::says) rests on, which is the one to print beside it: where no
+    /// The ratio with the interval that [`says`](Self::says) rests on, which is the one to print with it: where no
     /// difference matters the one at twice the error, else the one at the error of the look.
     pub fn judged_by(&self) -> Option<Ratio> {
         let ratio = self.ratio?;
@@ -223,8 +223,8 @@ pub enum MetricRole {
     Judged,
     /// It was not: worth a look, no more.
     Exploratory,
-    /// It was not, for somebody else measured it and it was imported when the comparison was over. Nobody said which
-    /// direction is better.
+    /// It was not: somebody else measured it and it was imported when the comparison was over. Which direction is
+    /// better is not stated.
     Imported,
 }
 
@@ -239,7 +239,7 @@ pub enum Says {
         /// B is the worse one.
         worse: bool,
     },
-    /// The interval excludes 1 and holds an end of the margin: they differ, and whether it matters cannot be told.
+    /// The interval excludes 1 and holds an end of the margin: they differ, and whether it matters is inconclusive.
     MaybeMaterial {
         /// B is the worse one.
         worse: bool,
@@ -255,7 +255,7 @@ pub enum Says {
         /// How many more units it would take, about; `None`: it is not known, or no number of them would do.
         more_needed: Option<u32>,
     },
-    /// Of a quick look: the pairs differ, and the interval that also holds what starts differ by does not exclude 1.
+    /// In a quick look: the pairs differ, and the interval that also holds what starts differ by does not exclude 1.
     OnThisStart {
         /// B is the worse one.
         worse: bool,
@@ -308,7 +308,7 @@ pub struct SearchResult {
     pub slope: Option<f64>,
     /// Which condition binds, by its place in the plan.
     pub binds: Option<u32>,
-    /// Pairs of loads of which the higher one passed.
+    /// Pairs of loads in which the higher one passed.
     pub inversions: Vec<Inversion>,
     /// Every trial.
     pub points: Vec<SearchPoint>,
@@ -372,11 +372,11 @@ pub struct SearchPoint {
     pub load_per_s: f64,
     /// What it was for.
     pub stage: SearchStage,
-    /// Whether all conditions held; `None`: it cannot be told.
+    /// Whether all conditions held; `None`: inconclusive.
     pub passed: Option<bool>,
     /// The metric of each condition, in the plan's order.
     pub values: Vec<Value>,
-    /// What has to be said beside each of them.
+    /// Marks of each of them.
     #[serde(default)]
     pub marks: Vec<BTreeSet<Mark>>,
 }
@@ -386,7 +386,7 @@ pub struct SearchPoint {
 pub struct WindowParts {
     /// The trial.
     pub scope: Scope,
-    /// Of each metric that seconds know.
+    /// For each metric that has figures per second.
     pub of: Vec<PartsOf>,
 }
 
@@ -412,15 +412,14 @@ pub struct JudgedClaim {
     pub left: Value,
     /// Value of the right side.
     pub right: Value,
-    /// What has to be said beside the left and the right side, by the figures that they are made of; beside what
-    /// compares them both.
+    /// Marks of the left and the right side, by the figures that they are made of; what compares them has both.
     #[serde(default)]
     pub marks: [BTreeSet<Mark>; 2],
     /// Left ÷ right, or left − right where a ratio has no meaning, with its interval.
     pub compared: Option<Ratio>,
     /// Repeats that it rests on.
     pub n: u32,
-    /// Why it cannot be told, or how without an interval it can, one lowercase sentence.
+    /// Why it is inconclusive, or how it can be determined without an interval, one lowercase sentence.
     pub reason: Option<String>,
 }
 
@@ -441,18 +440,18 @@ pub enum ClaimSays {
     CannotTell,
 }
 
-/// Which rows of the table one column tells apart from the row that its ratios are to.
+/// Which rows of the table differ in one column from the row that its ratios are to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToldApart {
     /// The column.
     pub of: Address,
-    /// The case that the others are told from. Files from before it was kept name the first one.
+    /// The case that the others are compared with. Files from before it was kept name the first one.
     #[serde(default)]
     pub base: u32,
     /// Cases that surely differ from it.
     pub differ: Vec<u32>,
-    /// Cases that cannot be told from it.
+    /// Cases for which a difference from it is inconclusive.
     pub same: Vec<u32>,
-    /// Why nothing can be told, one lowercase sentence.
+    /// Why nothing can be determined, one lowercase sentence.
     pub why_not: Option<String>,
 }

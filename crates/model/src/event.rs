@@ -21,7 +21,7 @@ pub struct Event {
     pub detail: String,
 }
 
-/// Kinds of events. Their names (`process-died`) stand in run files and documents.
+/// Kinds of events. Their names (`process-died`) are in run files and documents.
 #[derive(
     Debug,
     Clone,
@@ -41,7 +41,7 @@ pub struct Event {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum EventKind {
-    /// A process of the system under test, or a component beside it, ended in the middle of a trial.
+    /// A process of the system under test, or a component next to it, ended in the middle of a trial.
     ProcessDied,
     /// A worker did not end as it should.
     WorkerEnded,
@@ -57,7 +57,8 @@ pub enum EventKind {
     Unreachable,
     /// A broker refused what no further attempt can change; it is not tried again.
     Refused,
-    /// Clients and brokers agreed upon a version and a cipher suite of TLS; the detail says which, and is told once of each.
+    /// Clients and brokers agreed upon a version and a cipher suite of TLS; the detail says which. Each is reported
+    /// once.
     Secured,
     /// A broker closed a connection, or its replies made no sense.
     Disconnected,
@@ -71,14 +72,14 @@ pub enum EventKind {
     RecordsSkipped,
     /// A broker held back its answers: a quota was exceeded.
     Throttled,
-    /// A broker took a batch for too large, and it was split into smaller ones, as Java's client does; told once of each load
-    /// item.
+    /// A broker took a batch for too large, and it was split into smaller ones, as Java's client does; reported once
+    /// for each load item.
     BatchSplit,
     /// A transaction was aborted because something of it had failed.
     TransactionAborted,
     /// A transactional producer sends nothing any more; the detail says why.
     ProducerEnded,
-    /// The members of a consumer group have shared out its partitions anew.
+    /// The members of a consumer group have shared out its partitions again.
     GroupRebalanced,
     /// A member lost partitions without giving them up: others may have read on in them already.
     PartitionsLost,
@@ -90,9 +91,9 @@ pub enum EventKind {
     IsrShrunk,
     /// A partition got one back.
     IsrExpanded,
-    /// A broker left the cluster, or came back, as the other brokers tell.
+    /// A broker left the cluster, or came back, as the other brokers report.
     BrokersChanged,
-    /// What a topic's log holds could not be asked for; the detail says why.
+    /// What a topic's log holds could not be requested; the detail says why.
     LogUnchecked,
     /// The trial's cluster had just been started and had carried no load.
     Unconditioned,
@@ -112,7 +113,7 @@ pub enum EventKind {
     ClientWarning,
     /// Stacks of the system's processes were sampled in the measured window; the detail says for what.
     StacksSampled,
-    /// Those of a process were to be sampled and were not; the detail says why.
+    /// Stacks of a process were to be sampled and were not; the detail says why.
     StacksNotSampled,
     /// A process that was named with `--probe` is not there, has ended, is there again, or cannot be read in full; the detail
     /// says which.
@@ -166,7 +167,7 @@ pub enum Subject {
     Host,
     /// A load item, by its address in the scenario.
     Item(String),
-    /// What stands beside the cluster, by its name in the scenario.
+    /// What runs next to the cluster, by its name in the scenario.
     Component(String),
     /// A setting, by its Kafka name.
     Setting(String),
@@ -181,7 +182,7 @@ pub enum Subject {
     Process(String),
 }
 
-/// Begins the printed name of whose readings were imported.
+/// The printed name of whose readings were imported starts with this.
 pub const IMPORTED: &str = "imported-";
 
 /// Begins the printed name of a process that was named.

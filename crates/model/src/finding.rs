@@ -72,10 +72,9 @@ pub struct Finding {
     pub n: u32,
     /// Smallest and largest of those values, where there are several.
     pub range: Option<(Value, Value)>,
-    /// Where the true value lies, or why that cannot be told.
+    /// Where the true value lies, or why that cannot be determined.
     pub interval: Interval,
-    /// What has to be said beside the number wherever it is printed. A case's finding has the marks of the trials
-    /// that it rests on.
+    /// Marks of the number wherever it is printed. A case's finding has the marks of the trials that it rests on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub marks: BTreeSet<Mark>,
 }
@@ -87,7 +86,7 @@ impl Finding {
     }
 }
 
-/// What has to be said beside one number. Its caveats and conclusions tell more.
+/// A mark of one number. Its caveats and conclusions say more.
 #[derive(
     Debug,
     Clone,
@@ -112,7 +111,7 @@ pub enum Mark {
     Drifting,
     /// What it sums up stayed at several levels in the window.
     SeveralLevels,
-    /// The window was too short to tell whether it is steady.
+    /// The window was too short to determine whether it is steady.
     TooShortToTell,
     /// It says nothing about load that goes on for hours.
     ShortTerm,
@@ -120,11 +119,11 @@ pub enum Mark {
     FewRecords,
     /// It holds what the load generator sent at once, after it had stood still.
     Backlog,
-    /// A quantile of which nearly all that lies beyond comes from few seconds of the window.
+    /// A quantile: nearly all values beyond it come from few seconds of the window.
     FewSeconds,
 }
 
-/// What has to be said beside a number that is made of both sides: of either side all.
+/// The marks of a number that is made of both sides: all marks of either side.
 pub fn marks_of_both([a, b]: &[BTreeSet<Mark>; 2]) -> BTreeSet<Mark> {
     a | b
 }
@@ -150,7 +149,7 @@ pub fn marks_of_both([a, b]: &[BTreeSet<Mark>; 2]) -> BTreeSet<Mark> {
 pub enum Quantity {
     /// The metric's value.
     Value,
-    /// Its ratio to the first row of the table; beside published figures, to the first that has both ours and theirs.
+    /// Its ratio to the first row of the table; with published figures, to the first that has both ours and theirs.
     RatioToFirstRow,
     /// Its ratio of side B to side A of a comparison.
     RatioBToA,

@@ -19,7 +19,7 @@ pub struct Health {
 pub struct HealthCheck {
     /// Which rule.
     pub rule: HealthRule,
-    /// Of what: `brokers`, `drive vda`, `host`; of a rule that is asked of the worst of several, that one: `broker-1`.
+    /// Whose value it is: `brokers`, `drive vda`, `host`; for a rule about the worst of several, that one: `broker-1`.
     pub of: String,
     /// The figure in the window, in the rule's unit.
     pub value: f64,

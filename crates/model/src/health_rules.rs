@@ -127,7 +127,7 @@ const TUNING_GUIDE: &str = "Intel, Kafka tuning guide for Xeon: system health at
 const USE_METHOD: &str = "Gregg, Systems Performance: the USE method";
 /// They ask for `MaxGCPauseMillis=20`.
 const START_SCRIPTS: &str = "five times what Kafka's start scripts ask of the collector";
-/// What they expect stands beside the names of metrics: idle shares above 0.3, no replica that falls out of sync.
+/// What they expect is next to the names of metrics: idle shares above 0.3, no replica that falls out of sync.
 const KAFKA_MONITORING: &str = "Kafka documentation, Monitoring";
 const STRIMZI: &str = "Strimzi's example alert rules";
 const OWN: &str = "kdyno";
@@ -143,18 +143,18 @@ const RULES: [(HealthRule, RuleText); 22] = [
             threshold: Above(0.8),
             unit: Unit::Ratio,
             consequence: "its own waiting is in the latencies, and its rate may be its own limit",
-            next_step: "give it more workers or processors of its own, or offer less",
+            next_step: "give it more workers or CPUs of its own, or offer less",
             source: TUNING_GUIDE,
         },
     ),
     (
         HealthRule::BrokerProcessors,
         RuleText {
-            figure: "processors that the brokers run on, busy",
+            figure: "CPUs that the brokers run on, busy",
             threshold: Above(0.8),
             unit: Unit::Ratio,
-            consequence: "requests wait for a processor, and latency grows steeply with every further record",
-            next_step: "add processors or brokers, or lower the work per record (larger batches, other compression); \
+            consequence: "requests wait for a CPU, and latency grows steeply with every further record",
+            next_step: "add CPUs or brokers, or lower the work per record (larger batches, other compression); \
                         what else runs on them counts too",
             source: TUNING_GUIDE,
         },
@@ -165,8 +165,8 @@ const RULES: [(HealthRule, RuleText); 22] = [
             figure: "time in which request handlers of a broker were idle",
             threshold: Below(0.3),
             unit: Unit::Ratio,
-            consequence: "requests wait in the queue for a handler, and their time grows before any processor is full",
-            next_step: "add processors or brokers; where processors are idle, raise `num.io.threads`",
+            consequence: "requests wait in the queue for a handler, and their time grows before any CPU is full",
+            next_step: "add CPUs or brokers; where CPUs are idle, raise `num.io.threads`",
             source: KAFKA_MONITORING,
         },
     ),
@@ -210,7 +210,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
             threshold: Above(0.0),
             unit: Unit::Count,
             consequence: "followers do not keep up, and with fewer replicas than `min.insync.replicas` producers fail",
-            next_step: "look at the followers' processors, disks and network; raise `num.replica.fetchers`, or lower the rate",
+            next_step: "look at the followers' CPUs, disks and network; raise `num.replica.fetchers`, or lower the rate",
             source: STRIMZI,
         },
     ),
@@ -228,11 +228,11 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::OneProcessorFull,
         RuleText {
-            figure: "the host's busiest processor, while the mean of all is below 80 %",
+            figure: "the host's busiest CPU, while the mean of all is below 80 %",
             threshold: Above(0.95),
             unit: Unit::Ratio,
-            consequence: "something that runs on one processor alone, a thread or interrupts, holds up the rest",
-            next_step: "look which thread it is; spread interrupts over processors, or pin what must not meet",
+            consequence: "something that runs on one CPU alone, a thread or interrupts, holds up the rest",
+            next_step: "look which thread it is; spread interrupts over CPUs, or pin what must not meet",
             source: USE_METHOD,
         },
     ),
@@ -372,10 +372,10 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::ProbesBusy,
         RuleText {
-            figure: "kdyno's own reading of probes, of one processor",
+            figure: "kdyno's own reading of probes, of one CPU",
             threshold: Above(0.02),
             unit: Unit::Ratio,
-            consequence: "on a host with few processors it is taken from what is measured",
+            consequence: "on a host with few CPUs it is taken from what is measured",
             next_step: "run fewer brokers and workers on this host",
             source: OWN,
         },

@@ -6,7 +6,7 @@
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
-/// Lowest value a latency histogram tells apart, ns.
+/// Lowest value that a latency histogram resolves, ns.
 pub const LATENCY_NS_MIN: u64 = 1;
 /// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
 pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;

@@ -1,7 +1,7 @@
 //! Series that somebody else measured and that were imported into a run: their names and units.
 //!
-//! They are stored as readings of a [`Subject::Imported`](crate::event::Subject::Imported), whose name begins with
-//! `imported-` wherever it is printed, so that nobody takes them for kdyno's own.
+//! They are stored as readings of a [`Subject::Imported`](crate::event::Subject::Imported), whose name starts with
+//! `imported-` wherever it is printed, so that they are not mistaken for kdyno's own.
 
 pub use crate::event::IMPORTED;
 use crate::metric::{Address, Unit};

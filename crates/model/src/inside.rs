@@ -1,15 +1,16 @@
-//! What brokers tell of the requests that they answer: kinds of requests, the stages of each, and the names of their metrics.
+//! What brokers report of the requests that they answer: kinds of requests, the stages of each, and the names of their
+//! metrics.
 
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// A kind of request of which brokers keep times.
+/// A kind of request for which brokers keep times.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, EnumIter, IntoStaticStr,
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum RequestKind {
-    /// Of clients that produce.
+    /// Requests of clients that produce.
     Produce,
     /// Fetch requests of consumers.
     Fetch,
@@ -86,7 +87,7 @@ pub const GC_PAUSE_MAX: &str = "gc_pause_max";
 /// Share of time in which a JVM stood still.
 pub const STOPPED_SHARE: &str = "stopped_share";
 
-/// What brokers tell of themselves, where they do. The stages of requests come last.
+/// What brokers report of themselves, where they do. The stages of requests come last.
 pub const METRICS: &[Metric] = &[
     metric(
         BYTES_IN,

@@ -1,5 +1,5 @@
 //! `sasl.jaas.config`: `LOGIN-MODULE FLAG (OPTION=VALUE)*;`, read as Kafka's own reader reads it, which is Java's
-//! `StreamTokenizer` with a few changes. Values, and words that may be parts of values, stand in no error.
+//! `StreamTokenizer` with a few changes. Values, and words that may be parts of values, are in no error.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,7 +104,7 @@ fn which(before: &BTreeMap<String, String>) -> String {
 enum Token {
     /// A word or a quoted text.
     Word(String),
-    /// A number, as Java takes what begins with a digit, `.` or `-` for one; it cannot stand for a text.
+    /// A number, as Java takes what begins with a digit, `.` or `-` for one; it cannot be a text.
     Number,
     /// Any other character.
     Sign(char),

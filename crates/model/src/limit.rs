@@ -14,7 +14,7 @@ pub struct Limit {
     pub item: String,
     /// The limit.
     pub named: LimitKind,
-    /// The fullest of the others. At how much more load it would be the limit is told by a [`Demand`].
+    /// The fullest of the others. A [`Demand`] says at how much more load it would be the limit.
     pub runner_up: Option<LimitKind>,
     /// Each candidate.
     pub evidence: Vec<LimitEvidence>,
@@ -27,10 +27,10 @@ pub struct LimitEvidence {
     pub kind: LimitKind,
     /// Share of it that was used, 1: at it; `None`: not judged.
     pub used: Option<f64>,
-    /// Shares of different things that were used, of which `used` is the largest; empty: it is of one thing.
+    /// Shares of different things that were used; `used` is the largest one. Empty: it is of one thing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<ShareOf, f64>,
-    /// Of a share of the host's processors: what programs used of them that are none of the run's; it is a part of that share.
+    /// For a share of the host's CPUs: what programs that are none of the run's used; it is a part of that share.
     /// `None`: it is of nothing that they use, or not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<f64>,
@@ -89,7 +89,7 @@ pub enum LimitKind {
     Replication,
     /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
     RequestsInFlight,
-    /// `linger.ms` of clients that send one record at a time: each waits for a batch that nobody else fills.
+    /// `linger.ms` of clients that send one record at a time: each waits for a batch that nothing else fills.
     Linger,
     /// The client's buffer.
     ClientBuffer,
@@ -120,8 +120,8 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Up to which multiple of the highest tested load a limit is foretold. Beyond it nobody knows whether a record goes on
-    /// costing what it cost.
+    /// Up to which multiple of the highest tested load a limit is predicted. Beyond it, it is unknown whether a record
+    /// goes on costing what it cost.
     pub const FORETOLD_MAX: f64 = 1.3;
 }
 
@@ -139,7 +139,7 @@ pub struct ResourceDemand {
     pub used: f64,
     /// For how long a record occupies the whole of it, ns: share used ÷ records/s.
     pub ns_per_record: f64,
-    /// The same of a further record, by the line through several loads; `None`: one load.
+    /// The cost of a further record, by the line through several loads; `None`: one load.
     pub ns_per_further_record: Option<f64>,
     /// When it would be at its limit.
     pub at_limit: AtLimit,
@@ -160,7 +160,7 @@ pub enum AtLimit {
     },
     /// Not within [`Demand::FORETOLD_MAX`] × the highest tested load.
     NotWithin,
-    /// The trials scatter too much to tell whether it is within that.
+    /// The trials scatter too much to determine whether it is within that.
     CannotTell,
     /// There is one load: what a record costs at another one is not known.
     OneLoad,

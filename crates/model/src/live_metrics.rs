@@ -1,7 +1,7 @@
-//! What a run tells of itself while it goes on, for a monitoring system: names, meaning and units of the metrics of
+//! What a run exposes of itself while it goes on, for a monitoring system: names, meaning and units of the metrics of
 //! `--metrics-listen`. Values are made by `analysis` from a trial's newest rows and put into text by `report`.
 
-/// One number of a metric, with the labels that tell it from the others.
+/// One number of a metric, with the labels that distinguish it from the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveValue {
     /// What it is.
@@ -45,7 +45,7 @@ pub enum LiveUnit {
 }
 
 impl LiveUnit {
-    /// The unit as it stands in names.
+    /// The unit as it is in names.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -145,11 +145,11 @@ pub mod metrics {
         &["case", "item", "reason"],
         "Records that will not be acknowledged, by reason; max-block and delivery-timeout are there from the beginning, a broker's error once it occurs",
     );
-    pub static RECORDS_HANDED_OVER: LiveMetric = LiveMetric::counter(
-        "kdyno_records_handed_over",
+    pub static RECORDS_CONSUMED: LiveMetric = LiveMetric::counter(
+        "kdyno_records_consumed",
         None,
         &["case", "item"],
-        "Records handed over to a consumer's application",
+        "Records consumed by applications",
     );
     pub static ACKNOWLEDGED_BYTES: LiveMetric = LiveMetric::counter(
         "kdyno_acknowledged",
@@ -218,7 +218,7 @@ pub mod metrics {
         "kdyno_host_cpu",
         Some(Seconds),
         &["mode"],
-        "CPU time of this host, all processors together",
+        "CPU time of this host, all CPUs together",
     );
     pub static HOST_MEMORY_AVAILABLE: LiveMetric = LiveMetric::gauge(
         "kdyno_host_memory_available",
@@ -252,7 +252,7 @@ pub static ALL: &[&LiveMetric] = &[
     &metrics::RECORDS_ACHIEVED,
     &metrics::RECORDS_ACKNOWLEDGED,
     &metrics::RECORDS_FAILED,
-    &metrics::RECORDS_HANDED_OVER,
+    &metrics::RECORDS_CONSUMED,
     &metrics::ACKNOWLEDGED_BYTES,
     &metrics::FETCHED_BYTES,
     &metrics::REQUESTS,

@@ -1,4 +1,4 @@
-//! What the admin API tells of logs and consumer groups over time: the names of its metrics.
+//! What the admin API reports of logs and consumer groups over time: the names of its metrics.
 
 use crate::metric_kind::{Metric, SubjectKind, Unit, metric};
 
@@ -18,15 +18,15 @@ pub const RUN_UNDER_REPLICATED: &str = "run_under_replicated_partitions";
 /// Replicas in sync of the partition that had the fewest.
 pub const RUN_IN_SYNC_LEAST: &str = "run_in_sync_replicas_least";
 /// Lag of a group when the window began.
-pub const LAG_AT_START: &str = "committed_lag_records_at_start";
+pub const LAG_AT_START: &str = "committed_lag_at_start";
 /// Lag of a group when it ended.
-pub const LAG_AT_END: &str = "committed_lag_records_at_end";
+pub const LAG_AT_END: &str = "committed_lag_at_end";
 /// The first in time.
-pub const LAG_TIME_AT_START: &str = "committed_lag_at_start";
+pub const LAG_TIME_AT_START: &str = "committed_lag_time_at_start";
 /// The second in time.
-pub const LAG_TIME_AT_END: &str = "committed_lag_at_end";
+pub const LAG_TIME_AT_END: &str = "committed_lag_time_at_end";
 
-/// All of them, each left out where it is not told.
+/// All of them, each left out where it is not reported.
 pub const METRICS: &[Metric] = &[
     metric(
         RUN_LOG_BYTES,
@@ -80,12 +80,12 @@ pub const METRICS: &[Metric] = &[
         LAG_TIME_AT_START,
         GROUP,
         Unit::Ns,
-        "committed lag in time when the window began: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
+        "the same in time when the window began: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
     ),
     metric(
         LAG_TIME_AT_END,
         GROUP,
         Unit::Ns,
-        "committed lag in time when the window ended: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
+        "the same in time when the window ended: how long ago the log ended where the group has committed, of the partition that was the farthest behind",
     ),
 ];

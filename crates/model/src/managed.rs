@@ -1,4 +1,4 @@
-//! Broker settings that follow from other parts of a scenario, so that nobody may set them by name.
+//! Broker settings that follow from other parts of a scenario, so that they may not be set by name.
 
 /// Each with what to use instead (may be empty). They say where a cluster is and what it consists of.
 const MANAGED: &[(&str, &str)] = &[

@@ -10,7 +10,7 @@ pub struct Members {
     pub scope: Scope,
     /// The load item.
     pub item: String,
-    /// Those that are told one by one, by ascending number: all, or of many those that fared least like the others.
+    /// Those that are listed one by one, by ascending number: all, or of many those that fared least like the others.
     pub told: Vec<MemberFigures>,
     /// What the others had in common; `None`: there are none.
     pub others: Option<OtherMembers>,
@@ -27,7 +27,7 @@ pub struct MemberFigures {
     pub of_equal_share: Option<f64>,
     /// Partitions that it had when the load ended.
     pub partitions: u32,
-    /// How often it was assigned partitions anew since T0.
+    /// How often it was assigned partitions again since T0.
     pub rebalances: u32,
     /// How often it lost partitions without giving them up since T0.
     pub losses: u32,
@@ -44,7 +44,7 @@ pub struct OtherMembers {
     pub of_equal_share: Option<[f64; 2]>,
     /// Partitions that one had when the load ended.
     pub partitions: [u32; 2],
-    /// How often one was assigned partitions anew since T0.
+    /// How often one was assigned partitions again since T0.
     pub rebalances: [u32; 2],
     /// How often one lost partitions without giving them up since T0.
     pub losses: [u32; 2],

@@ -37,20 +37,20 @@ use SubjectKind::{
 };
 
 const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
-/// Of requests of one kind.
+/// Requests of one kind.
 const REQUESTS: &[SubjectKind] = &[Produce, Consume];
 const SEND: &[SubjectKind] = &[Produce, EndToEnd];
-/// Of those, and of all of them together: what adds up.
+/// Requests of one kind, and all of them together: what adds up.
 const SEND_AND_SUM: &[SubjectKind] = &[Produce, EndToEnd, Sum];
-/// Of clients that only send.
+/// Clients that only send.
 const SEND_ALONE: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume, EndToEnd];
 const READ_AND_SUM: &[SubjectKind] = &[Consume, EndToEnd, Sum];
-/// Of clients that only fetch: a probe is in no group, and there for the whole load.
+/// Clients that only fetch: a probe is in no group, and there for the whole load.
 const READ_ALONE: &[SubjectKind] = &[Consume];
-/// Of processes that each record goes through.
+/// Processes that each record goes through.
 const PER_RECORD: &[SubjectKind] = &[Broker, Worker, Proxy];
-/// And of what a user names, or has stand beside the cluster.
+/// What a user names, or runs next to the cluster.
 const ANY_PROCESS: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy];
 /// And of relays, which stay as they are in a trial.
 const ANY_PROCESS_OR_RELAY: &[SubjectKind] = &[Broker, Worker, Process, Component, Database, Proxy, Relay];
@@ -63,8 +63,8 @@ pub const SUM: &str = "sum";
 /// How much of the time all clients of an item that sent were at work together.
 pub const CLIENTS_OVERLAP_SHARE: &str = "clients_overlap_share";
 
-/// Whether a metric is of what came out: not a number that was asked for, nor how far another figure holds. Of others neither
-/// ratios are told nor which side is better.
+/// Whether a metric is an outcome: not a number that was requested, nor how far another figure holds. Other metrics
+/// have neither ratios nor a side that is better.
 pub fn is_outcome(metric: &str) -> bool {
     !["clients", CLIENTS_OVERLAP_SHARE].contains(&metric)
 }
@@ -78,7 +78,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
         .chain(logs::METRICS)
 }
 
-/// Every metric but the latency quantiles, and but those that brokers and clusters tell of themselves.
+/// Every metric but the latency quantiles, and but those that brokers and clusters report of themselves.
 const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric(
@@ -150,13 +150,13 @@ const ALL: &[Metric] = &[
     ),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric(
-        "lag_records",
+        "lag",
         READ,
         Unit::Count,
         "records between the consumers and the end of the log when the window ended",
     ),
     metric(
-        "lag",
+        "lag_time",
         READ,
         Unit::Ns,
         "the same in time: how long ago the next record to be fetched was acknowledged",
@@ -172,20 +172,20 @@ const ALL: &[Metric] = &[
         DRAINED,
         READ_ALONE,
         Unit::RecordsPerS,
-        "of an item that comes in the measure phase (`at`): records handed over until it had caught up, divided by that time; until \
+        "of an item that comes in the measure phase (`at`): records consumed until it had caught up, divided by that time; until \
          the window's end where it never had",
     ),
     metric(
         "fetched_per_s",
         READ_AND_SUM,
         Unit::RecordsPerS,
-        "records handed over to the application in the window",
+        "records that applications consumed in the window",
     ),
     metric(
         "fetched_wire_mib_per_s",
         READ_AND_SUM,
         Unit::MibPerS,
-        "MiB of record batches that came over the wire in the window, handed over or not: compressed, headers included",
+        "MiB of record batches that came over the wire in the window, consumed or not: compressed, headers included",
     ),
     metric(
         "aborted_records",
@@ -209,19 +209,19 @@ const ALL: &[Metric] = &[
         "end_to_end",
         READ,
         Unit::Count,
-        "records of the measure phase that the application was handed: those that end-to-end latencies are of",
+        "records of the measure phase that the application consumed: those that end-to-end latencies are of",
     ),
     metric(
         "discarded",
         READ,
         Unit::Count,
-        "records handed over in the window without a scheduled send time of this trial: no record of its own",
+        "records consumed in the window without a scheduled send time of this trial: no record of its own",
     ),
     metric(
         "censored",
         READ,
         Unit::Count,
-        "records of the measure phase that were acknowledged and never handed over: they lie above every end-to-end quantile",
+        "records of the measure phase that were acknowledged and never consumed: they lie above every end-to-end quantile",
     ),
     metric(
         "rebalances",
@@ -239,26 +239,26 @@ const ALL: &[Metric] = &[
         "conserved",
         READ_ALONE,
         Unit::YesNo,
-        "whether by the counts of the whole trial a group was handed each acknowledged record of its topic, those handed over \
+        "whether by the counts of the whole trial a group consumed each acknowledged record of its topic, those consumed \
          again not counted",
     ),
     metric(
         "duplicates",
         READ_ALONE,
         Unit::Count,
-        "records handed over in the window that a member of the group had been handed before",
+        "records consumed in the window that a member of the group had consumed before",
     ),
     metric(
         "member_records_least",
         READ_ALONE,
         Unit::Count,
-        "records that the member with the fewest was handed in the measure phase, whenever they were intended",
+        "records that the member with the fewest consumed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_most",
         READ_ALONE,
         Unit::Count,
-        "records that the member with the most was handed in the measure phase, whenever they were intended",
+        "records that the member with the most consumed in the measure phase, whenever they were intended",
     ),
     metric(
         "member_records_cv",
@@ -382,7 +382,7 @@ const ALL: &[Metric] = &[
     metric("steal_percent", &[Host], Unit::PercentOfCore, "time the hypervisor took, percent of one core"),
 ];
 
-/// The quantiles a latency metric may be of, beside `mean` and `max`.
+/// The quantiles a latency metric may be of, in addition to `mean` and `max`.
 pub const QUANTILES: &[(&str, f64)] = &[
     ("p50", 0.5),
     ("p75", 0.75),

@@ -23,7 +23,7 @@ pub enum SubjectKind {
     Worker,
     /// A process that `--probe` names.
     Process,
-    /// What stands beside the cluster in a trial.
+    /// What runs next to the cluster in a trial.
     Component,
     /// The same, where it is a database.
     Database,

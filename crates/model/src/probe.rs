@@ -88,8 +88,8 @@ pub mod series {
     pub const MEMORY_PRESSURE_S_TOTAL: &str = "memory_pressure_s_total";
     /// Topics only: sum of the end offsets of their partitions, read before T0 and after the drain.
     pub const LOG_RECORDS_TOTAL: &str = "log_records_total";
-    /// Of the other side of a pair that runs at once: start and end of its measure phase, in seconds from the T0 of the
-    /// trial that holds the reading.
+    /// For the other side of a pair that runs at once: start and end of its measure phase, in seconds from the T0 of
+    /// the trial that holds the reading.
     pub const MEASURE_START_S: &str = "measure_start_s";
     pub const MEASURE_END_S: &str = "measure_end_s";
     /// Relays only: bytes that it has passed on, by where from and where to, which follow: `A>B`.
@@ -115,7 +115,7 @@ pub mod series {
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
     /// Processes: context switches of threads that waited for something.
     pub const CONTEXT_SWITCHES_VOLUNTARY_TOTAL: &str = "context_switches_voluntary_total";
-    /// Of [`Subject::Kdyno`](crate::event::Subject::Kdyno): CPU time of the thread that reads the probes.
+    /// For [`Subject::Kdyno`](crate::event::Subject::Kdyno): CPU time of the thread that reads the probes.
     pub const PROBES_CPU_S_TOTAL: &str = "probes_cpu_s_total";
     /// JVMs of brokers and controllers, from their logs: pauses for garbage collection since they are watched.
     pub const GC_PAUSES_TOTAL: &str = "gc_pauses_total";
@@ -131,12 +131,12 @@ pub mod series {
     pub const SAFEPOINT_S_TOTAL: &str = "safepoint_s_total";
     /// Brokers, where stacks were sampled for `alloc`: heap allocated per second of the measured window, read at its end.
     pub const ALLOCATED_BYTES_PER_S_SAMPLED: &str = "allocated_bytes_per_s_sampled";
-    /// Brokers and Java processes that carry load items, where stacks were sampled for `cpu`: CPU time that the samples
-    /// stand for, per second of the measured window, read at its end.
+    /// Brokers and Java processes that run load items, where stacks were sampled for `cpu`: CPU time that the samples
+    /// represent, per second of the measured window, read at its end.
     pub const CPU_S_PER_S_SAMPLED: &str = "cpu_s_per_s_sampled";
     /// Java processes that carry load items: the number of the process.
     pub const JVM_PID: &str = "jvm_pid";
-    /// Brokers with the agent of our own: time for which it answered when it was asked for metrics, its answer's way included.
+    /// Brokers with the agent of our own: time for which it answered requests for metrics, its answer's way included.
     pub const AGENT_ANSWERED_S_TOTAL: &str = "agent_answered_s_total";
     /// Brokers, from their own metrics from here on: bytes of record batches that clients produced to them as leaders.
     pub const BYTES_IN_TOTAL: &str = "bytes_in_total";
@@ -151,15 +151,17 @@ pub mod series {
     pub const REQUEST_S_TOTAL_OF: &str = "request_s_total.";
     /// Time for which a request handler was idle, in the mean of all.
     pub const REQUEST_HANDLER_IDLE_S_TOTAL: &str = "request_handler_idle_s_total";
-    /// The same of a process that is broker and controller, with the mean of the controller's request handlers added to it.
+    /// The idle time of a process that is broker and controller, with the mean of the controller's request handlers
+    /// added to it.
     pub const REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH: &str = "request_handler_idle_s_total_of_both";
     /// Time for which a network processor of one listener was idle, in the mean of all; the listener's name follows.
     pub const NETWORK_PROCESSOR_IDLE_S_TOTAL_OF: &str = "network_processor_idle_s_total.";
     /// Share of the last half minute for which a network processor was idle, in the mean of all, 0 to 1.
     pub const NETWORK_PROCESSOR_IDLE_SHARE: &str = "network_processor_idle_share";
-    /// Partitions that a broker leads with fewer replicas in sync than they have; of a topic, as metadata tells, those it has.
+    /// Partitions that a broker leads with fewer replicas in sync than they have; for a topic, as metadata says, those
+    /// it has.
     pub const UNDER_REPLICATED_PARTITIONS: &str = "under_replicated_partitions";
-    /// Partitions without a leader, as the active controller counts them; others tell 0.
+    /// Partitions without a leader, as the active controller counts them; others report 0.
     pub const OFFLINE_PARTITIONS: &str = "offline_partitions";
     /// Replicas that left the in-sync replicas of a partition that the broker leads.
     pub const ISR_SHRINKS_TOTAL: &str = "isr_shrinks_total";
@@ -173,21 +175,22 @@ pub mod series {
     pub const LOG_FLUSHES_TOTAL: &str = "log_flushes_total";
     /// Time that these took.
     pub const LOG_FLUSH_S_TOTAL: &str = "log_flush_s_total";
-    /// CPU time of the process, user and system, as it tells itself.
+    /// CPU time of the process, user and system, as it reports itself.
     pub const PROCESS_CPU_S_TOTAL: &str = "process_cpu_s_total";
     /// Bytes of the heap in use.
     pub const HEAP_USED_BYTES: &str = "heap_used_bytes";
-    /// Brokers, as the admin API tells: bytes of the logs that one keeps, of all topics.
+    /// Brokers, as the admin API reports: bytes of the logs that one keeps, of all topics.
     pub const LOG_BYTES: &str = "log_bytes";
-    /// The same of the run's topics.
+    /// Bytes of the logs of the run's topics.
     pub const RUN_LOG_BYTES: &str = "run_log_bytes";
-    /// Topics, as metadata tells: replicas that the partition with the fewest has in sync.
+    /// Topics, as metadata says: replicas that the partition with the fewest has in sync.
     pub const IN_SYNC_REPLICAS_LEAST: &str = "in_sync_replicas_least";
     /// Consumer groups: records between the offsets that they have committed on the run's topics and the ends of the logs.
     pub const COMMITTED_LAG_RECORDS: &str = "committed_lag_records";
-    /// The same in time: how long ago the log was as long as was committed, of the partition that is the farthest behind.
+    /// The lag in time: how long ago the log was as long as was committed, of the partition that is the farthest
+    /// behind.
     pub const COMMITTED_LAG_S: &str = "committed_lag_s";
-    /// The same where it is longer than the logs' ends have been read: at least.
+    /// The lag in time where it is longer than the logs' ends have been read: at least.
     pub const COMMITTED_LAG_S_AT_LEAST: &str = "committed_lag_s_at_least";
     /// Processes: files and sockets open.
     pub const OPEN_FILES: &str = "open_files";

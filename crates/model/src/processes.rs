@@ -13,7 +13,7 @@ pub struct Processes {
     pub processes: Vec<ProcessUse>,
 }
 
-/// What one of them used. What this user may not read, or the kernel does not tell, is `None`.
+/// What one of them used. What this user may not read, or the kernel does not report, is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// Which one.
@@ -26,7 +26,7 @@ pub struct ProcessUse {
     pub memory_rss_bytes_max: Option<f64>,
     /// How resident memory went; `None`: too few readings for a slope.
     pub memory: Option<MemoryCourse>,
-    /// How the heap in use after collections of garbage went, of brokers and controllers whose log tells it.
+    /// How the heap in use after collections of garbage went, of brokers and controllers whose log has it.
     pub heap_after_gc: Option<MemoryCourse>,
     /// Read from drives, bytes per second.
     pub disk_read_bytes_per_s: Option<f64>,

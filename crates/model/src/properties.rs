@@ -6,7 +6,7 @@ use crate::units::size;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Largest file that is read, bytes: those of clients have a few KiB, of which certificates are the most.
+/// Largest file that is read, bytes: those of clients have a few KiB, mostly certificates.
 pub const PROPERTIES_BYTES_MAX: usize = 1 << 20;
 /// Most properties of a file: Kafka's clients know some 200.
 pub const PROPERTIES_MAX: usize = 10_000;
@@ -93,7 +93,7 @@ impl Properties {
             return Err(whole(message, "save it as Latin-1, with other characters as \\uXXXX"));
         }
         let mut found = Self::default();
-        // By name: where in `found` it stands.
+        // Its place in `found`, by name.
         let mut places = BTreeMap::<String, usize>::new();
         let mut lines = Lines { bytes, at: 0, line: 1 };
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
@@ -169,7 +169,7 @@ impl Lines<'_> {
     fn next_byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
-        // Of `\r\n` the first ends the line.
+        // In `\r\n` the first one ends the line.
         let second = byte == b'\n' && self.at >= 2 && self.bytes[self.at - 2] == b'\r';
         if is_line_end(byte) && !second {
             self.line += 1;

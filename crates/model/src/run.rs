@@ -1,4 +1,4 @@
-//! One run, as it is told while it happens: the head, its sessions, each trial's start, the end.
+//! One run, as it is reported while it happens: the head, its sessions, each trial's start, the end.
 //!
 //! The lab makes these, the store keeps them, analysis and report read them back. Wall-clock times are
 //! ns since 1970 in UTC and only label things; durations come from times relative to T0.
@@ -63,10 +63,10 @@ pub struct TrialStart {
     pub cluster: BTreeMap<String, String>,
     /// The final command line of each process of the system under test.
     pub command_lines: BTreeMap<Subject, Vec<String>>,
-    /// Settings in force, by whom they are of. Of brokers and topics as the brokers tell them (DescribeConfigs); a broker
-    /// whose settings are those of the first one is left out. Of load items what their clients run with: a Java client's
-    /// as it tells them, kdyno's own as planned. Sensitive ones have no value there. Of brokers none: not asked, or not
-    /// allowed to.
+    /// Settings in force, by their owner. Those of brokers and topics are as the brokers report them (DescribeConfigs);
+    /// a broker whose settings are those of the first one is left out. Those of load items are what their clients run
+    /// with: a Java client's as it reports them, kdyno's own as planned. Sensitive ones have no value there. Brokers
+    /// without any were not asked, or did not allow it.
     pub settings: BTreeMap<Subject, SettingsInForce>,
 }
 
@@ -82,7 +82,7 @@ impl TrialStart {
     }
 }
 
-/// The same of a system's facts alone.
+/// The facts of a system alone.
 pub fn is_attached_here(cluster: &BTreeMap<String, String>) -> bool {
     cluster.get(cluster_fact::ON_THIS_HOST).is_some_and(|fact| fact == cluster_fact::YES)
 }
@@ -90,7 +90,7 @@ pub fn is_attached_here(cluster: &BTreeMap<String, String>) -> bool {
 /// A stream: one load item on one worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamInfo {
-    /// Which stream of which worker.
+    /// Stream and worker.
     pub id: StreamId,
     /// The load item's address in the scenario.
     pub name: String,
@@ -111,8 +111,8 @@ pub mod cluster_fact {
     /// The value of a fact that is so.
     pub const YES: &str = "yes";
 
-    /// The line of releases that an attached cluster's brokers run, e.g. `4.1`, as they tell it: of those that run
-    /// several each, with commas between.
+    /// The line of releases that an attached cluster's brokers run, e.g. `4.1`, as they report it; where they run
+    /// several, all of them, with commas between.
     pub const KAFKA_VERSION: &str = "kafka_version";
     /// How that was found out, one lowercase sentence.
     pub const KAFKA_VERSION_BY: &str = "kafka_version_found_by";
@@ -130,7 +130,7 @@ pub mod cluster_fact {
         format!("java_client.{item}.{what}")
     }
 
-    /// The fact that tells the highest rate of a load item against a broker that does nothing, records/s.
+    /// The fact that states the highest rate of a load item against a broker that does nothing, records/s.
     pub fn generator_max_per_s(item: &str) -> String {
         format!("generator_max_per_s.{item}")
     }

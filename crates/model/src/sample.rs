@@ -77,8 +77,8 @@ pub struct StreamId {
     pub stream: u16,
 }
 
-/// One row. Rows with the same (stream, grain, phase, t0_second, written_second) add up; `sequence` tells
-/// repeats of the same row apart, so a sample that arrives twice counts once.
+/// One row. Rows with the same (stream, grain, phase, t0_second, written_second) add up; `sequence` distinguishes
+/// repeats of the same row, so a sample that arrives twice counts once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -102,7 +102,7 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "histogram::base64_map")]
     #[schemars(with = "BTreeMap<Timing, String>")]
     pub histograms: BTreeMap<Timing, Vec<u8>>,
-    /// Exact integer sums of ns beside the histograms, so that stages sum to the whole exactly.
+    /// Exact integer sums of ns in addition to the histograms, so that stages sum to the whole exactly.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sums_ns: BTreeMap<Timing, u128>,
 }
@@ -138,8 +138,8 @@ pub struct Counts {
     /// Latencies above the histogram's range, clamped.
     pub clamped: u64,
     /// Consume: records between the stream and the end of the log at the end of the written second; none while a
-    /// partition's leader has not told where its log ends. A state: it adds up over the streams of one second, never over
-    /// seconds.
+    /// partition's leader has not reported where its log ends. A state: it adds up over the streams of one second,
+    /// never over seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_records: Option<u64>,
     /// Time for which brokers held back answers, as their responses say, ns.
@@ -152,8 +152,8 @@ pub struct Counts {
     pub aborted: u64,
     /// Partitions of transactions that ended: each of them has a marker in its log, which takes an offset.
     pub markers: u64,
-    /// Partitions of which nobody said whether they were in a transaction, or of one whose end nobody told: a log may
-    /// hold a marker for each.
+    /// Partitions for which it is unknown whether they were in a transaction, or in one whose end was not reported: a
+    /// log may hold a marker for each.
     pub markers_unsure: u64,
     /// Bytes of the records acknowledged, uncompressed: with keys, headers and what each record begins with.
     pub record_bytes: u64,
@@ -167,18 +167,18 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
-    /// Consume: records of this second of t0 that the application was handed, each time counted.
+    /// Consume: records of this second of t0 that the application consumed, each time counted.
     pub end_to_end: u64,
-    /// Consume: records handed over without a scheduled send time of this trial: without kdyno's trailer, of
+    /// Consume: records consumed without a scheduled send time of this trial: without kdyno's trailer, of
     /// another run, or of no instant of this trial's load.
     pub discarded: u64,
     /// Consume: rebalances of the group that were over.
     pub rebalances: u64,
     /// Consume: requests that committed offsets.
     pub offset_commits: u64,
-    /// Consume: of the records fetched, those that a member of the same group had been handed before.
+    /// Consume: of the records fetched, those that a member of the same group had consumed before.
     pub duplicates: u64,
-    /// Consume: bytes of keys and values of the records handed over, where records are decoded.
+    /// Consume: bytes of keys and values of the records consumed, where records are decoded.
     pub handed_over_bytes: u64,
     /// Consume: time for which members had no partition, ns: of clients that come later than T0 from then on, and of all from
     /// when they had none any more. It is counted when they are assigned some.
@@ -192,7 +192,7 @@ pub struct Counts {
     /// rows. An instant: where rows add up it is the earliest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_acknowledged_ns: Option<u64>,
-    /// The same of the last one: where rows add up it is the latest.
+    /// The instant of the last one: where rows add up it is the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_acknowledged_ns: Option<u64>,
 }
@@ -200,8 +200,8 @@ pub struct Counts {
 /// How many of a [`Counts`]' numbers are of records with an outcome.
 const OUTCOMES: usize = 3;
 
-/// Makes `numbers` and `numbers_mut` of one list of fields, in its order. Fields that are no sum of one number stand behind the
-/// semicolon, so that a new one has to be put on either side.
+/// Makes `numbers` and `numbers_mut` of one list of fields, in its order. Fields that are no sum of one number come
+/// after the semicolon, so that a new one has to be put on either side.
 macro_rules! numbers {
     ($($number:ident)*; $($other:ident)*) => {
         const NUMBERS: usize = [$(stringify!($number)),*].len();
@@ -295,7 +295,7 @@ pub struct StreamTotals {
 pub struct CaughtUp {
     /// When, ns from T0; late by 10 ms at most.
     pub at_ns: u64,
-    /// Records that it was handed until then.
+    /// Records that it consumed until then.
     pub records: u64,
 }
 
@@ -322,10 +322,10 @@ pub struct SteadyTotals {
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
-    /// Produce: from T0 to the first record handed over, ns; not told in files of earlier versions.
+    /// Produce: from T0 to the first record passed to the client, ns; not told in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
-    /// From the first record handed over to the last outcome, ns.
+    /// From the first record passed to the client to the last outcome, ns.
     pub span_ns: u64,
     /// What it did as a member of a consumer group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -335,11 +335,11 @@ pub struct ClientTotals {
 /// What one client did as a member of a consumer group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberTotals {
-    /// Records handed over in the measure phase.
+    /// Records consumed in the measure phase.
     pub measured_records: u64,
     /// Partitions that it had when the load ended.
     pub partitions: u32,
-    /// How often it was assigned partitions anew since T0.
+    /// How often it was assigned partitions again since T0.
     pub rebalances: u32,
     /// How often it lost partitions without giving them up since T0: the group had gone on without it.
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! Secrets: what a plan says of them, and their values, which are in no plan, message type or run file.
 //!
 //! A plan holds a [`SecretRef`]; the lab resolves it once per run. A [`Secret`] can be neither printed, compared,
-//! copied nor serialised: whoever needs the bytes calls [`Secret::expose`], so that every such place can be found.
+//! copied nor serialised: code that needs the bytes calls [`Secret::expose`], so that every such place can be found.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub enum SecretRef {
         file: PathBuf,
         /// The property's name.
         name: String,
-        /// Of `sasl.jaas.config`: the option of its login module.
+        /// The option of a login module in `sasl.jaas.config`.
         option: Option<String>,
     },
     /// What this program with its arguments writes to its standard output, without a newline at its end. No shell.
@@ -77,7 +77,7 @@ impl Drop for Secret {
     }
 }
 
-/// Base64 text (RFC 4648 with padding), as a message to a worker has it. That of a wrong type may stand in the error.
+/// Base64 text (RFC 4648 with padding), as a message to a worker has it. A value of a wrong type may be in the error.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Base64;

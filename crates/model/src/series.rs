@@ -78,7 +78,7 @@ pub enum Resource {
     CpuSystem,
     /// Resident memory, bytes.
     Memory,
-    /// Heap in use as the process tells it, bytes.
+    /// Heap in use as the process reports it, bytes.
     Heap,
     /// Read from drives, MiB/s.
     DiskRead,
@@ -88,9 +88,9 @@ pub enum Resource {
     NetworkReceive,
     /// Sent over network interfaces, MiB/s; of the host.
     NetworkTransmit,
-    /// Record batches that clients produced, MiB/s, as the broker tells.
+    /// Record batches that clients produced, MiB/s, as the broker reports.
     BytesIn,
-    /// Record batches that consumers fetched, MiB/s, as the broker tells.
+    /// Record batches that consumers fetched, MiB/s, as the broker reports.
     BytesOut,
 }
 
@@ -186,11 +186,11 @@ pub struct StreamSeries {
 /// How many records a curve of latencies is of; those without a latency lie above every quantile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// Records with a latency: acknowledged, or handed over.
+    /// Records with a latency: acknowledged, or consumed.
     pub kept: u64,
     /// Records that failed.
     pub failed: u64,
-    /// Records of which the end was never seen: unresolved ones, or of end-to-end latencies those that are censored.
+    /// Records whose end was never seen: unresolved ones, or of end-to-end latencies those that are censored.
     pub unseen: u64,
 }
 
@@ -230,7 +230,7 @@ pub struct SecondPoint {
     pub achieved: u64,
     /// Records acknowledged in the second.
     pub acknowledged: u64,
-    /// Records handed over in the second.
+    /// Records consumed in the second.
     pub fetched: u64,
     /// Records that failed in the second.
     pub failed: u64,
@@ -308,6 +308,6 @@ pub struct LiveFigures {
     pub brokers_cpu_percent: Option<f64>,
     /// Newest CPU time of all workers, the same way.
     pub workers_cpu_percent: Option<f64>,
-    /// The same of all Java clients.
+    /// The rate of all Java clients.
     pub java_cpu_percent: Option<f64>,
 }

@@ -16,7 +16,7 @@ pub struct SettingInForce {
     pub value: String,
     /// Where the value comes from.
     pub origin: SettingOrigin,
-    /// The default of that version where the value is another one; `None`: it is the default, or nobody told.
+    /// The default of that version where the value is another one; `None`: it is the default, or was not reported.
     pub default: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub enum SettingOrigin {
     Client,
     /// The client made it out of others: neither given nor the default.
     Derived,
-    /// Nobody told, or the run file is from before this was kept.
+    /// Not reported, or the run file is from before this was kept.
     Unknown,
 }
 
@@ -46,14 +46,14 @@ impl SettingInForce {
         Self { value: value.into(), origin, default: None }
     }
 
-    /// The same beside the default of its version, which is kept where it is another one.
+    /// The setting with the default of its version, which is kept where it is another one.
     #[must_use]
     pub fn beside(self, default: Option<String>) -> Self {
         let default = default.filter(|default| *default != self.value);
         Self { default, ..self }
     }
 
-    /// Whether somebody set it, or whoever made the file that the broker was started with.
+    /// Whether it was set by name, or in the file that the broker was started with.
     pub fn is_set(&self) -> bool {
         use SettingOrigin::{Client, Default, Derived, Dynamic, Static, Topic, Unknown};
         match self.origin {
@@ -93,7 +93,7 @@ pub enum WhyDiffers {
     OtherDefault,
     /// It comes with another version, mode, number of brokers, listeners or driver.
     ComesWith,
-    /// Nobody asked for it.
+    /// An unrequested difference.
     NotAsked,
 }
 

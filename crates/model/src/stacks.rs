@@ -16,9 +16,9 @@ pub const FRAMES_MAX: usize = 512;
 pub const FRAME_CHARACTERS_MAX: usize = 300;
 /// Bytes of collapsed text at most: the rarest stacks beyond are counted together. A broker's are some 2 MB.
 pub const TEXT_BYTES_MAX: usize = 8 << 20;
-/// CPU time of a thread, ms, for which a sample of [`FlameKind::Cpu`] stands.
+/// CPU time of a thread, ms, that a sample of [`FlameKind::Cpu`] represents.
 pub const CPU_SAMPLE_MS: u64 = 5;
-/// Stands for stacks that were too many to be kept, and for the frames of one that was too deep.
+/// Replaces stacks that were too many to be kept, and the frames of one that was too deep.
 pub const FURTHER: &str = "[further stacks]";
 
 /// Options of a JVM with which its stacks are whole and name the lines that they are of: those of Intel's guide to

@@ -1,4 +1,4 @@
-//! The rows of the table a plan asks for: its cases beside the published rows that they test.
+//! The rows of the table that a plan needs: its cases and the published rows that they test.
 
 use crate::plan::{CasePlan, ParamValue, Plan, Published, PublishedRow};
 use std::cmp::Reverse;

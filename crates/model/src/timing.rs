@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
-/// A span between two instants of a record. First those of records that are sent, of which the stages sum exactly to
-/// the response; then one of transactions and one of clients; then those of records that are consumed, of which the
-/// latter two sum exactly to the end-to-end latency; then those of consumer groups.
+/// A span between two instants of a record. First come those of records that are sent, whose stages sum exactly to the
+/// response; then one of transactions and one of clients; then those of records that are consumed, whose latter two sum
+/// exactly to the end-to-end latency; then those of consumer groups.
 #[derive(
     Debug,
     Clone,
@@ -48,12 +48,12 @@ pub enum Timing {
     Request,
     /// t6 − t5: from when the response was there to be read to the outcome: how late the load generator looked.
     Callback,
-    /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
-    /// the coordinator has confirmed it.
+    /// For transactions, not records: from when a client begins to commit, which first sends what it holds, to when the
+    /// coordinator has confirmed it.
     Commit,
-    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs
+    /// For clients, not records: from when a client first dials a broker to when it reaches every broker that it needs
     /// and knows where to begin; of a member of a group, until it has its first assignment.
-    /// Of those that are there at T0 it belongs to start-up.
+    /// For clients that are there at T0 it belongs to start-up.
     Connect,
     /// t8 − t0: from the intended instant into the application's hands.
     EndToEnd,
@@ -61,19 +61,19 @@ pub enum Timing {
     UntilFetched,
     /// t8 − t7: reading what was fetched, and waiting while the application was busy with what came before.
     HandOver,
-    /// Of consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
+    /// For consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
     OffsetCommit,
-    /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
-    /// of them has its assignment.
+    /// For consumer groups: from when the first of the stream's members learns that the group rebalances to when the
+    /// last of them has its assignment.
     Rebalance,
-    /// Of consumer groups: for how long a partition had no owner, from when the member that had it gave it up, or the
-    /// group learned that it lost it, to when the next one was assigned it. A partition that nobody is assigned any more has
-    /// no value.
+    /// For consumer groups: for how long a partition had no owner, from when the member that had it gave it up, or the
+    /// group learned that it lost it, to when the next one was assigned it. A partition that is no longer assigned to
+    /// any member has no value.
     WithoutOwner,
-    /// By how much t8 lay before t0, where it did: the clock of another host. Of the same records the end-to-end latency
+    /// By how much t8 lay before t0, where it did: the clock of another host. For these records the end-to-end latency
     /// holds nothing.
     EndToEndBelowZero,
-    /// The same of t7.
+    /// As above, to t7.
     UntilFetchedBelowZero,
 }
 
@@ -87,9 +87,9 @@ const OF_TRANSACTIONS: usize = 1;
 const OF_CLIENTS: usize = 1;
 /// All of records that are sent.
 const PRODUCED: usize = TOTALS + STAGES + OF_TRANSACTIONS + OF_CLIENTS;
-/// Of records that are consumed; values below zero come last.
+/// Timings of records that are consumed; values below zero come last.
 const CONSUMED: usize = 3;
-/// Of consumer groups.
+/// Timings of consumer groups.
 const OF_GROUPS: usize = 3;
 
 impl Timing {
@@ -97,13 +97,13 @@ impl Timing {
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All, as they are kept.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
-    /// Of records that are sent, totals first, and what is of transactions and of clients last.
+    /// Timings of records that are sent, totals first, and those of transactions and of clients last.
     pub const OF_PRODUCERS: [Timing; PRODUCED] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
-    /// Of a probe: those of producers, and of records that are handed over.
+    /// Timings of a probe: those of producers, and of records that are handed over.
     pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
-    /// Of records that an application is handed, the total first.
+    /// Timings of records that an application is handed, the total first.
     pub const OF_HANDED: [Timing; CONSUMED] = taken(PRODUCED);
     /// The one of clients, then of records that are consumed the total first, then of groups.
     pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED + OF_GROUPS] = taken(PRODUCED - OF_CLIENTS);

@@ -28,7 +28,7 @@ pub struct Trial {
     pub pair: Option<PairPlace>,
     /// Which of the case's repeats, from 1.
     pub repeat: u32,
-    /// Which start of its cluster it runs on, from 1: trials of one system with the same number stand on one cluster.
+    /// Which start of its cluster it runs on, from 1: trials of one system with the same number run on one cluster.
     pub start: u32,
     /// In words, as tables print it: the case's label and, of several repeats, `#` and which. Empty when the
     /// plan has one trial.
@@ -37,7 +37,7 @@ pub struct Trial {
     pub reason: TrialReason,
     /// Seed of its schedules and of its choices of partitions.
     pub seed: u64,
-    /// What it runs: the case as it stands, or as a strategy has changed it.
+    /// What it runs: the case as planned, or as a strategy has changed it.
     pub effective: CasePlan,
 }
 
@@ -46,7 +46,7 @@ pub struct Trial {
 pub struct PairPlace {
     /// Which pair of the case, from 1.
     pub pair: u32,
-    /// Whether it runs first or second of the two: 1 or 2. Of two that run at once the first one's workers are started
+    /// Whether it runs first or second of the two: 1 or 2. If they run at once the first one's workers are started
     /// first.
     pub place: u8,
 }
@@ -89,9 +89,10 @@ pub enum TrialReason {
     },
     /// A cluster that was just started gets load that is not reported, so that no case meets cold brokers.
     Conditioning,
-    /// One half of a pair of a comparison, of which one runs after the other.
+    /// One half of a pair of a comparison whose two trials run one after the other.
     Pair,
-    /// One half of a pair of which both run at once, on clusters of their own ([`PairDesign::Duet`](crate::plan::PairDesign)).
+    /// One half of a pair whose two trials run at once, on clusters of their own
+    /// ([`PairDesign::Duet`](crate::plan::PairDesign)).
     Duet,
     /// A load that a search wants to know about.
     Search {
@@ -103,12 +104,12 @@ pub enum TrialReason {
 }
 
 impl Trial {
-    /// Whether it only warms its cluster up: it stands in no table and nothing is concluded from it.
+    /// Whether it only warms its cluster up: it is in no table and nothing is concluded from it.
     pub fn is_conditioning(&self) -> bool {
         self.reason == TrialReason::Conditioning
     }
 
-    /// Whether it is half of a pair of which both run at once.
+    /// Whether it is half of a pair whose two trials run at once.
     pub fn is_of_duet(&self) -> bool {
         self.reason == TrialReason::Duet
     }

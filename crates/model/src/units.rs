@@ -1,5 +1,5 @@
 //! How numbers are printed for people: one way for each unit, everywhere. Sizes are in KiB, MiB, GiB (powers of
-//! two); rounded to three digits where a figure is told, exact where a setting or a limit is.
+//! two); rounded to three digits where a figure is shown, exact where a setting or a limit is.
 
 use crate::finding::Value;
 use crate::metric::Unit;
@@ -74,7 +74,11 @@ pub fn significant(number: f64) -> String {
 #[must_use]
 pub fn nanoseconds(ns: f64) -> String {
     let (divisor, unit) = time_scale(ns);
-    format!("{} {unit}", significant(ns / divisor))
+    match significant(ns / divisor) {
+        // No time at all is none in every unit.
+        nothing if nothing == "0" => "0 s".to_owned(),
+        number => format!("{number} {unit}"),
+    }
 }
 
 fn time_scale(ns: f64) -> (f64, &'static str) {
@@ -156,6 +160,9 @@ pub fn exact_bytes(bytes: f64) -> String {
 /// A duration exactly, as a scenario writes it: `90s`, `200us`.
 #[must_use]
 pub fn exact_duration(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0s".to_owned();
+    }
     let (unit, scale) = largest_whole(ns, NANOSECONDS);
     format!("{}{unit}", ns / scale)
 }
@@ -172,7 +179,7 @@ fn largest_whole<'u>(value: f64, units: &[(&'u str, f64)]) -> (&'u str, f64) {
 /// A number of processors, which need not be whole: `1 processor`, `1.5 processors`.
 #[must_use]
 pub fn processors(number: f64) -> String {
-    format!("{number} processor{}", if number == 1.0 { "" } else { "s" })
+    format!("{number} CPU{}", if number == 1.0 { "" } else { "s" })
 }
 
 /// ns as a number of the milliseconds in which Kafka has settings of time: `5`, `0.5`.
@@ -258,7 +265,7 @@ mod tests {
     #[test]
     fn what_is_smaller_than_all_decimals_is_nothing() {
         assert_eq!([1e-9, -1e-9, 0.0].map(significant), ["0"; 3]);
-        assert_eq!(nanoseconds(1e-8), "0 ns");
+        assert_eq!(nanoseconds(1e-8), "0 s");
         assert_eq!(significant(1e-6), "0.000001");
     }
 
@@ -277,7 +284,7 @@ mod tests {
         assert_eq!((size(5 << 20), size(2_097_234)), ("5 MiB".to_owned(), "2,097,234 B".to_owned()));
         assert_eq!((exact_duration(9e10), exact_duration(2e5)), ("90s".to_owned(), "200us".to_owned()));
         assert_eq!(setting("log.segment.bytes", "16777216"), "log.segment.bytes=16MiB");
-        assert_eq!([0.5, 1.0, 2.0].map(processors), ["0.5 processors", "1 processor", "2 processors"]);
+        assert_eq!([0.5, 1.0, 2.0].map(processors), ["0.5 CPUs", "1 CPU", "2 CPUs"]);
         assert_eq!(setting("log.retention.bytes", "-1"), "log.retention.bytes=-1");
         assert_eq!(setting("log.retention.ms", "300000"), "log.retention.ms=300000");
     }

@@ -194,7 +194,7 @@ impl Version {
         self.at_least(3, 3)
     }
 
-    /// Whether these features are the first snapshot of the metadata log (KIP-1170) and not a file beside it.
+    /// Whether these features are the first snapshot of the metadata log (KIP-1170) and not a file next to it.
     #[must_use]
     pub fn bootstraps_in_log(&self) -> bool {
         self.at_least(4, 4)
@@ -277,7 +277,7 @@ impl Version {
     }
 }
 
-/// Whether so many nodes besides the brokers are offered, in whichever release.
+/// Whether so many nodes in addition to the brokers are offered, in whichever release.
 ///
 /// # Errors
 /// A number of ZooKeeper nodes or controllers that is not offered.
@@ -299,7 +299,7 @@ pub fn check_nodes(mode: Mode) -> Result<(), VersionError> {
     }
 }
 
-/// What nobody has tried of a release, a lowercase sentence with the nearest one that was; `None` for one of [`TESTED`].
+/// What is untested in a release, a lowercase sentence with the nearest tested one; `None` for one of [`TESTED`].
 #[must_use]
 pub fn untested(text: &str) -> Option<String> {
     if TESTED.contains(&text) {
@@ -314,7 +314,7 @@ pub fn untested(text: &str) -> Option<String> {
     ))
 }
 
-/// That nobody knew a release of brokers or clients, a sentence with the nearest one that is known; `None` for a known one.
+/// Why a release of brokers or clients is unknown, a sentence with the nearest known one; `None` for a known one.
 #[must_use]
 pub fn unknown(text: &str) -> Option<String> {
     (!KNOWN.contains(&text)).then(|| {

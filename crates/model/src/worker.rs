@@ -192,7 +192,7 @@ pub struct WorkerTask {
     pub run_id: u64,
     /// Wall clock minus CLOCK_MONOTONIC, ns, as the lab read it before the trial: what timestamps and the instants that
     /// records carry are made with. All workers take this one, so that a record's t0 is an instant of CLOCK_MONOTONIC for
-    /// whoever fetches it, also when the wall clock is set meanwhile.
+    /// the consumer that fetches it, also when the wall clock is set meanwhile.
     pub wall_offset_ns: i64,
     /// `host:port` to ask first.
     pub bootstrap: Vec<String>,
@@ -210,7 +210,7 @@ pub struct WorkerTask {
     pub has_producers: bool,
     /// How far apart the event loop's releases of due records are, ns (see docs/METHOD.md, tick).
     pub tick_ns: u64,
-    /// The load items of which clients are on this worker.
+    /// The load items that have clients on this worker.
     pub streams: Vec<StreamTask>,
 }
 

@@ -1,6 +1,6 @@
 //! No file of at most the size that is read makes the readers of Java's formats hold much more than it has itself.
 
-// The same allocator as that of the readers of Kafka's messages.
+// The allocator that the readers of Kafka's messages are tested with, too.
 #[path = "../../kafka/tests/common/counting.rs"]
 mod counting;
 

@@ -13,7 +13,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// Reads what stands behind the option.
+    /// Reads what follows the option.
     ///
     /// # Errors
     /// One sentence.

@@ -1,5 +1,5 @@
 //! Numbers as Java's `String.format` prints them: `%.2f` rounds the shortest decimal that reads back as the number, half
-//! up, where others round the binary number that it stands for.
+//! up, where others round the binary number that it means.
 
 /// A number as `%.Nf` prints it, with a point whatever the language of the host.
 pub fn fixed(value: f64, decimals: usize) -> String {

@@ -41,18 +41,19 @@ pub fn name_and_value(typed: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The same for the consumer, whose tool splits at the first `=` and takes a name alone for one with an empty value.
+/// The properties for the consumer, whose tool splits at the first `=` and takes a name alone for one with an empty
+/// value.
 pub fn name_and_maybe_value(typed: &str) -> (String, String) {
     let (name, value) = typed.split_once('=').unwrap_or((typed, ""));
     (name.to_owned(), value.to_owned())
 }
 
-/// The properties of a file and those that were typed, of which the later one counts.
+/// The properties of a file and those that were typed; the later one counts.
 #[derive(Clone, Default)]
 pub struct Merged(Vec<Entry>);
 
 impl Merged {
-    /// Those of a file, in its order.
+    /// Properties of a file, in its order.
     pub fn of_file(properties: &[Property]) -> Self {
         let given = |property: &Property| Entry {
             name: property.name.clone(),
@@ -74,7 +75,7 @@ impl Merged {
         Some(trim(&self.0.remove(place).value).to_owned())
     }
 
-    /// The one that stands on a line of [`Self::text`], from 1.
+    /// The one on a line of [`Self::text`], from 1.
     pub fn on_line(&self, line: u32) -> Option<&Entry> {
         self.0.get(usize::try_from(line).ok()?.checked_sub(1)?)
     }

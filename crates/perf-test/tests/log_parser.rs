@@ -1,7 +1,7 @@
 //! The lines of both tools, as a public Ansible collection takes them out of its logs (github.com/osodevops/kafka-performance-testing,
-//! scripts/parse_perf_logs.py at 718afe9): there by regular expressions, which are written anew here. It looks for the last line
-//! that is either a total or a line of progress: quantiles are whole milliseconds, and where they do not match nothing is said of
-//! them. Of a consumer it takes the first row with two moments.
+//! scripts/parse_perf_logs.py at 718afe9): there by regular expressions, which are rewritten here. It looks for the
+//! last line that is either a total or a line of progress: quantiles are whole milliseconds, and where they do not
+//! match nothing is said of them. For a consumer it takes the first row with two moments.
 
 use kdyno_perf_test::consumer::{Consumed, Intervals};
 use kdyno_perf_test::producer::{Figures, Latencies, progress, total};
@@ -38,7 +38,7 @@ fn a_producers_total_is_found_behind_its_lines_of_progress() {
     let found: Vec<Vec<f64>> = producer.captures_iter(&lines).map(|found| numbers(&found, 1)).collect();
     let of_progress = vec![1e6, 124_984.4, 122.06, 2.4, 412.3];
     assert_eq!(found, [of_progress, vec![1e6, 124_984.376_953, 122.06, 2.38, 412.35, 1.0, 7.0, 31.0, 251.0]]);
-    // Its words stand between number and `records sent`: of two totals the one of the whole run is found.
+    // Its words are between number and `records sent`: of two totals the one of the whole run is found.
     assert!(producer.captures(&total(&run, &at, true)).is_none());
 }
 

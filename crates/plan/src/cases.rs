@@ -2,10 +2,11 @@
 
 use crate::choices::{Choices, PlanError};
 use crate::set_overrides;
-use kdyno_model::plan::ParamValue;
+use kdyno_model::plan::{ParamValue, case_labels};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::units;
 use kdyno_scenario::values::{Values, unknown_param};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ const NO_PROFILE: &str = "none";
 /// One case before its values are resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    /// The params that tell the cases apart.
+    /// What tells it from the other cases.
     pub label: String,
     /// Every param's value, printed.
     pub params: BTreeMap<String, ParamValue>,
@@ -76,10 +77,9 @@ pub(crate) fn choose(
         check_cases_differ(typed, &cases, cases_file)?;
     }
     let varying = varying(&cases, cases_file, &set);
-    for case in &mut cases {
-        let parts =
-            varying.iter().filter_map(|name| case.params.get(name).map(|value| format!("{name}={value}")));
-        case.label = parts.collect::<Vec<_>>().join(", ");
+    let labels = case_labels(&cases.iter().map(|case| &case.params).collect::<Vec<_>>(), &varying);
+    for (case, label) in cases.iter_mut().zip(labels) {
+        case.label = label;
     }
     let profile = profile.map_or(NO_PROFILE.to_owned(), |profile| profile.name.text.clone());
     Ok(Chosen { profile, changed, cases, varying, base })
@@ -105,18 +105,18 @@ fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
     }
 }
 
-/// `--set` takes names of params only. The errors name the option, not the scenario.
+/// `--set` takes names of params only, and bare numbers in the unit of the param. The errors name the option, not the scenario.
 fn overridden(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
     let mut found = Vec::new();
     for (name, value) in set {
         let option = set_overrides::option(name, value);
-        let typed = Typed::assumed(value, set_overrides::NOWHERE);
-        if base.typed(name).is_none() {
-            let mut error =
-                unknown_param(&Typed { text: name.clone(), ..typed }, base.names()).in_file(&option);
+        let nowhere = |text: &str| Typed::assumed(text, set_overrides::NOWHERE);
+        let Some(usual) = base.typed(name) else {
+            let mut error = unknown_param(&nowhere(name), base.names()).in_file(&option);
             error.place = None;
             return Err(error);
-        }
+        };
+        let typed = nowhere(&units::with_unit_of(value, &usual.text));
         // A circle made by hand would otherwise be reported at a place of the scenario.
         let mut probe = base.clone();
         probe.set(name, typed.clone());
@@ -185,7 +185,7 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
     ParamValue::Text(text.to_owned())
 }
 
-/// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
+/// The params named by `cases` and `vary`, in the order in which they first occur there, that differ.
 fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in file.names().map(|name| &name.text) {

@@ -1,4 +1,4 @@
-//! What a plan is made with beside the scenario, and the error when that cannot be.
+//! What a plan is made with in addition to the scenario, and the error when that cannot be.
 
 use kdyno_model::plan::{Depth, PairDesign};
 use kdyno_model::stacks::FlameKind;
@@ -9,12 +9,12 @@ use std::path::Path;
 /// The one error of planning; it names file, line and column, or the option, and what is allowed.
 pub type PlanError = InputError;
 
-/// Reads a file of keys or values: told the scenario's own name and the file's as it is typed there. An error is one
+/// Reads a file of keys or values: it gets the scenario's own name and the file's as it is typed there. An error is one
 /// lowercase clause about the file. Planning itself reads nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
 
-/// Tells what values a schema gives with an id. Planning itself knows no such schema.
+/// Says what values a schema gives with an id. Planning itself knows no such schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Schemas(pub fn(&[u8], u32) -> Result<ValuesOfSchema, UnusableSchema>);
 
@@ -45,12 +45,12 @@ impl Default for Schemas {
     }
 }
 
-/// Tells whether a file or folder is there. Planning itself looks at nothing.
+/// Says whether a file or folder is there. Planning itself looks at nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Paths(pub fn(&Path) -> bool);
 
 impl Default for Paths {
-    /// Nobody looks: a plan is made all the same.
+    /// Nothing is looked up: a plan is made all the same.
     fn default() -> Self {
         Self(|_| true)
     }
@@ -72,7 +72,7 @@ impl Default for Files {
     }
 }
 
-/// What the user chose beside the scenario.
+/// What the user chose in addition to the scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Choices {
     /// Profile by name; none takes `laptop` where there is one (with a target `attached` before it).
@@ -95,7 +95,7 @@ pub struct Choices {
     pub budget_ns: Option<u64>,
     /// What stacks are sampled for; it wins over the scenario's own `flame`.
     pub flame: Option<FlameKind>,
-    /// Thresholds of the run (`fail_if`) beside those of the scenario.
+    /// Thresholds of the run (`fail_if`) in addition to those of the scenario.
     pub fail_if: Vec<String>,
     /// Reads the files that the scenario names.
     pub files: Files,
@@ -106,7 +106,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The same with as much time as there is: whatever the budget, and without the targets' caps on `time`.
+    /// The choices with as much time as there is: whatever the budget, and without the targets' caps on `time`.
     pub(crate) fn with_unlimited_time(&self) -> Self {
         let mut same = Self { budget_ns: Some(u64::MAX), ..self.clone() };
         let sides = match &mut same.ask {
@@ -148,13 +148,13 @@ pub enum Ask {
 /// A comparison by hand.
 #[derive(Debug, Clone, Default)]
 pub struct CompareChoices {
-    /// Side A; an empty one is what the scenario's own `compare` says of it, or the scenario as it stands.
+    /// Side A; an empty one is what the scenario's own `compare` says of it, or the scenario unchanged.
     pub a: SideChoices,
     /// Side B.
     pub b: SideChoices,
     /// Metrics to judge, each `METRIC` or `METRIC:MARGIN`; none: those of the scenario, else the usual ones.
     pub judge: Vec<String>,
-    /// Settings that may differ, beside those of the scenario.
+    /// Settings that may differ, in addition to those of the scenario.
     pub may_differ: Vec<String>,
     /// How the two of a pair run; none: as the scenario says, else both at once where that can be.
     pub design: Option<PairDesign>,

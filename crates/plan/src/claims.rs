@@ -21,7 +21,7 @@ pub(crate) struct Judged {
     pub contrasts: Vec<Contrast>,
     /// What is not tested, and why, a sentence each.
     pub untested: Vec<String>,
-    /// The same of thresholds.
+    /// Plans the thresholds.
     pub not_judged: Vec<String>,
 }
 

@@ -200,7 +200,7 @@ const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
 /// Most requests in flight of an idempotent producer: a broker remembers that many batches of it.
 const IDEMPOTENT_IN_FLIGHT_MAX: u32 = 5;
 
-/// As in Java: idempotence that was asked for takes `acks: all` and at most five requests in flight; as a default it is
+/// As in Java: requested idempotence takes `acks: all` and at most five requests in flight; as a default it is
 /// given up where either was set otherwise, by clients before 4.0. Those from 4.0 on refuse more requests in flight, with
 /// any `acks`, until idempotence is switched off.
 fn idempotent(

@@ -1,5 +1,5 @@
-//! Several existing clusters for each side of a comparison: what sides differ in can then be told from the machines that
-//! either of them happened to run on.
+//! Several existing clusters for each side of a comparison: the difference of sides can then be separated from that of
+//! the machines that either of them happened to run on.
 
 use crate::budget::Budget;
 use crate::choices::PlanError;
@@ -13,7 +13,7 @@ use kdyno_model::plan::{
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
-/// Fewest clusters of each side that can tell one of the judged metrics to differ: there is a single look.
+/// Fewest clusters of each side that can detect a difference in one of the judged metrics: there is a single look.
 fn clusters_min(plan: &ComparePlan) -> u32 {
     look_least(1, u32::try_from(plan.judge.len()).unwrap_or(u32::MAX))
 }

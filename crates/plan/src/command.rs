@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Longest argument list.
 const WORDS_MAX: usize = 1_000;
-/// Most labels whose requests are told by themselves: each takes 200 KiB while the command runs.
+/// Most labels whose requests are reported by themselves: each takes 200 KiB while the command runs.
 const LABELS_MAX: usize = 100;
 /// What runs a command that is one text.
 const SHELL: [&str; 2] = ["sh", "-c"];
@@ -232,7 +232,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Of users who come at an instant of the measure phase all come, and something is left to be measured.
+/// All users who come at an instant of the measure phase do come, and something is left to be measured.
 fn users_fit(
     reader: &Reader<'_>,
     typed: &UsersFile,

@@ -34,8 +34,8 @@ pub(crate) const LOOKS_MAX: usize = 10;
 /// Most pairs of a quick look.
 const QUICK_PAIRS: u32 = 8;
 
-/// The sides of the comparison that is asked for; `None`: none is. A scenario that also searches asks neither by itself:
-/// its cases are run.
+/// The sides of the requested comparison; `None`: none is requested. A scenario that also searches requests neither by
+/// itself: its cases are run.
 pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Sides, Planned)>, PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
@@ -138,7 +138,7 @@ fn why(least: u32, together: u32) -> String {
     format!(": {least} units of evidence are the fewest that can tell {one}")
 }
 
-/// The looks that are asked for, else the usual ones, of which the first one can tell each judged metric.
+/// The requested looks, else the usual ones; the first one of these can detect a difference in each judged metric.
 fn ascending(looks: Vec<u32>, together: u32, file: Option<&CompareFile>) -> Result<Vec<u32>, PlanError> {
     let Some(first) = looks.first() else {
         let [first, rest @ ..] = LOOKS;
@@ -193,7 +193,7 @@ fn verdict(
     let last = plan.looks.last().copied().unwrap_or(least);
     let pairs = plan.pairs_per_start;
     if attached {
-        // A cluster of somebody else is not started: all pairs run as it stands.
+        // A cluster of somebody else is not started: all pairs run on it as it is.
         (plan.unit, plan.pairs_per_start) = (EvidenceUnit::Pair, last);
     }
     if let Some(budget) = budget {
@@ -331,7 +331,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
             | "retries"
             | "aborted"
             | "throttled_share"
-            | "lag_records"
+            | "lag"
             | "memory_rss_bytes_max"
             | BROKER_ALLOCATED
             | command_metrics::ERRORS
@@ -385,7 +385,7 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     found
 }
 
-/// What units of a comparison typically differ by: pairs by their design, of which a start has several.
+/// What units of a comparison typically differ by: pairs by their design; a start has several of them.
 fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
     let starts_sd = starts_sd(&judge.of, plan, compare, 0);
     let pairs = match compare.unit {
@@ -399,7 +399,8 @@ fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do and no
-/// other metric differs, in a sentence; and one that names the metrics of which it will hardly see less than what matters.
+/// other metric differs, in a sentence; and one that names the metrics whose detectable change hardly is below what
+/// matters.
 pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond, mut is_finer_at_once) = (Vec::new(), Vec::new(), false);

@@ -1,4 +1,4 @@
-//! What stands beside the cluster.
+//! What runs next to the cluster.
 
 use crate::choices::PlanError;
 use crate::command::{environment, words};
@@ -35,7 +35,7 @@ pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, Plan
             let message = format!("{} and another component have one name in variables", quoted(&name.text));
             return Err(reader.wrong(name, message).hint("`-` becomes `_` there: name it otherwise"));
         }
-        // What stands in it must not wait for another run to show.
+        // What is in it must not wait for another run to show.
         let component = component(reader, name, file)?;
         if component_address::elsewhere(reader, file)?.is_none() {
             found.push(component);
@@ -67,7 +67,7 @@ pub(crate) fn component(
             (kind, BTreeMap::new(), Ready::Postgres)
         }
     };
-    // A database that is told to end by SIGTERM waits for its clients.
+    // A database that is asked to end by SIGTERM waits for its clients.
     let usual = if ready == Ready::Postgres { StopSignal::Int } else { StopSignal::Term };
     let (stop_signal, stop_within_ns) = match &file.stop {
         None => (usual, STOP_NS),

@@ -34,9 +34,9 @@ pub(crate) fn is_http(address: &str) -> bool {
         .any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.trim_matches('/').is_empty()))
 }
 
-/// Refuses sides of which both send all of their load to an application that runs already, at the same addresses, where nothing
-/// but `system` tells them apart: that application stays on the Kafka that it is on, so they would be found alike whatever is
-/// compared.
+/// Refuses sides that both send all of their load to an application that runs already, at the same addresses, where
+/// they differ in nothing but `system`: that application stays on the Kafka that it is on, so they would be found alike
+/// whatever is compared.
 ///
 /// # Errors
 /// They are such sides, in every case.
@@ -50,7 +50,7 @@ pub(crate) fn can_differ(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError
     }
     let mut addresses = BTreeSet::new();
     for command in a.iter().flat_map(|case| case.commands.values()) {
-        // A program is told of the cluster, and so is a component.
+        // A program gets the cluster's address, and so does a component.
         let target = command.http.as_ref().map(HttpLoad::target);
         let Some(target) = target.filter(|target| !target.is_component) else { return Ok(()) };
         addresses.insert(target.address.as_str());

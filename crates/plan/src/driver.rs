@@ -61,7 +61,7 @@ pub(crate) fn java(
         }
         return client(reader, typed).map(Some);
     }
-    // Beside a driver that comes from a param they are for the cases that have the other one.
+    // With a driver that comes from a param they are for the cases that have the other one.
     if typed.driver.text == "native" {
         let version = typed.version.as_ref().map(|version| ("version", version.keyed().1));
         let jvm = typed.jvm.first().map(|option| ("jvm", option));
@@ -265,7 +265,7 @@ fn acted_on(
     }
 }
 
-/// Java's class, of which kdyno's own client has two; `sticky` is what it does where none is named.
+/// Java's class; kdyno's own client has two of them. `sticky` is what it does where none is named.
 const PARTITIONER: &str = "partitioner.class";
 const ASSIGNORS: &str = "partition.assignment.strategy";
 

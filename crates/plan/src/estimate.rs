@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
 const TRIAL_EXTRA_S: f64 = 4.0;
-/// The same on a null broker, which makes no files and answers at once.
+/// The time on a null broker, which makes no files and answers at once.
 const NULL_BROKER_TRIAL_EXTRA_S: f64 = 2.0;
 /// From the first process to a cluster that answers; each broker adds to it.
 const CLUSTER_S: f64 = 3.0;
@@ -64,7 +64,7 @@ pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &Planned, units: u32
     of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
 }
 
-/// Of trials that follow each other: all but the bytes that are written.
+/// For trials that follow each other: all but the bytes that are written.
 pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
     let mut load = Loads::default();
     let mut extra_s = 0.0;
@@ -95,10 +95,11 @@ pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
     loads.all.usual_ns
 }
 
-/// The longest time from now until a trial is of use, with all that stands around it, ns: of the first of a pair with
-/// that of the second, which is one length where both run at once, and where a start with all of its pairs is the unit of evidence
-/// with those that it still lacks; of one that conditions a cluster with what it is conditioned for; with the start of each
-/// cluster that does not stand yet. `outcomes` and `session` as for [`crate::next`], which named the trial.
+/// The longest time from now until a trial is of use, with everything around it, ns. For the first of a pair it
+/// includes that of the second, which is one length where both run at once, and where a start with all of its pairs is
+/// the unit of evidence also those that it still lacks; for one that conditions a cluster it includes what the cluster
+/// is conditioned for; and it includes the start of each cluster that does not run yet. `outcomes` and `session` as for
+/// [`crate::next`], which named the trial.
 pub fn longest_ns(plan: &Plan, outcomes: &[TrialOutcome], trial: &Trial, session: u32) -> u64 {
     let of_start = outcomes.iter().filter(|ran| (ran.session, ran.trial.start) == (session, trial.start));
     let ran: Vec<&CasePlan> = of_start.clone().map(|ran| &ran.trial.effective).collect();
@@ -154,7 +155,7 @@ fn until_of_use<'a>(
     [own].into_iter().chain(further).chain(lacking).collect()
 }
 
-/// The lengths of loads one after the other, of which some run at once with the one before.
+/// The lengths of loads one after the other; some run at once with the one before.
 #[derive(Debug, Default)]
 struct Loads {
     all: Length,
@@ -162,7 +163,7 @@ struct Loads {
 }
 
 impl Loads {
-    /// One that runs beside the last one makes it longer by what it lasts longer.
+    /// One that runs at once with the last one makes it longer by what it lasts longer.
     fn add(&mut self, length: Length, is_beside: bool) {
         let more = if is_beside { length.beyond(self.last) } else { length };
         self.all = self.all.and(more);
@@ -197,7 +198,7 @@ fn trial_extra_seconds(case: &CasePlan) -> f64 {
     if case.system.is_kafka() { TRIAL_EXTRA_S } else { NULL_BROKER_TRIAL_EXTRA_S }
 }
 
-/// Those of a case start all at once.
+/// Clients of a case start all at once.
 fn java_seconds(case: &CasePlan) -> f64 {
     if case.load.values().all(|item| item.driver.as_java().is_none()) { 0.0 } else { JAVA_CLIENT_S }
 }
@@ -287,7 +288,7 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
 
-/// The same of the trials of a case and of the one that conditions its cluster, whichever writes most: that of a duet may
+/// Bytes of the trials of a case and of the one that conditions its cluster, whichever writes most: that of a duet may
 /// last longer than those of its pairs. One that is as fast as it goes is not in it.
 pub fn bytes_to_write_of_case(plan: &Plan, case: &CasePlan) -> Option<u64> {
     let own = bytes_to_write_of_trial(case)?;
@@ -315,7 +316,7 @@ fn is_counted(plan: &Plan, trial: &Upcoming<'_>) -> bool {
     !trial.is_conditioning || plan.unpaced_conditioning().is_none()
 }
 
-/// Over all trials of which it is known.
+/// Over all trials for which it is known.
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
     let mut bytes = at_most(plan).filter(|trial| is_counted(plan, trial)).map(|trial| of(&trial.case));
     bytes.try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))

@@ -8,7 +8,7 @@ use kdyno_model::stacks::{FlameKind, JVM_OPTIONS};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 
-/// What was chosen beside the scenario, else what it says itself.
+/// What was chosen in addition to the scenario, else what it says itself.
 pub(crate) fn asked(
     scenario: &Scenario,
     choices: &Choices,
@@ -28,8 +28,8 @@ pub(crate) fn asked(
     Ok(first.and_then(|word| word.parse().ok()))
 }
 
-/// Gives the Java processes of a plan that samples the options with which their stacks are whole; the user's own stand
-/// behind them.
+/// Gives the Java processes of a plan that samples the options with which their stacks are whole; the user's own come
+/// after them.
 ///
 /// # Errors
 /// Nothing of the plan runs in Java.

@@ -24,7 +24,7 @@ pub(crate) struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Of a duration, ns.
+    /// A duration, ns.
     pub(crate) fn ns(&self) -> u64 {
         self.number.saturating_mul(1_000_000)
     }
@@ -53,7 +53,7 @@ pub(crate) fn read<'a>(
                         true => why.to_owned(),
                         false => format!("{why}; Kafka's own client, with `driver: java`, follows it"),
                     });
-                    return Err(reader.wrong(value, message).maybe_hint(hint));
+                    return Err(reader.wrong(value, message).maybe_hint(hint).of_value());
                 }
                 continue;
             }
@@ -67,8 +67,8 @@ pub(crate) fn read<'a>(
     Ok((version, given))
 }
 
-/// Those of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules go by
-/// them.
+/// Settings of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules
+/// go by them.
 fn of_java<'a>(
     reader: &Reader<'_>,
     side: Side,
@@ -98,7 +98,7 @@ fn one<'a>(
         if !words.contains(&text.as_str()) {
             let (message, hint) = not_allowed(&text, words);
             let message = format!("`{}`: {message}", setting.name);
-            return Err(reader.wrong(typed, message).maybe_hint(hint));
+            return Err(reader.wrong(typed, message).maybe_hint(hint).of_value());
         }
         return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
@@ -106,11 +106,11 @@ fn one<'a>(
         let (_, most) = setting.range;
         if text.len() as u64 > most {
             let message = format!("`{}`: longer than {most} bytes", setting.name);
-            return Err(reader.wrong(typed, message));
+            return Err(reader.wrong(typed, message).of_value());
         }
         return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
-    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name));
+    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name)).of_value();
     let (number, level) = match setting.kind {
         SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
         _ => (number(setting, &text).map_err(wrong)?, 0),

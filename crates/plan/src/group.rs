@@ -11,9 +11,9 @@ use kdyno_scenario::input::{listed, not_allowed, quoted};
 use kdyno_scenario::yaml::Typed;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest name of a group: its id has the prefix, the run and the trial beside it.
+/// Longest name of a group: its id also has the prefix, the run and the trial.
 const NAME_BYTES_MAX: usize = 100;
-/// The first release whose brokers have the consumer protocol without being told to.
+/// The first release whose brokers have the consumer protocol by default.
 const CONSUMER_FROM: (u32, u32) = (4, 0);
 /// The first one that has it where this setting says so.
 const CONSUMER_EARLY: (u32, u32) = (3, 7);

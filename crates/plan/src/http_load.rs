@@ -18,10 +18,10 @@ use std::ops::RangeInclusive;
 /// Turns per second: one in three hours at least.
 const TURNS_PER_S: RangeInclusive<f64> = 0.0001..=100_000.0;
 
-/// Statuses that no answer has, since what it refers to is asked for instead.
+/// Statuses that no answer has, since what it refers to is requested instead.
 const FOLLOWED: [u32; 5] = [301, 302, 303, 307, 308];
 
-/// Users, and how what they tell is read.
+/// Users, and how their output is read.
 pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
     let data = typed.data.as_ref().map(|data| reader.filled(data, "data")).transpose()?;
     let mut known: BTreeSet<String> = OF_USERS.map(str::to_owned).into();
@@ -54,7 +54,7 @@ pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad,
     Ok((HttpLoad::Users(Box::new(plan)), parse(labels, Some(chain))))
 }
 
-/// A job, and how what it tells is read.
+/// A job, and how its output is read.
 pub(crate) fn job(
     reader: &Reader<'_>,
     item: &str,
@@ -143,7 +143,7 @@ fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpS
     })
 }
 
-/// Pairs of which one is a JSON pointer.
+/// Pairs with a JSON pointer as one of the two.
 fn pointers(
     reader: &Reader<'_>,
     typed: &[(Typed, Typed)],
@@ -165,7 +165,7 @@ fn texts(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<Strin
     typed.iter().map(|(name, value)| Ok((name.text.clone(), reader.text(value)?))).collect()
 }
 
-/// A value that nobody gives is told before anything is started.
+/// A value that nothing gives is reported before anything is started.
 fn all_are_known(
     reader: &Reader<'_>,
     typed: &HttpStepFile,

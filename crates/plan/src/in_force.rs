@@ -1,4 +1,5 @@
-//! With which settings kdyno's own clients run: what is planned, beside the defaults of the client whose defaults they take.
+//! With which settings kdyno's own clients run: what is planned, and the defaults of the client whose defaults they
+//! take.
 
 use kdyno_model::plan::{CasePlan, ConsumePlan, GroupPlan, LoadPlan, ProducerSettings, Role};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
@@ -6,7 +7,8 @@ use kdyno_model::version::Version;
 use kdyno_scenario::client::{classic_defaults, consumer_defaults, group_defaults, producer_defaults};
 use std::collections::BTreeMap;
 
-/// Of each load item that kdyno's own client carries, by its address. A Java client tells its settings by itself.
+/// Settings of each load item that kdyno's own client runs, by its address. A Java client reports its settings by
+/// itself.
 pub fn clients_in_force(case: &CasePlan) -> BTreeMap<String, SettingsInForce> {
     let native = case.load.iter().filter(|(_, item)| item.driver.is_native());
     native.map(|(name, item)| (name.clone(), of_item(item))).collect()
@@ -45,8 +47,8 @@ fn defaults_of(group: &GroupPlan) -> Version {
     if group.protocol == classic_defaults(&before) { before } else { Version::newest() }
 }
 
-/// What has the default's value is one: what else would have been typed has the same effect. Of settings without a default
-/// here it is not said whether they were set.
+/// A value that equals the default is one: typing it would have the same effect. For settings without a default here it
+/// is not said whether they were set.
 fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, String)>) -> SettingsInForce {
     let defaults: BTreeMap<&str, String> = defaults.into_iter().collect();
     let in_force = |(name, value): (&str, String)| {

@@ -4,6 +4,7 @@ use crate::choices::PlanError;
 use crate::reader::Reader;
 use kdyno_model::managed::instead_of;
 use kdyno_scenario::client::kafka_number;
+use kdyno_scenario::input::{Mistake, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
@@ -26,10 +27,10 @@ pub(crate) fn settings(
         name_fits(reader, name, owner)?;
         let text = reader.text(value)?;
         if text.contains(['\n', '\r']) {
-            return Err(reader.wrong(value, format!("`{}` holds a line break", name.text)));
+            return Err(reader.wrong(value, format!("`{}` holds a line break", name.text)).of_value());
         }
         let text = setting(&name.text, text.trim())
-            .map_err(|message| reader.wrong(value, format!("`{}`: {message}", name.text)))?;
+            .map_err(|message| reader.wrong(value, format!("`{}`: {message}", name.text)).of_value())?;
         found.insert(name.text.clone(), text);
     }
     Ok(found)
@@ -37,12 +38,13 @@ pub(crate) fn settings(
 
 fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), PlanError> {
     if !is_name(&name.text) {
-        let shown = kdyno_scenario::input::quoted(&name.text);
-        return Err(reader.wrong(name, format!("{shown} cannot be the name of a Kafka setting")));
+        let message = format!("{} cannot be the name of a Kafka setting", quoted(&name.text));
+        return Err(reader.wrong(name, message).about(Mistake::Key(None)));
     }
     match written_by_kdyno(&name.text, owner) {
         Some(instead) => {
-            Err(reader.wrong(name, format!("kdyno writes `{}` itself", name.text)).hint(instead))
+            let error = reader.wrong(name, format!("kdyno writes `{}` itself", name.text));
+            Err(error.hint(instead).about(Mistake::Key(None)))
         }
         None => Ok(()),
     }

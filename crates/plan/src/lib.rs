@@ -95,8 +95,8 @@ pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
     strategy::check(plan)
 }
 
-/// Puts a stored plan, whose addresses were redacted, on the targets that it was made for; which of them a case is of is
-/// told by its cluster's id.
+/// Puts a stored plan, whose addresses were redacted, on the targets that it was made for; its cluster's id says which
+/// of them a case is of.
 ///
 /// # Errors
 /// The plan is of local clusters or of another target, or of one target fewer, or a target's caps have become too small
@@ -114,7 +114,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         return Err(InputError::whole(message));
     }
     for case in plan.every_case_mut() {
-        // The other side may stand on a cluster of the run's own.
+        // The other side may run on a cluster of the run's own.
         let Some(attached) = case.system.target_mut() else { continue };
         let Some(wanted) = targets.iter().find(|target| id_of(target) == attached.cluster_id) else {
             let message =

@@ -389,13 +389,15 @@ fn per_s(reader: &Reader<'_>, typed: &Typed, clients: u32, least: f64) -> Result
     let text = reader.text(typed)?;
     let (amount, times) = each(&text, clients);
     let value = units::parse_as(amount, Dimension::PerS);
-    let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}, or `max`")))?;
+    let wrong = |message: String| reader.wrong(typed, format!("`rate`: {message}, or `max`")).of_value();
+    let value = value.map_err(wrong)?;
     let value = value * times as f64;
     if value >= least && value <= RATE_PER_S_MAX {
         return Ok(value);
     }
     let allowed = if least > 0.0 { "above zero and at most" } else { "at most" };
-    let error = reader.wrong(typed, format!("`rate`: {} is not {allowed} {RATE_PER_S_MAX}/s", quoted(&text)));
+    let message = format!("`rate`: {} is not {allowed} {RATE_PER_S_MAX}/s", quoted(&text));
+    let error = reader.wrong(typed, message).of_value();
     // Cases and sides have the same items.
     let hint =
         "leave the item out of `load`; where other cases or the other side need it, `1/s` is next to no load";
@@ -427,7 +429,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
             steps.iter().map(one).collect::<Result<_, PlanError>>()?
         }
     };
-    // A `fill` beside `$rate` is for the cases in which the param is `max`.
+    // A `fill` with `$rate` is for the cases in which the param is `max`.
     let inserted = matches!(&typed.rate, RateFile::Plain(rate) if rate.text.contains('$'));
     if let (Some(fill), false) = (&typed.fill, inserted) {
         return Err(reader
@@ -444,7 +446,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
     Ok(Rate::Open { pieces, arrivals })
 }
 
-/// `rate: max`. `arrivals` may stand beside it when the rate comes from a param that another case paces.
+/// `rate: max`. It may have `arrivals` when the rate comes from a param that another case paces.
 fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
     if let (Some(arrivals), RateFile::Plain(rate)) = (&typed.arrivals, &typed.rate)
         && rate.text == "max"

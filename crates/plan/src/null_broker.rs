@@ -57,12 +57,12 @@ pub(crate) fn null_broker<'r>(
         (system.racks.first(), "rack (`racks`)"),
         (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),
         (system.cpus.as_ref(), "limit of CPU time (`limits.cpus`)"),
-        (system.pin.iter().flatten().next(), "processors of its own (`pin`)"),
+        (system.pin.iter().flatten().next(), "CPUs of its own (`pin`)"),
     ];
     if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {
         return Err(refused(typed, what));
     }
-    // It tells no metrics, whichever word stands there.
+    // It exposes no metrics, whichever word is there.
     reader.word(&system.metrics, "metrics", BROKER_METRICS)?;
     let listeners = listeners(reader, &system.listeners)?;
     let tls = listeners.clients.tls.clone();

@@ -7,11 +7,11 @@ use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPla
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, Place};
 
-/// The design that is asked for, by hand or else by the scenario; without either a duet where one can be without further
-/// clusters.
+/// The design that is requested, by hand or else by the scenario; without either a duet where one can be without
+/// further clusters.
 ///
 /// # Errors
-/// A duet is asked for and cannot be: why.
+/// A duet is requested and cannot be: why.
 pub(crate) fn of(
     file: Option<&CompareFile>,
     by_hand: Option<PairDesign>,

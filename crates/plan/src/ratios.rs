@@ -1,4 +1,4 @@
-//! How well records compress: a column beside every rate of a load item that compresses.
+//! How well records compress: a column next to every rate of a load item that compresses.
 
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{CasePlan, ComparePlan, Compression, Show, Strategy};

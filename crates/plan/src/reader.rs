@@ -39,10 +39,10 @@ impl<'a> Reader<'a> {
     fn bad(&self, typed: &Typed, text: &str, what: &str, message: &str) -> PlanError {
         let from =
             if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
-        self.wrong(typed, format!("`{what}`{from}: {message}"))
+        self.wrong(typed, format!("`{what}`{from}: {message}")).of_value()
     }
 
-    /// The text a value stands for.
+    /// The text that a value evaluates to.
     pub fn text(&self, typed: &Typed) -> Result<String, PlanError> {
         self.case.values.text(typed)
     }
@@ -50,7 +50,10 @@ impl<'a> Reader<'a> {
     /// A non-empty text.
     pub fn filled(&self, typed: &Typed, what: &str) -> Result<String, PlanError> {
         let text = self.text(typed)?;
-        if text.trim().is_empty() { Err(self.wrong(typed, format!("`{what}` is empty"))) } else { Ok(text) }
+        match text.trim().is_empty() {
+            true => Err(self.wrong(typed, format!("`{what}` is empty")).of_value()),
+            false => Ok(text),
+        }
     }
 
     fn quantity(
@@ -80,12 +83,13 @@ impl<'a> Reader<'a> {
     pub fn number(&self, typed: &Typed, what: &str, range: RangeInclusive<f64>) -> Result<f64, PlanError> {
         let text = self.text(typed)?;
         let found = units::parse_as(&text, Dimension::Plain)
-            .map_err(|message| self.wrong(typed, format!("`{what}`: {message}")))?;
+            .map_err(|message| self.wrong(typed, format!("`{what}`: {message}")).of_value())?;
         if range.contains(&found) {
             return Ok(found);
         }
         let (least, most) = (range.start(), range.end());
-        Err(self.wrong(typed, format!("`{what}`: {} is outside {least} to {most}", quoted(&text))))
+        let message = format!("`{what}`: {} is outside {least} to {most}", quoted(&text));
+        Err(self.wrong(typed, message).of_value())
     }
 
     /// A plain whole number of 32 bits; the range must fit.
@@ -111,7 +115,8 @@ impl<'a> Reader<'a> {
         };
         let bound = |text: &str| {
             units::whole(text.trim(), Dimension::Ns).map_err(|message| {
-                self.wrong(typed, format!("`{what}`: {message}")).hint("write `LEAST..MOST`, e.g. `10s..60s`")
+                let error = self.wrong(typed, format!("`{what}`: {message}"));
+                error.hint("write `LEAST..MOST`, e.g. `10s..60s`").of_value()
             })
         };
         let (least_ns, most_ns) = (bound(least)?, bound(most)?);

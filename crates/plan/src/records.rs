@@ -294,7 +294,7 @@ fn avro(reader: &Reader<'_>, typed: &Typed, id: u32) -> Result<(AvroPlan, u32), 
     Ok((avro, values.bytes.div_ceil(u64::from(values.count.max(1))) as u32))
 }
 
-/// What stands between two pieces, with `\n`, `\r` and `\t` for what they mean.
+/// What separates two pieces, with `\n`, `\r` and `\t` for what they mean.
 fn delimiter(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
     let text = reader.text(typed)?.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t");
     match text.len() {

@@ -30,7 +30,7 @@ pub enum Note {
     Warning(String),
 }
 
-/// What to tell of a plan that was made of this scenario with these choices.
+/// What to report of a plan that was made of this scenario with these choices.
 ///
 /// # Errors
 /// None once [`crate::plan`] has made the plan of the same: the params are laid over each other again.
@@ -205,13 +205,12 @@ fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
     std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
 }
 
-/// Those of the remarks that name topics which are there already, for who was told their names by the user and needs no word
-/// about it.
+/// The remarks without those that name existing topics, for a report to the user who named them.
 pub fn of_existing_topics(plan: &Plan) -> Vec<Note> {
     existing_topics(plan).into_iter().map(Note::Fact).collect()
 }
 
-/// Topics of targets that stand for those of the scenario.
+/// Topics of targets that take the place of those of the scenario.
 fn existing_topics(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for case in plan.every_case() {
@@ -230,7 +229,7 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// Topics of the scenario that one existing topic stands for: their records mix.
+/// Topics of the scenario that share one existing topic: their records mix.
 fn shared_topics(plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for case in plan.every_case() {
@@ -251,7 +250,8 @@ fn shared_topics(plan: &Plan) -> BTreeSet<String> {
     found
 }
 
-/// Topics of targets that stand for none of the scenario's, but are written much like one. Others are for other scenarios.
+/// Topics of targets that replace none of the scenario's, but are written much like one. Others are for other
+/// scenarios.
 fn misspelt_topics(plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for case in plan.every_case() {

@@ -43,12 +43,12 @@ fn usual_within(depth: Depth) -> f64 {
     if depth == Depth::Quick { 0.05 } else { 0.02 }
 }
 
-/// Whether a search is asked for.
+/// Whether a search is requested.
 pub(crate) fn is_asked(scenario: &Scenario, choices: &Choices) -> bool {
     match &choices.ask {
         Ask::Find(_) => true,
         Ask::Compare(_) => false,
-        // Of one that also compares the cases are run.
+        // The cases of a scenario that also compares are run.
         Ask::Scenario => scenario.typed().find.is_some() && scenario.typed().compare.is_none(),
     }
 }
@@ -287,7 +287,7 @@ fn range(
     Err(reader.wrong(typed, message).hint(hint))
 }
 
-/// The highest rate of an item that a target's cap on `produce` leaves it beside the others; `None`: there is no cap.
+/// The highest rate of an item that a target's cap on `produce` leaves it next to the others; `None`: there is no cap.
 pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
     let cap = case.system.caps()?.produce_bytes_per_s?;
     let bytes_per_s = |name: &String| match case.load[name].role.as_produce() {
@@ -326,7 +326,7 @@ fn arrivals(reader: &Reader<'_>, item: &str) -> Arrivals {
     if text.as_deref() == Some("constant") { Arrivals::Constant } else { Arrivals::Poisson }
 }
 
-/// Puts the case at the search's first load, so that nothing that is told of the plan speaks of another.
+/// Puts the case at the search's first load, so that no description of the plan speaks of another.
 fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
     let first_per_s = match plan.vary {
         Vary::Rate => plan.from_per_s,

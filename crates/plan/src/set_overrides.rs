@@ -4,7 +4,7 @@ use crate::choices::{Choices, PlanError};
 use kdyno_model::plan::Plan;
 use kdyno_scenario::input::{Place, quoted};
 
-/// Where a value set by hand stands: nowhere in the scenario. Lines of a text count from 1.
+/// Where a value set by hand is: nowhere in the scenario. Lines of a text count from 1.
 pub(crate) const NOWHERE: Place = Place { line: 0, column: 0 };
 
 /// The option as it was typed, in backquotes.
@@ -40,11 +40,11 @@ pub(crate) fn attribute_error(
         file: options.join(" with "),
         place: None,
         message: error.message + &used.unwrap_or_default(),
-        hint: error.hint,
+        ..error
     }
 }
 
-/// Those of `count` options that the error goes back to: those without which it would not have come up; where
+/// The ones of `count` options that the error goes back to: those without which it would not have come up; where
 /// several bring it about by themselves, these; else the last ones that do so together.
 fn causes(count: usize, remains_with: &dyn Fn(&[usize]) -> bool) -> Vec<usize> {
     let mut left: Vec<usize> = (0..count).collect();
@@ -68,7 +68,7 @@ fn causes(count: usize, remains_with: &dyn Fn(&[usize]) -> bool) -> Vec<usize> {
     left
 }
 
-/// The same mistake at the same place; which case met it first may differ.
+/// The mistake at the same place; which case met it first may differ.
 fn same(one: &PlanError, other: &PlanError) -> bool {
     let without_case = |error: &PlanError| {
         error.message.split_once(" (case ").map_or(error.message.clone(), |(message, _)| message.to_owned())

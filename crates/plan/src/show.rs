@@ -1,4 +1,4 @@
-//! The table to print, and the published figures beside it.
+//! The table to print, and the published figures next to it.
 
 use crate::cases::{Chosen, param_value};
 use crate::choices::PlanError;
@@ -11,7 +11,7 @@ use kdyno_scenario::input::InputError;
 use kdyno_scenario::units;
 use std::collections::BTreeMap;
 
-/// The table: as typed, or what tells the cases apart and the usual figures of each load item.
+/// The table: as typed, or what the cases differ in and the usual figures of each load item.
 pub(crate) fn show(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> Result<Show, PlanError> {
     let typed = &scenario.typed().show;
     let rows = match &typed.rows {
@@ -58,16 +58,17 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
     for (case, (name, item)) in items {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
-            // Of who comes to what is there already the window's rate counts the time in which nothing was left, too.
+            // For clients that come later to what is there already the window's rate also counts the time in which
+            // nothing was left.
             Role::Consume(_) if item.span.is_late() => &[DRAINED, "caught_up"],
             Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
             Role::EndToEnd(_) => &["acked_per_s", "response.p99"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
-        // Of these it is asked whether they keep up.
+        // For these it is judged whether they keep up.
         let may_fall_behind = |consume: &ConsumePlan| consume.group.is_some() || consume.work.is_some();
         if item.role.as_consume().is_some_and(may_fall_behind) {
-            found.push(of(name, "lag_records"));
+            found.push(of(name, "lag"));
         }
         if case.tells_end_to_end(item) {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));

@@ -13,6 +13,7 @@ use kdyno_scenario::file::SideFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::patch::{self, flow};
 use kdyno_scenario::target::Target;
+use kdyno_scenario::units;
 use kdyno_scenario::yaml::{self, Node, Typed};
 
 /// What a side changes.
@@ -39,7 +40,7 @@ pub(crate) struct Sides {
     /// The scenario of side A.
     pub scenario: Scenario,
     pub chosen: Chosen,
-    /// The same of side B.
+    /// The patch of side B.
     pub scenario_b: Scenario,
     pub chosen_b: Chosen,
     pub b: Vec<CasePlan>,
@@ -48,7 +49,7 @@ pub(crate) struct Sides {
     pub changes: Vec<String>,
 }
 
-/// Plans both sides and says what differs; gives the cases of side A beside them.
+/// Plans both sides and says what differs; also gives the cases of side A.
 pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     let (chosen, planned) = a.plan()?;
     let (chosen_b, other) = b.plan()?;
@@ -174,14 +175,17 @@ impl Side {
                 let tree = yaml::parse(text).map_err(|error| error.in_file(file))?;
                 patch::nowhere(tree)
             }
-            Change::Set { name, value } if self.has_param(name) => {
-                self.params.push((name.clone(), Typed::assumed(value, NOWHERE)));
-                return Ok(());
-            }
-            Change::Set { name, value } => match name.as_str() {
-                "home" | "source" => self.scenario.patch_of_path(&format!("system.kafka.{name}"), value)?,
-                _ if name.contains('.') => self.scenario.patch_of_path(name, value)?,
-                _ => self.of_system(name, value)?,
+            Change::Set { name, value } => match (self.param(name), name.as_str()) {
+                (Some(usual), _) => {
+                    let value = units::with_unit_of(value, &usual.text);
+                    self.params.push((name.clone(), Typed::assumed(&value, NOWHERE)));
+                    return Ok(());
+                }
+                (None, "home" | "source") => {
+                    self.scenario.patch_of_path(&format!("system.kafka.{name}"), value)?
+                }
+                (None, _) if name.contains('.') => self.scenario.patch_of_path(name, value)?,
+                (None, _) => self.of_system(name, value)?,
             },
         };
         let patched = self.scenario.patched(&patch)?;
@@ -198,8 +202,10 @@ impl Side {
         Ok(())
     }
 
-    fn has_param(&self, name: &str) -> bool {
-        self.scenario.typed().params.iter().any(|(param, _)| param.text == name)
+    /// The usual value of a param.
+    fn param(&self, name: &str) -> Option<&Typed> {
+        let mut params = self.scenario.typed().params.iter();
+        params.find(|(param, _)| param.text == name).map(|(_, value)| value)
     }
 
     /// A name alone that is no param is a key of `system`.
@@ -248,7 +254,7 @@ impl Side {
         Ok((chosen, planned))
     }
 
-    /// What stands under a path, with params inserted.
+    /// What is under a path, with params inserted.
     fn value(&self, touched: &patch::Touched, chosen: &Chosen) -> Result<String, PlanError> {
         let values = chosen.cases.first().map(|case| &case.values);
         match (self.scenario.at(&touched.path), values) {
@@ -346,7 +352,7 @@ fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
         == (&b.system, &b.topics, &b.load, &b.commands, &b.components, b.phases)
 }
 
-/// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.
+/// A text in which the release that `newest` means takes its place: a stored verdict speaks of one release.
 fn with_release(text: String, case: Option<&CasePlan>) -> String {
     let is_newest = case.is_some_and(|case| case.system.release() == Some(NEWEST));
     let is_newest_client = |item: &LoadPlan| {

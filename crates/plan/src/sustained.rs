@@ -1,7 +1,7 @@
 //! `--sustain`: windows on targets that are long enough to say something of load that goes on.
 //!
 //! Rented machines and disks do more for as long as their burst credits last, and brokers write to memory first. How long
-//! that is nobody can read from a cluster, so who measures it says it.
+//! that is cannot be read from a cluster, so the user who measures it states it.
 
 use crate::choices::PlanError;
 use crate::phases::PHASE_NS_MAX;

@@ -162,12 +162,13 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
     let text = reader.filled(release, "kafka")?;
     let version = Version::parse(&text).map_err(|error| {
         let hint = format!("{}; or `{{home: DIR}}`, `{{source: DIR}}`", error.hint);
-        reader.wrong(release, format!("`kafka`: {}", error.message)).hint(hint)
+        reader.wrong(release, format!("`kafka`: {}", error.message)).hint(hint).of_value()
     })?;
     if version.text.contains('-') {
         let message = format!("`kafka`: {} is not a release", quoted(&text));
         return Err(reader
             .wrong(release, message)
+            .of_value()
             .hint(format!("write e.g. `{NEWEST}`, or `{{home: DIR}}`, `{{source: DIR}}` for a build")));
     }
     Ok((KafkaSource::Release(version.text.clone()), Some(version)))

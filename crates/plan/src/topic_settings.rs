@@ -1,11 +1,12 @@
-//! Settings of topics: the names that releases of Kafka know, so that a misspelt one is told before brokers are started.
+//! Settings of topics: the names that releases of Kafka know, so that a misspelt one is reported before brokers are
+//! started.
 
 use kdyno_model::plan::Plan;
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::input::{meant, quoted};
 use std::collections::BTreeSet;
 
-/// Those of 2.7.2, 3.7.2, 4.1.1 and 4.3.1 together, from their `TopicConfig` and `LogConfig`; not each has them all.
+/// Settings of 2.7.2, 3.7.2, 4.1.1 and 4.3.1 together, from their `TopicConfig` and `LogConfig`; not each has them all.
 const KNOWN: &[&str] = &[
     "cleanup.policy",
     "compression.gzip.level",

@@ -1,4 +1,4 @@
-//! Runs beside each other: a column per run, a row per figure that their scenarios show.
+//! Runs next to each other: a column per run, a row per figure that their scenarios show.
 
 use crate::answer::Answer;
 use crate::answer::words::list;
@@ -19,7 +19,7 @@ use kdyno_model::plan::CasePlan;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs beside each other, ready for any printer.
+/// Runs next to each other, ready for any printer.
 #[derive(Debug)]
 pub struct Beside {
     answer: Answer,
@@ -29,7 +29,7 @@ pub struct Beside {
 /// A figure's place: what its case, and of a comparison its side, is called, and what it is of.
 type Row = (String, Address);
 
-/// Sets runs beside each other in the order in which they are given; rows in the order of the first that has them.
+/// Sets runs next to each other in the order in which they are given; rows in the order of the first that has them.
 pub fn table(runs: &[CourseRun<'_>]) -> Beside {
     let columns: Vec<BTreeMap<Row, &Finding>> = runs.iter().map(|run| figures(&run.input)).collect();
     let mut rows: Vec<Row> = Vec::new();
@@ -138,7 +138,7 @@ fn cell(one: &Finding) -> Cell {
     Cell::figure(&one.marks, digits::with_spread(one))
 }
 
-/// What tells the runs apart, a row each; without those that no run has.
+/// In what the runs differ, a row each; without those that no run has.
 fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
     type Fact = fn(&CourseRun<'_>) -> String;
     let all: [(&str, Fact); 9] = [

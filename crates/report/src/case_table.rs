@@ -1,7 +1,7 @@
-//! What stands in the table a scenario asks for: one row per case, ours beside what was published. Its columns and their
-//! texts are made in [`crate::result`].
+//! What is in the table that a scenario specifies: one row per case, ours next to what was published. Its columns and
+//! their texts are made in [`crate::result`].
 //!
-//! Absolute figures of two machines say little about each other, so beside them stands each figure's ratio to the
+//! Absolute figures of two machines say little about each other, so they are followed by each figure's ratio to the
 //! first row that has both ours and theirs. A published row that this run did not test keeps its place and says
 //! "not tested"; a case that was not reached has no row.
 
@@ -28,7 +28,7 @@ pub struct CaseTable<'a> {
 }
 
 impl CaseTable<'_> {
-    /// The same with so many of its figures.
+    /// The row with so many of its figures.
     pub fn first_figures(&self, count: usize) -> Self {
         let mut first = self.clone();
         first.metrics.truncate(count);
@@ -51,9 +51,9 @@ pub struct ShownMetric {
     pub unit: Unit,
     /// Whether the source gives it for at least one row.
     pub published: bool,
-    /// Whether ratios to the first row are shown: beside published ones, and where ours have an interval.
+    /// Whether ratios to the first row are shown: with published ones, and where ours have an interval.
     pub ratios: bool,
-    /// Whether an interval stands in the place of the range over the repeats.
+    /// Whether an interval takes the place of the range over the repeats.
     pub intervals: bool,
 }
 
@@ -62,6 +62,8 @@ pub struct ShownMetric {
 pub struct Row<'a> {
     /// The case, by its index in the plan; `None`: not tested here.
     pub case: Option<u32>,
+    /// What the case is called; empty where there is one, and of a row that is not tested.
+    pub label: &'a str,
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
     /// One for each figure.
@@ -96,7 +98,7 @@ impl Ours<'_> {
     /// How many trials count and how many were planned, where those are more.
     pub fn missing(&self) -> Option<(u32, u32)> {
         let counted = self.finding.map_or(0, |one| one.n);
-        // Of a metric that no trial has, such as the CPU time of brokers elsewhere, none is missing.
+        // A metric that no trial has, such as the CPU time of brokers elsewhere, is not missing.
         self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
     }
 }
@@ -194,6 +196,7 @@ fn rows<'a>(
             |metric: &ShownMetric| entry(input, figures, case, place.published.zip(theirs), &metric.of);
         rows.push(Row {
             case,
+            label: case.map_or("", |case| input.case_label(case)),
             params: print_params(params, params_of),
             entries: metrics.iter().map(entry).collect(),
             cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),

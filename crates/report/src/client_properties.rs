@@ -13,7 +13,7 @@ use kdyno_model::version::Version;
 /// A setting with its value.
 type Setting = (&'static str, String);
 
-/// A file for each kind of client of each load item, under what it is of; cases with the same file are told once.
+/// A file for each kind of client of each load item, under what it is of; cases with the same file are listed once.
 pub(crate) fn all(input: &ReportInput<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<String>, String)> = Vec::new();
     for (case_name, case) in named_cases(input) {
@@ -32,7 +32,7 @@ pub(crate) fn all(input: &ReportInput<'_>) -> Vec<(String, String)> {
     told.collect()
 }
 
-/// Every case with a name: of a comparison its side stands there.
+/// Every case with a name: in a comparison with its side.
 fn named_cases<'a>(input: &ReportInput<'a>) -> Vec<(String, &'a CasePlan)> {
     let plan = input.plan();
     let Some(comparison) = plan.strategy.as_compare() else {

@@ -271,7 +271,7 @@ fn is_of_place(input: &ReportInput<'_>, (case, side): Place) -> impl Fn(&Trial) 
     move |trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side)
 }
 
-/// The version that the trials of the case, and of its side, ran on, as their cluster told it.
+/// The version that the trials of the case, and of its side, ran on, as their cluster reported it.
 fn kafka(input: &ReportInput<'_>, place: Place) -> Option<String> {
     let is_it = is_of_place(input, place);
     let of_place = input.trials.iter().find(|start| is_it(&start.trial));

@@ -1,9 +1,9 @@
-//! What scenario and targets declare: nobody measured it, and every form says so.
+//! What scenario and targets declare: it was not measured, and every form says so.
 
 use kdyno_model::plan::Plan;
 use std::collections::BTreeMap;
 
-/// Under which name what a scenario declares is told.
+/// The name under which a scenario's declarations are shown.
 const ENVIRONMENT: &str = "environment";
 
 /// Facts by who declares them, `environment` or a target, each once.

@@ -67,7 +67,7 @@ pub fn value(value: Value, unit: Unit, half_width: Option<f64>) -> String {
     }
 }
 
-/// CPU time in percent of one core, without the unit; what the kernel's ticks do not resolve is told as that.
+/// CPU time in percent of one core, without the unit; what the kernel's ticks do not resolve is shown as that.
 pub fn cpu_percent(percent: f64) -> String {
     if is_below_ticks(percent) { format!("< {CPU_PERCENT_MIN}") } else { units::significant(percent) }
 }
@@ -81,7 +81,7 @@ pub fn number(number: f64, unit: Unit, half_width: Option<f64>) -> String {
     let Some(digits) = half_width.and_then(|half_width| digits(number, half_width)) else {
         return units::number(number, unit);
     };
-    // Of bytes the binary unit that is printed decides, and it has three digits at most.
+    // For bytes the binary unit that is printed decides, and it has three digits at most.
     if unit == Unit::Bytes || unit == Unit::YesNo {
         return units::number(number, unit);
     }
@@ -94,8 +94,8 @@ pub fn decimals(number: f64, half_width: Option<f64>) -> String {
     decimals_beside(number, half_width, 0)
 }
 
-/// The same with at least as many decimals as a limit has that stands beside it, since a number that is rounded to fewer
-/// of them may seem to lie beyond a limit that it keeps.
+/// The number with at least as many decimals as the limit that it is shown with, since a number that is rounded to
+/// fewer of them may seem to lie beyond a limit that it keeps.
 pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) -> String {
     match half_width.filter(|width| width.is_finite() && *width > 0.0) {
         Some(width) if number.is_finite() => {
@@ -108,8 +108,8 @@ pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) ->
     }
 }
 
-/// The same of an end of an interval that excludes, or holds, values such as 1 or a margin: where that many decimals would print
-/// one of these itself, the first one that tells the number from them is printed.
+/// An end of an interval that excludes, or holds, values such as 1 or a margin: where that many decimals would print
+/// one of these itself, the first one that separates the number from them is printed.
 pub fn decimals_apart_from(values: &[f64], number: f64, half_width: Option<f64>, of_limit: usize) -> String {
     let is_near = |value: f64| (number - value).abs() <= value.abs() * NAMED_HAIR;
     let is_other = |text: &str| {
@@ -207,7 +207,7 @@ pub fn with_spread(finding: &Finding) -> String {
     // Rounded it may be printed in the next unit.
     let divisor = units::divisor(rounded(estimate, digits), finding.unit);
     let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    // What the last digit of the estimate counts; of a whole number it may stand before some zeros.
+    // What the last digit of the estimate counts; in a whole number zeros may follow it.
     let place = match decimals {
         0 => place_of(estimate / divisor, digits).max(1.0),
         _ => 0.1f64.powi(decimals as i32),

@@ -8,7 +8,7 @@ use kdyno_model::plan::ComparePlan;
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Findings, ready to be asked for.
+/// Findings, ready to be looked up.
 #[derive(Debug)]
 pub struct Figures<'a> {
     by_address: BTreeMap<(Scope, Quantity, &'a str, &'a str), &'a Finding>,

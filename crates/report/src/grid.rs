@@ -1,6 +1,7 @@
 //! Text in columns, wrapped into blocks where the terminal is too narrow.
 
 use kdyno_model::words::is_acted_on;
+use std::collections::BTreeSet;
 
 /// How wide text is set, and whether in colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub enum Tone {
     Plain,
     /// Heads of tables and sections.
     Strong,
-    /// Published figures, ranges and notes: beside what was measured here.
+    /// Published figures, ranges and notes: next to what was measured here.
     Faint,
     /// A warning, or a run that did not end as planned.
     Warn,
@@ -66,20 +67,20 @@ pub struct GridColumn {
     pub cells: Vec<String>,
     /// Tone of the cells; heads are always strong.
     pub tone: Tone,
-    /// Numbers stand at the right edge.
+    /// Numbers are right-aligned.
     pub right: bool,
-    /// Stands in the same block as the column before it.
+    /// Is in the same block as the column before it.
     pub joined: bool,
 }
 
 impl GridColumn {
-    /// A column of words, which stand at the left edge.
+    /// A column of words, which are left-aligned.
     pub fn words(head: &[&str], cells: Vec<String>) -> Self {
         let head = head.iter().map(|line| (*line).to_owned()).collect();
         Self { head, cells, ..Self::default() }
     }
 
-    /// A column of numbers, which stand at the right edge.
+    /// A column of numbers, which are right-aligned.
     pub fn numbers(head: &[&str], cells: Vec<String>) -> Self {
         Self { right: true, ..Self::words(head, cells) }
     }
@@ -93,16 +94,31 @@ impl GridColumn {
         self.head.iter().chain(&self.cells).map(|text| width(text).min(self.cell_max())).max().unwrap_or(0)
     }
 
+    /// Whether cells that are not the same would read alike if their ends were cut.
+    fn differs_behind(&self) -> bool {
+        let cells: BTreeSet<&String> = self.cells.iter().collect();
+        let cut: BTreeSet<String> = cells.iter().map(|cell| shorten(cell, self.cell_max())).collect();
+        cut.len() < cells.len()
+    }
+
+    fn cut(&self, text: &str) -> String {
+        if width(text) <= self.cell_max() {
+            return text.to_owned();
+        }
+        let shorten = if self.differs_behind() { shorten_inside } else { shorten };
+        shorten(text, self.cell_max())
+    }
+
     fn line(&self, text: &str, tone: Tone, options: &TextOptions) -> String {
-        let text = shorten(text, self.cell_max());
+        let text = self.cut(text);
         let pad = " ".repeat(self.width() - width(&text));
         let painted = options.paint(&text, tone);
         if self.right { format!("{pad}{painted}") } else { format!("{painted}{pad}") }
     }
 }
 
-/// Sets columns beside each other. `fixed` columns head every block; the others flow into as many blocks
-/// as the width asks for, joined ones staying together as long as they fit.
+/// Sets columns next to each other. `fixed` columns head every block; the others flow into as many blocks as the width
+/// needs, joined ones staying together as long as they fit.
 pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> String {
     let set = |block: &Vec<&GridColumn>| {
         set(&fixed.iter().chain(block.iter().copied()).collect::<Vec<_>>(), options)
@@ -178,7 +194,7 @@ fn set(columns: &[&GridColumn], options: &TextOptions) -> String {
         out.push('\n');
     };
     for line in 0..head_lines {
-        // Heads stand on the ground: a short one leaves its upper lines empty.
+        // Heads are bottom-aligned: a short one leaves its upper lines empty.
         let cell = |column: &&GridColumn| {
             let missing = head_lines - column.head.len();
             let text = line.checked_sub(missing).map_or("", |own| &column.head[own]);
@@ -218,7 +234,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Breaks a paragraph at spaces, though not between a number and its unit; later lines are indented. A word longer than the
-/// line stands alone.
+/// line has a line to itself.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -251,6 +267,17 @@ pub fn shorten(text: &str, columns: usize) -> String {
     }
     let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+/// Cuts a text between its beginning and its end, where names differ that begin alike.
+pub fn shorten_inside(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let kept = columns.saturating_sub(1);
+    let first: String = text.chars().take(kept / 2).collect();
+    let last: String = text.chars().skip(width(text) - kept.div_ceil(2)).collect();
+    format!("{first}…{last}")
 }
 
 /// Replaces what a terminal would act on, line ends too, so that text from outside stays in its cell.
@@ -291,6 +318,19 @@ mod tests {
             assert_eq!(kdyno_model::words::visible(&painted, SEQUENCES), painted, "{tone:?}");
             assert!(painted.contains("words\u{fffd}[31m"), "{painted:?}");
         }
+    }
+
+    #[test]
+    fn long_cells_that_differ_at_their_ends_are_cut_inside() {
+        let long = "a-name-that-is-longer-than-any-cell-of-a-table";
+        let cells = |ends: [&str; 2]| ends.map(|end| format!("{long}{end}")).to_vec();
+        let text = |cells: Vec<String>| grid(&[], &[GridColumn::words(&["case"], cells)], &PLAIN);
+        let two = text(cells(["-1KiB", "-2KiB"]));
+        let lines: Vec<&str> = two.lines().skip(1).collect();
+        assert!(lines[0].ends_with("table-1KiB") && lines[1].ends_with("table-2KiB"), "{two}");
+        assert!(lines.iter().all(|line| width(line) == CELL_MAX), "{two}");
+        let other = text(vec![format!("{long}-1KiB"), "short".to_owned()]);
+        assert!(other.contains("any-cell-of-…"), "their beginnings differ: {other}");
     }
 
     #[test]

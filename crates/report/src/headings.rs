@@ -1,10 +1,10 @@
-//! Names of metrics as headings: words instead of underscores, without the unit, which stands beside each number.
+//! Names of metrics as headings: words instead of underscores, without the unit, which follows each number.
 
 use kdyno_model::metric::Address;
 
 /// What becomes of parts of a name; the first that fits at a place counts.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["fetched", "per", "s"], "handed over"),
+    (&["fetched", "per", "s"], "consumed"),
     (&["fetched", "wire"], "batch bytes fetched"),
     (&["acked", "mib", "per", "s"], "bytes acknowledged"),
     (&["mib", "per", "s"], ""),
@@ -15,7 +15,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["over"], "÷"),
     (&["percent"], ""),
     (&["acked"], "acknowledged"),
-    (&["caught", "up", "per", "s"], "handed over until caught up"),
+    (&["caught", "up", "per", "s"], "consumed until caught up"),
     (&["caught", "up"], "caught up after"),
     (&["cpu"], "CPU"),
     (&["gc"], "GC"),
@@ -30,7 +30,7 @@ pub fn named(of: &Address) -> String {
 
 /// `acknowledged` of `acked_per_s`, `response p99.9` of `response.p99.9`, `CPU per record` of `cpu_us_per_record`.
 pub fn heading(metric: &str) -> String {
-    // Of a timing the statistic follows a point, and may have one itself.
+    // The statistic of a timing follows a point, and may have one itself.
     let (name, statistic) = metric.split_once('.').map_or((metric, None), |(name, of)| (name, Some(of)));
     let parts: Vec<&str> = name.split('_').collect();
     let mut words: Vec<&str> = Vec::new();
@@ -68,7 +68,7 @@ mod tests {
             ("client_threads_cpu_us_per_record", "client threads CPU per record"),
             ("client_allocated_bytes_per_record", "client allocated per record"),
             ("cpu_percent", "CPU"),
-            ("fetched_per_s", "handed over"),
+            ("fetched_per_s", "consumed"),
             ("bytes_in_mib_per_s", "bytes in"),
             ("records_per_batch", "records per batch"),
             ("response_over_service", "response ÷ service"),

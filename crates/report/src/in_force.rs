@@ -1,5 +1,5 @@
 //! What was really in force: settings of brokers, topics and clients against their defaults, Java and what it was
-//! started with. Trials that ran with the same are told together.
+//! started with. Trials that ran with the same are reported together.
 
 use crate::grid::shorten;
 use crate::input::{ReportInput, trial_name};
@@ -92,7 +92,7 @@ fn javas(start: &TrialStart) -> Vec<Java> {
             version: fact("java".to_owned()),
             options: jvm_flags(line).join(" "),
         };
-        // Processes that were started alike are told once.
+        // Processes that were started alike are listed once.
         match found.iter_mut().find(|of| (&of.version, &of.options) == (&java.version, &java.options)) {
             Some(alike) => alike.whose = format!("{}, {}", alike.whose, java.whose),
             None => found.push(java),
@@ -117,12 +117,12 @@ pub(crate) fn whose(subject: &Subject) -> String {
     }
 }
 
-/// Which settings the clusters did not tell, and why, each once.
+/// Which settings the clusters did not report, and why, each once.
 pub(crate) fn unread<'a>(input: &ReportInput<'a>) -> BTreeSet<&'a str> {
     input.details_of(&[EventKind::SettingsNotRead])
 }
 
-/// How many settings are told of one, and how many of these are not the defaults.
+/// How many settings are listed of one, and how many of these are not the defaults.
 pub(crate) fn count(settings: &SettingsInForce) -> String {
     let [all, others] = [settings.len(), settings.values().filter(|one| is_other(one)).count()];
     let all = plural(u32::try_from(all).unwrap_or(u32::MAX), "setting");
@@ -133,7 +133,7 @@ pub(crate) fn count(settings: &SettingsInForce) -> String {
     }
 }
 
-/// Whether a setting is worth a row: it was set, or nobody says that it is a default.
+/// Whether a setting is worth a row: it was set, or is not known to be a default.
 pub(crate) fn is_other(setting: &SettingInForce) -> bool {
     setting.origin != SettingOrigin::Default
 }

@@ -61,7 +61,7 @@ impl<'a> ReportInput<'a> {
         self.trials.iter().map(|start| &start.trial).find(|trial| trial.id == id)
     }
 
-    /// The trials that count, in the order in which they ran; those that only conditioned a cluster stand nowhere.
+    /// The trials that count, in the order in which they ran; those that only conditioned a cluster are left out.
     pub(crate) fn reported(&self) -> impl Iterator<Item = &'a Trial> + use<'a> {
         self.trials.iter().map(|start| &start.trial).filter(|trial| !trial.is_conditioning())
     }
@@ -96,7 +96,7 @@ impl<'a> ReportInput<'a> {
         if case.is_empty() { side } else { format!("{case}, {side}") }
     }
 
-    /// What events of these kinds tell, each once.
+    /// What events of these kinds say, each once.
     pub(crate) fn details_of(&self, kinds: &[EventKind]) -> BTreeSet<&'a str> {
         let events = self.events.iter().filter(|(_, event)| kinds.contains(&event.kind));
         events.map(|(_, event)| event.detail.as_str()).collect()

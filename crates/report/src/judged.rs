@@ -94,7 +94,7 @@ fn shown(input: &ReportInput<'_>) -> Judged {
     if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
 }
 
-/// A load item of which no record was acknowledged, in a run of cases where nobody claimed anything of it: it was not meant.
+/// A load item without an acknowledged record, in a run of cases without a claim about it: it was not meant.
 fn nothing_acknowledged(input: &ReportInput<'_>) -> Judged {
     let plan = input.plan();
     let is_asked =
@@ -103,7 +103,8 @@ fn nothing_acknowledged(input: &ReportInput<'_>) -> Judged {
     if is_asked && input.caveats.iter().any(is_it) { Judged::Invalid } else { Judged::Fine }
 }
 
-/// A command that failed before it told, in any trial of a case, a figure that is shown: there is none that could be invalid.
+/// A command that failed before it reported, in any trial of a case, a figure that is shown: there is none that could
+/// be invalid.
 fn untold(input: &ReportInput<'_>) -> Judged {
     let plan = input.plan();
     if !matches!(plan.strategy, Strategy::List(_)) {

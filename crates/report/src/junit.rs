@@ -81,8 +81,8 @@ fn of_the_client_alone(input: &ReportInput<'_>) -> &'static str {
     if is_null { " (null broker: the figures are of the client alone)" } else { "" }
 }
 
-/// Whether the run's answer may be used. Where it must not, no test case that passes is one; where it may, the warnings
-/// stand with it.
+/// Whether the run's answer may be used. If it is invalid, no test case passes; if it may be used, the warnings are
+/// shown with it.
 fn evidence(input: &ReportInput<'_>) -> TestCase {
     let test_case = |ended, message| TestCase { class: "run", name: "evidence".to_owned(), ended, message };
     let caveats = caveats::worded(input);

@@ -1,8 +1,9 @@
 //! From findings to words, tables and pictures.
 //!
 //! Invariants: pure (no socket, file, clock, environment or unseeded randomness); every number stated comes
-//! from a finding, a series or the plan that is handed in, but for the shares of flame graphs, which are pictures of counts; caveats stand before the tables and pictures they concern;
-//! published figures are always labelled as published.
+//! from a finding, a series or the plan that is handed in, but for the shares of flame graphs, which are pictures of
+//! counts; caveats come before the tables and pictures they concern; published figures are always labelled as
+//! published.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -114,7 +114,7 @@ fn details(input: &ReportInput<'_>, table: &CaseTable<'_>, worded: &[Worded]) ->
     out
 }
 
-/// An answer that stands for itself, such as that of a comparison of stored runs.
+/// An answer by itself, such as that of a comparison of stored runs.
 pub fn answer_block(answer: &Answer) -> String {
     let mut out = format!("**{}**\n\n", escaped(&answer.title));
     for sentence in &answer.sentences {

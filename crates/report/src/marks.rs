@@ -51,7 +51,7 @@ pub fn meanings(marks: &BTreeSet<Mark>) -> String {
     meanings.collect::<Vec<_>>().join("; ")
 }
 
-/// A finding as printed wherever it stands: its signs, then the number.
+/// A finding as printed everywhere: its signs, then the number.
 pub fn text(finding: &Finding) -> String {
     marked(&finding.marks, digits::text(finding))
 }
@@ -70,7 +70,8 @@ pub fn clause(marks: &BTreeSet<Mark>) -> String {
     named(marks).map_or_else(String::new, |named| format!("; {named}"))
 }
 
-/// The same of a sentence that stands whatever its figures are marked with: `; valid although its figures are marked: drifting`.
+/// The clause of a sentence that is valid whatever its figures are marked with: `; valid although its figures are
+/// marked: drifting`.
 pub fn clause_that_stands(marks: &BTreeSet<Mark>) -> String {
     named(marks).map_or_else(String::new, |named| format!("; valid although its figures are {named}"))
 }
@@ -87,7 +88,7 @@ pub const AT_LEAST: (&str, &str) = (
     "at least: it falls among records that failed or stayed open, reaches beyond what was seen, or the load queued",
 );
 
-/// The signs that stand in some tables.
+/// The signs that are in some tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signs {
     marks: BTreeSet<Mark>,
@@ -95,7 +96,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Adds those of a figure: its marks, and what stands in its text without them, which may be a range.
+    /// Adds those of a figure: its marks, and what is in its text without them, which may be a range.
     pub fn add(&mut self, marks: &BTreeSet<Mark>, text: &str) {
         self.marks.extend(marks);
         self.at_least |= text.split(" – ").any(|end| end.starts_with(AT_LEAST.0));

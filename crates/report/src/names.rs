@@ -23,15 +23,15 @@ pub(crate) fn name_of(value: &impl Serialize) -> String {
 pub(crate) struct ScopeParts {
     /// Name of the kind, e.g. `trial`.
     pub kind: String,
-    /// Of a trial its number.
+    /// For a trial its number.
     pub trial: Option<TrialId>,
-    /// Of a case, and of what is made of its trials, its index in the plan.
+    /// For a case, and what is made of its trials, its index in the plan.
     pub case: Option<u32>,
-    /// Of a comparison's trial or case which side: `A` or `B`.
+    /// For a comparison's trial or case which side: `A` or `B`.
     pub side: Option<String>,
-    /// Of a pair which one of the case.
+    /// For a pair which one of the case.
     pub pair: Option<u32>,
-    /// Of a published row its index.
+    /// For a published row its index.
     pub published_row: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! How a run stands, as OpenMetrics text (version 1.0.0).
+//! The state of a run, as OpenMetrics text (version 1.0.0).
 
 use kdyno_model::live_metrics::{ALL, LiveKind, LiveMetric, LiveUnit, LiveValue};
 use prometheus_client::collector::Collector;

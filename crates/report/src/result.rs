@@ -39,7 +39,7 @@ enum Part {
     PublishedRatio,
 }
 
-/// The columns of one figure, in every form: ours, with an interval or a range beside it where there are repeats; theirs;
+/// The columns of one figure, in every form: ours, with an interval or a range where there are repeats; theirs;
 /// the ratio of each to the first row.
 fn parts(shown: &ShownMetric) -> impl Iterator<Item = Part> {
     let wanted = [
@@ -119,7 +119,7 @@ pub fn by_case(table: &CaseTable<'_>, heads: Heads) -> Table {
     }
 }
 
-/// The same with a row per figure, for few cases beside which nothing is published: a column per case and one for its ratio
+/// The table with a row per figure, for few cases without published figures: a column per case and one for its ratio
 /// to the first one.
 pub fn by_figure(table: &CaseTable<'_>) -> Table {
     let with_ratios = table.metrics.iter().any(|shown| shown.ratios);
@@ -143,10 +143,15 @@ pub fn by_figure(table: &CaseTable<'_>) -> Table {
     Table { columns, rows, names: 1, cut_short: BTreeSet::new() }
 }
 
-/// What a case is called above its column: a line for each parameter.
+/// What a case is called above its column; of a row that is not tested its parameters, a line each.
 fn case_head(table: &CaseTable<'_>, row: &Row<'_>) -> Vec<String> {
-    let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
-    row.cut_short.then(|| row_mark(true).to_owned()).into_iter().chain(params).collect()
+    let params = || table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
+    let called: Vec<String> = match row.label {
+        "" => params().collect(),
+        // Files of earlier versions have parts like these.
+        label => label.split(", ").map(str::to_owned).collect(),
+    };
+    row.cut_short.then(|| row_mark(true).to_owned()).into_iter().chain(called).collect()
 }
 
 /// Our figure: the median over the trials that count, with its interval, else its range, and how many trials those are
@@ -234,7 +239,7 @@ fn repeats_note(table: &CaseTable<'_>) -> Option<String> {
     let ours = || table.rows.iter().flat_map(|row| &row.entries).filter_map(|entry| entry.ours?.finding);
     let counts: BTreeSet<u32> = ours().map(|one| one.n).filter(|n| *n > 1).collect();
     let what = match (table.repeated, counts.contains(&2), counts.iter().any(|n| *n > 2)) {
-        // Of an interrupted run each figure may be of one trial.
+        // Each figure of an interrupted run may be of one trial.
         (false, ..) | (true, false, false) => return None,
         (true, true, false) => "Figures are means of the 2 repeats, where both count",
         (true, true, true) => "Figures are medians over the repeats, of 2 their mean",
@@ -256,7 +261,7 @@ fn level(finding: &Finding) -> Option<f64> {
     }
 }
 
-/// Rates in bytes count different bytes for producers and consumers: which ones is said where both stand.
+/// Rates in bytes count different bytes for producers and consumers: which ones is said where both are shown.
 fn bytes_note(table: &CaseTable<'_>) -> Option<String> {
     let rates = table.metrics.iter().filter(|shown| shown.unit == Unit::MibPerS);
     let known = |shown: &ShownMetric| metric::all().find(|known| known.name == shown.of.metric);

@@ -15,14 +15,14 @@ use kdyno_model::plan::ComparePlan;
 pub struct StoredComparison<'a> {
     /// Verdicts, and what such evidence cannot carry.
     pub judgement: &'a Judgement,
-    /// The first run before, whose cases are told.
+    /// The first run before, with the cases to report.
     pub first: &'a ReportInput<'a>,
     /// What the sides are called.
     pub labels: [String; 2],
 }
 
 impl StoredComparison<'_> {
-    /// For a terminal: loss, if there was any, then what the evidence cannot carry stand first.
+    /// For a terminal: loss, if there was any, then what the evidence cannot support come first.
     pub fn text(&self, options: &TextOptions) -> String {
         let head = options.paint(&self.title(), Tone::Strong) + "\n";
         let [loss, others] = loss_first(&self.input());
@@ -94,7 +94,7 @@ impl StoredComparison<'_> {
         let labels = ["A", "B"].map(str::to_owned);
         let conclusions = &self.judgement.conclusions;
         let answer = |scope| {
-            // Of runs that compare two sides themselves each side has an answer of its own.
+            // For runs that compare two sides themselves each side has an answer of its own.
             let label = match scope {
                 Scope::Case(case) | Scope::Comparison { case } => self.side_label(case, 0),
                 Scope::SideB { case } => self.side_label(case, 1),

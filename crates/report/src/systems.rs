@@ -5,11 +5,12 @@ use crate::units;
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeSet;
 
-/// Systems that are told at most.
+/// Most systems that are described.
 const TOLD_MAX: usize = 24;
 
-/// Trials on alike systems are told once, by the start of the first of them; and how many starts are left out. Each start has
-/// ports and folders of its own, so of those of one case (of one side, where two are compared) the first is told.
+/// Trials on alike systems are described once, by the start of the first of them; and how many starts are left out.
+/// Each start has ports and folders of its own, so among those of one case (of one side, where two are compared) the
+/// first is described.
 pub(crate) fn all<'a>(input: &ReportInput<'a>) -> (Vec<(String, &'a TrialStart)>, usize) {
     let mut groups: Vec<Vec<&TrialStart>> = Vec::new();
     for start in input.trials {
@@ -39,7 +40,7 @@ pub(crate) fn all<'a>(input: &ReportInput<'a>) -> (Vec<(String, &'a TrialStart)>
     (told, left_out)
 }
 
-/// That so many starts are not told.
+/// The sentence that so many starts are left out.
 pub(crate) fn left_out(starts: usize) -> String {
     let (are, other) = if starts == 1 { ("is", "start") } else { ("are", "starts") };
     let starts = units::count(starts as f64);

@@ -1,6 +1,6 @@
 //! The one table: its columns, and rows of cells with their marks and their spread.
 //!
-//! Whoever has figures to show makes a [`Table`]; each form prints every table in one place: `terminal::answer_text`,
+//! Code that has figures to show makes a [`Table`]; each form prints every table in one place: `terminal::answer_text`,
 //! `html::tables`, `markdown`.
 
 use crate::marks::{Signs, footnotes, marked};
@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 /// A table for any printer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What stands above and in each of its columns.
+    /// What is above and in each of its columns.
     pub columns: Vec<Column>,
     /// One cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// How many columns say what a row is of: they stand beside every part of a table that is wider than its page.
+    /// How many columns say what a row is of: they are repeated with every part of a table that is wider than its page.
     pub names: usize,
     /// Rows, from 0, with figures that cover less than was planned; a form says so before the row.
     pub cut_short: BTreeSet<usize>,
 }
 
-/// What stands above a column and what in it.
+/// What is above a column and in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Above it, top line first.
@@ -31,7 +31,7 @@ pub struct Column {
     pub holds: Holds,
     /// The figure that it and those joined to it are of, for a form that names it above all of them.
     pub of: Option<Address>,
-    /// Stands together with the column before it.
+    /// Stays together with the column before it.
     pub joined: bool,
     /// What a column of its cells' spreads is called, for a form that has room for one.
     pub spread: Option<&'static str>,
@@ -55,7 +55,7 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// Whether words stand in it, which begin at the left edge.
+    /// Whether it has words, which are left-aligned.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Names | Self::Words)
     }
@@ -80,14 +80,14 @@ impl Column {
 }
 
 impl Table {
-    /// Columns by their heads, and whether numbers stand in them; the first one names the rows.
+    /// Columns by their heads, and whether they have numbers; the first one names the rows.
     pub fn new(columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> Self {
         let holds = |is_number: bool| if is_number { Holds::Numbers } else { Holds::Words };
         let columns = columns.iter().map(|(head, is_number)| Column::new(&[head], holds(*is_number)));
         Self { columns: columns.collect(), rows, names: 1, cut_short: BTreeSet::new() }
     }
 
-    /// The same whose rows have so many names.
+    /// A table whose rows have so many names.
     pub fn with_names(self, names: usize) -> Self {
         Self { names, ..self }
     }
@@ -97,7 +97,7 @@ impl Table {
         self.columns.iter().any(|column| !column.title().is_empty())
     }
 
-    /// The same without columns beside the names in which no row has anything.
+    /// The table without columns, other than the names, in which no row has anything.
     pub fn without_empty(self) -> Self {
         let is_kept = |index: usize| {
             index < self.names || self.rows.iter().any(|row| row[index].text() != units::NOTHING)
@@ -106,7 +106,7 @@ impl Table {
         self.with_columns(&kept)
     }
 
-    /// The same with those of its columns that are kept.
+    /// The table with those of its columns that are kept.
     pub fn with_columns(mut self, kept: &[bool]) -> Self {
         let mut of_columns = kept.iter();
         self.columns.retain(|_| of_columns.next() == Some(&true));
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// What stands in one row and column: text, the marks of the figure in it, and its spread.
+/// What is in one row and column: text, the marks of the figure in it, and its spread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -149,12 +149,12 @@ impl Cell {
         Self { text, marks: marks.clone(), spread: None }
     }
 
-    /// The same with its spread: the figure's text with it, and the spread by itself.
+    /// The cell with its spread: the figure's text with it, and the spread by itself.
     pub fn with_spread(self, within: String, alone: String) -> Self {
         Self { spread: Some(Spread { within, alone }), ..self }
     }
 
-    /// Adds the signs that stand in it.
+    /// Adds the signs that are in it.
     pub fn add_signs(&self, signs: &mut Signs) {
         signs.add(&self.marks, &self.text);
         signs.add(&BTreeSet::new(), self.spread());

@@ -12,11 +12,11 @@ pub struct TrialTable {
     pub title: &'static str,
     /// A row for each stream of each trial that has any of its figures.
     pub table: Table,
-    /// It tells of failures, and there are none.
+    /// It is about failures, and there are none.
     pub is_clean: bool,
 }
 
-/// Those of some streams, numbered by their trials where that is asked for; without tables that have no row.
+/// The tables of some streams, numbered by their trials where requested; without tables that have no row.
 pub fn of(
     all: &[StreamRow<'_>],
     input: &ReportInput<'_>,

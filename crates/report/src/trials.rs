@@ -30,7 +30,7 @@ const fn of(subject: &'static str, top: &'static str, bottom: &'static str, metr
     Shown { head: [top, bottom], subject: Some(subject), metric }
 }
 
-/// A producer's rates, and beside them what they cost.
+/// A producer's rates, and what they cost.
 pub const PRODUCE_RATES: [Shown; 7] = [
     own("", "offered", "offered_per_s"),
     own("", "achieved", "achieved_per_s"),
@@ -41,7 +41,7 @@ pub const PRODUCE_RATES: [Shown; 7] = [
     own("bytes per", "request", "bytes_per_request"),
 ];
 
-/// The same of a producer that compresses, with how well that went beside the rate.
+/// The rates of a producer that compresses, with how well that went.
 pub const COMPRESSED_RATES: [Shown; 8] = {
     let [offered, achieved, acknowledged, brokers, workers, batch, request] = PRODUCE_RATES;
     let ratio = own("compression", "ratio", "compression_ratio");
@@ -60,7 +60,7 @@ pub const PRODUCE_LATENCIES: &[Shown] = &[
     own("response", "÷ service", "response_over_service"),
 ];
 
-/// A consumer's end-to-end latencies, and beside them which records they are of and which they are not.
+/// A consumer's end-to-end latencies, and which records they are of and which they are not.
 pub const CONSUME_LATENCIES: &[Shown] = &[
     own("end to end", "p50", "end_to_end.p50"),
     own("end to end", "p99", "end_to_end.p99"),
@@ -68,7 +68,7 @@ pub const CONSUME_LATENCIES: &[Shown] = &[
     own("end to end", "max", "end_to_end.max"),
     own("until", "fetched p99", "until_fetched.p99"),
     own("hand-over", "p99", "hand_over.p99"),
-    own("records", "handed over", "end_to_end"),
+    own("records", "consumed", "end_to_end"),
     own("", "censored", "censored"),
     own("", "discarded", "discarded"),
 ];
@@ -94,12 +94,12 @@ pub const CONNECTS: &[Shown] = &[
     own("connect", "max", "connect.max"),
 ];
 
-/// How much brokers held clients back; a table of those alone of which they did.
+/// How much brokers held clients back; a table of the affected clients alone.
 pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", "throttled_share")];
 
-/// A consumer's rates, and beside them what they cost.
+/// A consumer's rates, and what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
-    own("handed", "over", "fetched_per_s"),
+    own("", "consumed", "fetched_per_s"),
     own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
@@ -159,25 +159,25 @@ impl Words {
 /// Whose figures a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
-    /// Of producers.
+    /// Producers.
     Producing,
-    /// Of those that send records as they are.
+    /// Producers that send records uncompressed.
     Uncompressed,
-    /// Of those that compress them.
+    /// Producers that compress them.
     Compressed,
-    /// Of producers with transactions.
+    /// Producers with transactions.
     Transactional,
-    /// Of consumers.
+    /// Consumers.
     Consuming,
-    /// Of all that are handed records.
+    /// All that are handed records.
     Handed,
-    /// Of all.
+    /// All.
     All,
-    /// Of members of consumer groups.
+    /// Members of consumer groups.
     Grouped,
-    /// Of those whose clients come in the measure phase.
+    /// Items whose clients come in the measure phase.
     Late,
-    /// Of those that Kafka's Java client carries.
+    /// Items that Kafka's Java client runs.
     Java,
 }
 
@@ -216,7 +216,7 @@ const PRODUCE_BRIEF: &[Shown] = &[
 
 /// The main figures of a consumer.
 const CONSUME_BRIEF: &[Shown] = &[
-    own("handed", "over", "fetched_per_s"),
+    own("", "consumed", "fetched_per_s"),
     own("end to end", "p50", "end_to_end.p50"),
     own("end to end", "p99", "end_to_end.p99"),
     own("end to end", "max", "end_to_end.max"),
@@ -277,18 +277,18 @@ const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it 
     make more or fewer: protocols are compared by the time in which a partition had no owner (without owner).";
 
 /// Said under the tables where it is told whether a group's records were conserved.
-const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group was handed each acknowledged record of its \
+const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group consumed each acknowledged record of its \
     topic, duplicates not counted; – where that cannot be judged.";
 
-/// Said under the tables where the ratio of two latencies stands beside their quantiles.
+/// Said under the tables where the ratio of two latencies is next to their quantiles.
 const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one divided by the mean of the other; quantiles \
     have other ratios.";
 
-/// Said under the tables where records handed over stand beside rates.
-const HANDED_NOTE: &str = "Records handed over, next to end-to-end latencies, are those intended in the measure phase, also where they \
-    came after it; a rate of records handed over is of those that came in the window.";
+/// Said under the tables where records consumed stand beside rates.
+const HANDED_NOTE: &str = "Records consumed, next to end-to-end latencies, are those intended in the measure phase, also where they \
+    came after it; a rate of records consumed is of those that came in the window.";
 
-/// Whether figures tell what went wrong and nothing else.
+/// Whether figures say what went wrong and nothing else.
 pub fn is_of_failures(shown: &[Shown]) -> bool {
     let names: Vec<&str> = shown.iter().map(|one| one.metric).collect();
     names == ["failed", "unresolved"]
@@ -302,7 +302,7 @@ pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<
     (is_any && is_clean).then_some("No record failed, and none stayed unresolved.")
 }
 
-/// What has to be said under the tables of these streams, beside what signs mean.
+/// Notes under the tables of these streams, in addition to what signs mean.
 pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<String> {
     let has = |metric: &str| {
         let cell = |row: &StreamRow<'_>| Cell::from(figures.of_trial(row.trial.id, row.stream, metric));
@@ -330,7 +330,7 @@ pub fn names<'a>(rows: &'a [StreamRow<'_>]) -> impl Iterator<Item = (&'a Trial, 
     rows.iter().map(|row| (row.trial, row.stream))
 }
 
-/// How a row is marked of which the figures cover less than was planned.
+/// The mark of a row whose figures cover less than was planned.
 pub fn row_mark(cut_short: bool) -> &'static str {
     if cut_short { "*" } else { "" }
 }
@@ -353,12 +353,12 @@ pub struct StreamRow<'a> {
 }
 
 impl StreamRow<'_> {
-    /// Whether nobody answers it (`acks=0`), so that acknowledged means written to the socket.
+    /// Whether no answer is sent (`acks=0`), so that acknowledged means written to the socket.
     pub fn unanswered(&self) -> bool {
         self.load.role.as_produce().is_some_and(|produce| produce.client.acks == 0)
     }
 
-    /// Whether Kafka's Java client carries it, of which not every stage is seen.
+    /// Whether Kafka's Java client runs it, whose stages are not all seen.
     pub fn is_java(&self) -> bool {
         Streams::Java.has(self.load)
     }
@@ -411,7 +411,7 @@ impl StreamRow<'_> {
     }
 }
 
-/// Every stream of every trial of which something was found out, in the order in which the trials ran.
+/// Every stream of every trial with any finding, in the order in which the trials ran.
 pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
     input
         .reported()

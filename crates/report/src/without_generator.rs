@@ -1,4 +1,5 @@
-//! What a response is without the load generator's own lateness: it is printed next to a figure of which that is a good part.
+//! What a response is without the load generator's own lateness: it is printed next to a figure if that is a good part
+//! of it.
 
 use crate::case_table::CaseTable;
 use crate::figures::Figures;
@@ -14,7 +15,7 @@ const SHARE_MIN: f64 = 0.2;
 /// Figures that a note names at most; of more it says how many they are.
 const NAMED_MAX: usize = 8;
 
-/// The same statistic of the same scope without the generator, where that is lower by a fifth or more.
+/// The statistic of the same scope without the generator, where that is lower by a fifth or more.
 fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a Finding> {
     let (_, statistic) = timing(&of.metric).filter(|(timing, _)| *timing == Timing::Response)?;
     let metric = format!("{}.{statistic}", Timing::WithoutGenerator);
@@ -23,7 +24,7 @@ fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a 
         figures.get(scope, Quantity::Value, &of)
     };
     let without = get(&metric)?;
-    // Of two bounds no share is known.
+    // With two bounds no share is known.
     match (get(&of.metric)?.estimate, without.estimate) {
         (Value::Is(response), Value::Is(own)) if response > 0.0 && 1.0 - own / response >= SHARE_MIN => {
             Some(without)
@@ -32,7 +33,8 @@ fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a 
     }
 }
 
-/// What follows a figure where it stands alone: ` (16.2 ms without the load generator)`; empty where there is nothing to say.
+/// What follows a figure where it is alone: ` (16.2 ms without the load generator)`; empty where there is nothing to
+/// say.
 pub(crate) fn clause(figures: &Figures<'_>, scope: Scope, of: &Address) -> String {
     without(figures, scope, of)
         .map_or_else(String::new, |one| format!(" ({} without the load generator)", text(one)))
@@ -42,23 +44,21 @@ fn text(one: &Finding) -> String {
     marks::marked(&one.marks, digits::with_spread(one))
 }
 
-/// What stands under a table of cases in which there are such figures.
+/// The note under a table of cases in which there are such figures.
 pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<String> {
     let mut named = Vec::new();
     for row in &table.rows {
         let Some(case) = row.case else { continue };
-        let params = table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
-        let params = params.collect::<Vec<_>>().join(" ");
         for metric in &table.metrics {
             let Some(one) = without(figures, Scope::Case(case), &metric.of) else { continue };
-            let with = if params.is_empty() { String::new() } else { format!(" with {params}") };
+            let with = if row.label.is_empty() { String::new() } else { format!(" with {}", row.label) };
             named.push(format!("{} {}{with}", metric.of, text(one)));
         }
     }
     note(&named)
 }
 
-/// The same under tables of trials, of those metrics that they show.
+/// The note under tables of trials, for the metrics that they show.
 pub(crate) fn of_trials<'a>(
     figures: &Figures<'_>,
     streams: impl Iterator<Item = (&'a Trial, &'a str)>,

@@ -4,7 +4,7 @@ use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::names::{known_param, metric_of};
 use super::values::{Values, references};
-use crate::input::{InputError, known_hint, quoted};
+use crate::input::{InputError, Mistake, known_hint, meant, quoted};
 use crate::judged;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
@@ -19,7 +19,7 @@ const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
 const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno", metric::SUM];
 
-/// The same at their beginning.
+/// Characters at their beginning.
 const RESERVED_BEGINNINGS: [&str; 4] = ["broker-", "controller-", "relay-", IMPORTED];
 
 /// Published rows with their names resolved.
@@ -71,7 +71,7 @@ pub fn is_topic_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// Whether a text can be the name of a load item: it stands before the dot of metric addresses.
+/// Whether a text can be the name of a load item: it comes before the dot of metric addresses.
 pub fn is_item_name(text: &str) -> bool {
     !is_reserved(text)
         && text.len() <= NAME_CHARS_MAX
@@ -137,7 +137,7 @@ fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
         pairs(&row.values, file)?;
     }
     for (name, values) in cases.vary.iter().flatten() {
-        known_param(name, file)?;
+        known_param(name, file).map_err(no_key)?;
         values.iter().try_for_each(|value| refer(value, file))?;
     }
     Ok(())
@@ -145,10 +145,15 @@ fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
 
 fn pairs(pairs: &[(Typed, Typed)], file: &ScenarioFile) -> Result<(), InputError> {
     for (name, value) in pairs {
-        known_param(name, file)?;
+        known_param(name, file).map_err(no_key)?;
         refer(value, file)?;
     }
     Ok(())
+}
+
+/// The error about a name that is a key here.
+fn no_key(error: InputError) -> InputError {
+    error.about(Mistake::Key(None))
 }
 
 fn names(file: &ScenarioFile) -> Result<(), InputError> {
@@ -181,7 +186,7 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
     components.into_iter().try_for_each(|name| subject_name(name, "component", "`inventory`"))
 }
 
-/// Whether a name can stand before the dot of a metric address.
+/// Whether a name can come before the dot of a metric address.
 fn subject_name(name: &Typed, what: &str, example: &str) -> Result<(), InputError> {
     if is_reserved(&name.text) {
         let message = format!("`{}` names something else in metrics", name.text);
@@ -208,18 +213,20 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
     };
     item.client.settings.iter().try_for_each(|(name, _)| {
         // Which names there are with `driver: $param` shows when params are chosen.
-        if item.client.may_be_java() {
-            client::find_java(side, name).map(|_| ())
-        } else {
-            client::find(side, name).map(|_| ())
-        }
+        let found = match item.client.may_be_java() {
+            true => client::find_java(side, name).map(|_| ()),
+            false => client::find(side, name).map(|_| ()),
+        };
+        found.map_err(no_key)
     })
 }
 
 /// The error for a topic that is not under `topics`.
 pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
     let names: Vec<&str> = file.topics.iter().map(|(name, _)| name.text.as_str()).collect();
+    let other = meant(&typed.text, names.iter().copied()).or(names.first().copied());
     InputError::at(typed.place, format!("{} is not a topic of this scenario", quoted(&typed.text)))
+        .about(Mistake::Value(other.map(str::to_owned)))
         .hint(known_hint(&typed.text, names))
 }
 
@@ -261,12 +268,12 @@ fn published_row(row: &RowFile, file: &ScenarioFile) -> Result<CheckedRow, Input
     let mut checked = CheckedRow::default();
     for (name, value) in &row.values {
         if !name.text.contains('.') {
-            known_param(name, file)?;
+            known_param(name, file).map_err(no_key)?;
             refer(value, file)?;
             checked.params.push((name.text.clone(), value.clone()));
             continue;
         }
-        let (address, unit) = metric_of(name, file)?;
+        let (address, unit) = metric_of(name, file).map_err(no_key)?;
         let figure = figure(&value.text, unit).map_err(|message| InputError::at(value.place, message))?;
         checked.values.insert(address.to_string(), figure);
     }

@@ -1,5 +1,5 @@
 //! Settings of clients under the Java client's names: which are acted on, in what unit, and their defaults by
-//! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
+//! Kafka version; what becomes of all others is in the tables of [`known`] and [`reach`].
 
 mod defaults;
 mod foreign;
@@ -239,7 +239,7 @@ impl Side {
     }
 }
 
-/// A setting that may stand in a load item's `client`.
+/// A setting that a load item's `client` may have.
 #[derive(Debug, Clone, Copy)]
 pub enum Found {
     /// It is acted on.
@@ -269,7 +269,7 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
         return Err(InputError::at(name.place, foreign.message(&name.text)).hint(foreign.hint));
     }
     let own = side.settings().iter().map(|setting| setting.name);
-    // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
+    // Among all that Kafka knows: the nearest of those that are acted on alone may mean something else.
     let hint = match meant(&name.text, names()) {
         Some(near) => match (other(side.client(), near).map(|row| row.rule), elsewhere(side, near)) {
             (Some(Rule::Always([], why)), _) => {
@@ -306,7 +306,7 @@ pub fn foreign(name: &str) -> Option<Foreign> {
 }
 
 /// Whether it is the name of a setting of this side's clients.
-pub(crate) fn is_of(side: Side, name: &str) -> bool {
+pub fn is_of(side: Side, name: &str) -> bool {
     side.settings().iter().any(|setting| setting.name == name) || other(side.client(), name).is_some()
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Most facts, nested ones counted singly.
 const FACTS_MAX: usize = 200;
 
-/// Facts under their names, nested ones under dotted names. `key` is what they stand under.
+/// Facts under their names, nested ones under dotted names. `key` is the key above them.
 pub(crate) fn facts(node: &Node, key: &str) -> Result<BTreeMap<String, String>, InputError> {
     let mut found = BTreeMap::new();
     flatten((node, ""), key, &mut found)?;

@@ -42,7 +42,7 @@ use zones::zones;
 /// A row of param values, as typed.
 #[derive(Debug, Clone)]
 pub struct RowFile {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// Names and values.
     pub values: Vec<(Typed, Typed)>,
@@ -61,7 +61,7 @@ pub struct CasesFile {
 }
 
 impl CasesFile {
-    /// The params that may differ between the cases, as they stand there.
+    /// The params that may differ between the cases, as they are there.
     pub fn names(&self) -> impl Iterator<Item = &Typed> {
         let rows = self.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| name));
         rows.chain(self.vary.iter().flatten().map(|(name, _)| name))
@@ -114,7 +114,7 @@ pub struct ScenarioFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct SystemFile {
-    /// Whether the section stands in the file; if not, all of it is defaults.
+    /// Whether the section is in the file; if not, all of it is defaults.
     pub given: bool,
     pub kafka: KafkaFile,
     pub mode: ModeFile,
@@ -312,7 +312,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
 fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
     let cpus = scalars(node, "pin")?;
     if cpus.is_empty() {
-        return Err(InputError::at(node.place(), "`pin` has an empty list of processors"));
+        return Err(InputError::at(node.place(), "`pin` has an empty list of CPUs"));
     }
     Ok(cpus)
 }

@@ -1,7 +1,8 @@
 //! Files of other tools that somebody gives as a scenario or a target: the error says what they are, not which of their keys
 //! looks like one of ours.
 
-use crate::input::InputError;
+use crate::input::{InputError, Mistake};
+use crate::keys::{self, Section};
 
 /// Most lines of a text that are looked at.
 const LINES_MAX: usize = 2000;
@@ -50,13 +51,13 @@ const FORMATS: &[Format] = &[
         "a driver of the OpenMessaging Benchmark",
         |file| file.has_keys(&["driverClass"]) && file.has("io.openmessaging"),
         "kdyno does not read them; here `producerConfig` is `client` of a load item, `topicConfig` is `config` of a topic, and \
-         `commonConfig` the properties file of a target",
+         `commonConfig` the properties file of a target; `kdyno init` writes a scenario to begin with",
     ),
     (
         "a workload of the OpenMessaging Benchmark",
         |file| file.has_keys(&["partitionsPerTopic", "messageSize"]),
         "kdyno does not read them; here `partitionsPerTopic` is `partitions` of a topic, `producerRate` is `rate` of a load \
-         item, `messageSize` its `value`, and `testDurationMinutes` is `measure`",
+         item, `messageSize` its `value`, and `testDurationMinutes` is `measure`; `kdyno init` writes a scenario to begin with",
     ),
     (
         "a script of k6",
@@ -103,7 +104,7 @@ const FORMATS: &[Format] = &[
                 &["process.roles", "log.dirs", "zookeeper.connect", "controller.quorum.voters"],
             )
         },
-        "here settings of brokers stand in `config` of the `system`",
+        "here settings of brokers stand in `config` of the `system`; `kdyno init` writes a scenario to begin with",
     ),
     (
         "a properties file of Kafka's clients",
@@ -113,7 +114,13 @@ const FORMATS: &[Format] = &[
                 &["bootstrap.servers", "security.protocol", "sasl.mechanism", "acks", "group.id"],
             )
         },
-        "a target names it: `client: {properties: FILE}`; `kdyno quick --command-config FILE` takes it as it is",
+        "`kdyno quick --command-config FILE` takes it as it is, `kdyno init --from FILE` writes a scenario with its settings; \
+         a target names it: `client: {properties: FILE}`",
+    ),
+    (
+        "a properties file",
+        |file| is_all_properties(file.text),
+        "`kdyno init` writes a scenario to begin with",
     ),
     (
         "a target",
@@ -135,6 +142,17 @@ fn is_properties(text: &str, names: &[&str]) -> bool {
     })
 }
 
+/// Whether every line that says something sets a property.
+fn is_all_properties(text: &str) -> bool {
+    let says = |line: &&str| !line.is_empty() && !line.starts_with(['#', '!']);
+    let sets = |line: &str| {
+        let name = line.split_once('=').map(|(name, _)| name.trim_end());
+        name.is_some_and(|name| !name.is_empty() && !name.contains([' ', ':', '{', '[']))
+    };
+    let mut saying = text.lines().take(LINES_MAX).map(str::trim).filter(says).peekable();
+    saying.peek().is_some() && saying.all(sets)
+}
+
 /// The error for a text that could not be read as `expected`, where it is known to be something else; else the one that
 /// there is.
 pub(crate) fn recognised(text: &str, expected: &str, error: InputError) -> InputError {
@@ -145,8 +163,18 @@ pub(crate) fn recognised(text: &str, expected: &str, error: InputError) -> Input
         // What has the first key of ours is meant to be ours, whatever else there is.
         Some((what, ..)) if !is_ours(what) && file.has_keys(&["kdyno"]) => error,
         Some((what, _, hint)) => InputError::whole(format!("this is {what}, not {expected}")).hint(*hint),
+        None if expected == "a scenario" && is_foreign(&file, &keys::SCENARIO, &error) => {
+            InputError::whole("this is no scenario: it has none of a scenario's keys")
+                .hint("`kdyno init` writes one, `kdyno scenarios first-light` prints one to begin with")
+        }
         None => error,
     }
+}
+
+/// Whether what was read has keys, and none of a section's.
+fn is_foreign(file: &Looked<'_>, section: &Section, error: &InputError) -> bool {
+    let is_of_keys = matches!(error.mistake, Mistake::Key(_) | Mistake::Lacks(_));
+    is_of_keys && !section.keys.iter().any(|key| file.keys.contains(&key.name))
 }
 
 #[cfg(test)]
@@ -205,6 +233,7 @@ mod tests {
                 "a properties file of Kafka's clients",
                 "--command-config",
             ),
+            ("# mine\nlinger.ms = 5\nretries=3\n", "a properties file", "`kdyno init`"),
             ("process.roles=broker\nnode.id=1\n", "a properties file of Kafka's brokers", "`system`"),
             (TARGET, "a target", "--target"),
         ] {
@@ -218,10 +247,10 @@ mod tests {
     fn what_is_meant_to_be_ours_is_told_by_its_place() {
         let told = scenario("kdyno: 1\nid: a\nquestion: b\nservices: {x: {image: y}}\nload: {}\n");
         assert!(told.starts_with("f.yaml:4:1: `services` is not a key"), "{told}");
-        assert!(
-            scenario("name: x\n").contains("`name` is not a key"),
-            "of an unknown format the error is about its keys"
-        );
+        assert!(scenario("name: x\nload: {}\n").contains("`name` is not a key"), "it has a key of ours");
+        let foreign = scenario("name: x\nsteps: [{run: make}]\n");
+        assert!(foreign.starts_with("f.yaml: this is no scenario: "), "{foreign}");
+        assert!(foreign.contains("`kdyno init`"), "{foreign}");
         let target =
             |text: &str| TargetFile::parse(text, "t.yaml").map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(target(TARGET), Ok(()));

@@ -12,6 +12,20 @@ pub struct Place {
     pub column: u32,
 }
 
+/// What an error is about: it decides how a text is changed to look for further mistakes in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Mistake {
+    /// Several things do not go together: each of them may be the wrong one.
+    #[default]
+    Together,
+    /// There is no such key; where one is near, the one that was meant.
+    Key(Option<String>),
+    /// A map lacks this key.
+    Lacks(&'static str),
+    /// A value is wrong whatever else the text says; where it is known, one that would do.
+    Value(Option<String>),
+}
+
 /// The one error of scenarios, targets and `--set`: what failed, where, and what is allowed.
 ///
 /// Prints as `file:line:column: message`; the hint is for a line of its own (`hint: …`).
@@ -25,17 +39,21 @@ pub struct InputError {
     pub message: String,
     /// What to do instead.
     pub hint: Option<String>,
+    /// What it is about.
+    pub mistake: Mistake,
 }
 
 impl InputError {
     /// An error at a place of a text that is named later.
     pub fn at(place: Place, message: impl Into<String>) -> Self {
-        Self { file: String::new(), place: Some(place), message: message.into(), hint: None }
+        let message = message.into();
+        Self { file: String::new(), place: Some(place), message, hint: None, mistake: Mistake::Together }
     }
 
     /// An error about a text as a whole.
     pub fn whole(message: impl Into<String>) -> Self {
-        Self { file: String::new(), place: None, message: message.into(), hint: None }
+        let message = message.into();
+        Self { file: String::new(), place: None, message, hint: None, mistake: Mistake::Together }
     }
 
     /// Adds what to do instead.
@@ -52,6 +70,18 @@ impl InputError {
             self.hint = hint;
         }
         self
+    }
+
+    /// Says what it is about.
+    #[must_use]
+    pub fn about(self, mistake: Mistake) -> Self {
+        Self { mistake, ..self }
+    }
+
+    /// Says that the value is wrong whatever else the text says.
+    #[must_use]
+    pub fn of_value(self) -> Self {
+        self.about(Mistake::Value(None))
     }
 
     /// Names the text, unless it has a name.
@@ -82,7 +112,7 @@ impl std::fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// The known name that a word stands for: what it is called here, or what looks most like it.
+/// The known name for a word: what it is called here, or what looks most like it.
 pub fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     synonyms::meant(word, known.clone()).or_else(|| nearest(word, known))
 }

@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// Where the next character stands; a text of several lines has the place of its beginning.
+    /// Place of the next character; a text of several lines has the place of its beginning.
     fn place(&self) -> Place {
         let Place { line, column } = self.typed.place;
         if line == 0 {
@@ -248,8 +248,11 @@ impl<'a> Parser<'a> {
             return Ok((left, right));
         }
         let message = format!("{} and {} {done}", described(left.units), described(right.units));
-        let unit = [left.units, right.units].into_iter().find_map(single);
-        let hint = match unit {
+        let units = [left.units, right.units].map(single);
+        let hint = match units[0].or(units[1]) {
+            _ if matches!(units, [Some(1), Some(6)] | [Some(6), Some(1)]) => {
+                "a count is a plain number; `lag` is records, `lag_time` its time"
+            }
             Some(0) => "a size has its unit, e.g. `16KiB`",
             Some(1) => "a duration has its unit, e.g. `20ms`",
             Some(2) => "a rate has its unit, e.g. `50k/s`",

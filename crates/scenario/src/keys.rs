@@ -28,7 +28,7 @@ pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;
 
-/// What may stand under a key.
+/// What may be under a key.
 #[derive(Debug)]
 pub enum Kind {
     /// A single value; the text says which sort.
@@ -52,7 +52,7 @@ pub enum Kind {
 pub struct Key {
     /// As typed.
     pub name: &'static str,
-    /// What may stand under it.
+    /// What may be under it.
     pub kind: Kind,
     /// What holds when it is left out; none when it is required or when nothing holds.
     pub default: Option<&'static str>,
@@ -73,11 +73,11 @@ pub struct Section {
     pub keys: &'static [Key],
     /// Keys of a later version, each with what to do until then (may be empty).
     pub later: &'static [(&'static str, &'static str)],
-    /// Whether names beside the keys are allowed (params).
+    /// Whether names other than the keys are allowed (params).
     pub open: bool,
 }
 
-/// Sections that do not stand under a key of their own name.
+/// Sections that are not under a key of their own name.
 const NOUNS: &[&str] = &[
     "scenario",
     "profile",
@@ -100,7 +100,7 @@ const NOUNS: &[&str] = &[
 ];
 
 impl Section {
-    /// How messages call it: `the topic`, or the key under which it stands.
+    /// How messages call it: `the topic`, or the key that it is under.
     pub fn called(&self) -> String {
         if NOUNS.contains(&self.name) { format!("the {}", self.name) } else { format!("`{}`", self.name) }
     }
@@ -333,14 +333,14 @@ pub static LIMITS: Section = Section {
         or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
         key(
             "cpus",
-            Kind::Scalar("a number of processors"),
-            "processors' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
+            Kind::Scalar("a number of CPUs"),
+            "CPUs' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
              says where this host does not allow that",
         ),
         key(
             "pin",
             Kind::List(&Kind::List(&COUNT)),
-            "processors each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
+            "CPUs each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
         ),
     ],
     later: &[],
@@ -438,7 +438,7 @@ pub static PUBLISHED: Section = section(
     ],
 );
 
-/// Where published figures stand.
+/// The place of published figures.
 pub static SOURCE: Section = section(
     "source",
     "Where published figures stand.",

@@ -2,7 +2,7 @@
 //!
 //! Three types, in order: [`ScenarioFile`] as typed, [`Scenario`] checked as far as names go, and the
 //! [plan](kdyno_model::plan) with every value explicit, which the plan crate makes once params are chosen.
-//! The keys stand in tables ([`keys`]) from which the reader, the reference and the JSON Schema come.
+//! The keys are in tables ([`keys`]) from which the reader, the reference and the JSON Schema come.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -16,6 +16,7 @@ pub mod input;
 pub mod judged;
 pub mod keys;
 mod layout;
+mod mistakes;
 mod names;
 pub mod patch;
 mod question;
@@ -83,7 +84,7 @@ impl Scenario {
         patch::of_path(&self.root, path, value)
     }
 
-    /// What stands under a path.
+    /// What is under a path.
     pub fn at(&self, path: &[String]) -> Option<&Node> {
         patch::at(&self.root, path)
     }

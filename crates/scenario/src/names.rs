@@ -28,6 +28,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
     let address = Address::parse(&typed.text).ok_or_else(|| {
         InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
             .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
+            .of_value()
     })?;
     if imported::is_of(&address) {
         let message = format!("{} is imported into a run when it is over", quoted(&address.subject));
@@ -44,7 +45,8 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
             "{} is neither a load item, nor a component, nor a part of the system",
             quoted(&address.subject)
         );
-        return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
+        let hint = known_hint(&address.subject, names);
+        return Err(InputError::at(typed.place, message).hint(hint).of_value());
     };
     if let Some(found) = metric::find(kind, &address.metric) {
         return Ok((address, found.unit));
@@ -56,7 +58,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
         None => format!("metrics of `{}`: {}", address.subject, listed(known())),
     };
     let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
-    Err(InputError::at(typed.place, message).hint(hint))
+    Err(InputError::at(typed.place, message).hint(hint).of_value())
 }
 
 /// What a metric's subject is.
@@ -82,7 +84,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
-        // Of one item it is that item.
+        // For one item it is that item.
         (metric::SUM, _) if file.load.len() > 1 => Some(SubjectKind::Sum),
         _ => {
             let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u16>().ok();

@@ -1,5 +1,5 @@
 //! Merge patches: what one side of a comparison lays over the scenario. The tables of keys say what may be there, so
-//! that a path which is not there is an error and not a new key that nobody reads.
+//! that a path which is not there is an error and not a new key that nothing reads.
 
 use crate::input::{InputError, Place, known_hint, quoted};
 use crate::keys::{self, Key, Kind, Section};
@@ -14,7 +14,7 @@ const VALUE_BYTES_MAX: usize = 4096;
 pub struct Touched {
     /// The keys from the top, e.g. `system`, `kafka`.
     pub path: Vec<String>,
-    /// What holds where nothing stands under the path.
+    /// What holds where nothing is under the path.
     pub default: Option<&'static str>,
 }
 
@@ -80,7 +80,7 @@ fn value_of(value: &str) -> Result<Node, InputError> {
     Ok(Node::Scalar(Typed::assumed(value, Place::default())))
 }
 
-/// The tree without places: it stands nowhere in the scenario.
+/// The tree without places: it is nowhere in the scenario.
 pub fn nowhere(node: Node) -> Node {
     let typed = |typed: Typed| Typed { place: Place::default(), ..typed };
     match node {
@@ -142,7 +142,7 @@ fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found:
     }
 }
 
-/// What stands under a path of the tree.
+/// What is under a path of the tree.
 pub(crate) fn at<'n>(root: &'n Node, path: &[String]) -> Option<&'n Node> {
     path.iter().try_fold(root, |node, key| child(Some(node), key))
 }
@@ -159,15 +159,16 @@ pub fn flow(node: &Node) -> String {
     }
 }
 
-/// What may stand under a key.
-enum Below {
+/// What may be under a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Below {
     Section(&'static Section),
     Named(&'static Section),
     Settings,
     Nothing,
 }
 
-fn below(kind: &'static Kind) -> Below {
+pub(crate) fn below(kind: &'static Kind) -> Below {
     match kind {
         Kind::Section(section) => Below::Section(section),
         Kind::Settings(what) => match *what {
@@ -188,7 +189,7 @@ fn below(kind: &'static Kind) -> Below {
     }
 }
 
-/// Whether a name is none of a section's keys but one of the settings that stand beside them.
+/// Whether a name is none of a section's keys but one of the settings that may be next to them.
 fn is_setting(name: &str, section: &'static Section) -> bool {
     section.open && !section.keys.iter().any(|key| key.name == name)
 }
@@ -223,7 +224,7 @@ fn child<'n>(node: Option<&'n Node>, name: &str) -> Option<&'n Node> {
 }
 
 /// The section of a load item is that of its role.
-fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
+pub(crate) fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
     match std::ptr::eq(section, &keys::LOAD) {
         false => section,
         true if child(item, "consume").is_some() => &keys::CONSUME,

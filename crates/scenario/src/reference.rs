@@ -141,7 +141,7 @@ fn any_scalar() -> Value {
 fn kind_schema(kind: &Kind) -> Value {
     match kind {
         Kind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
-        // A param may stand for the word, so the words are a suggestion.
+        // A param may take the word's place, so the words are a suggestion.
         Kind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
@@ -200,9 +200,10 @@ Kafka's unit, and a suffix is accepted where the setting is a size (`.bytes`, `.
 **Params.** `$name` anywhere in a value inserts a param (`$$` is a dollar sign). A value that starts with `=` is
 arithmetic over params: `+ - * /`, parentheses, `min`, `max`, `ceil`, numbers, sizes and durations; params stand in
 it without `$`. Params may use other params. The values of a case are, the later winning: `params`, the profile,
-the row of `cases`, the combination of `vary`, `--set`. `--set` takes names of params only; cases that it makes
-equal run once. Without `--profile` the profile `laptop` is taken where there is one (with a target: `attached`
-before it).
+the row of `cases`, the combination of `vary`, `--set`. `--set` takes names of params only; a bare number has the unit
+of the param (`--set rate=1000` is `1000/s`); cases that it makes equal run once. `--rate`, `--duration` and `--size`
+set the params of these names, `--duration` also `dur`. Without `--profile` the profile `laptop` is taken where there
+is one (with a target: `attached` before it).
 
 ";
 

@@ -9,6 +9,7 @@ mod tls;
 mod unknown;
 
 pub use behaviour::{Command, Taken};
+pub use unknown::is_setting_name;
 
 use crate::client::{Rule, foreign, is_known, nearest_known, reach_setting};
 use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};
@@ -41,7 +42,7 @@ pub fn has_secret(name: &str) -> bool {
 /// A properties file, and what has to be seen of the files that it names.
 #[derive(Clone, Copy)]
 pub struct PropertiesFile<'a> {
-    /// Its path, for messages and for references to secrets that stand in it.
+    /// Its path, for messages and for references to secrets that are in it.
     pub path: &'a Path,
     /// Its bytes.
     pub bytes: &'a [u8],
@@ -67,7 +68,7 @@ pub struct ClientProperties {
 }
 
 impl ClientProperties {
-    /// What to tell where the load says how clients behave, and the file is not asked.
+    /// What to report where the load says how clients behave, and the file is not used.
     pub(crate) fn told_of_target(&self) -> Vec<String> {
         let mut told = self.notes.clone();
         let (known, unknown): (Vec<&Property>, Vec<&Property>) =
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// References are whole values of secrets. What is left of them elsewhere would be sent as it stands.
+    /// References are whole values of secrets. What is left of them elsewhere would be sent unchanged.
     fn no_reference_is_left(&self, protocol: Protocol) -> Result<(), InputError> {
         for property in &self.properties.properties {
             let name = property.name.as_str();
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Refuses a value that has a reference in it; the value may be a part of a secret, and is not told.
+    /// Refuses a value that has a reference in it; the value may be a part of a secret, and is not printed.
     fn no_reference(&self, name: &str, option: Option<&str>, value: &str) -> Result<(), InputError> {
         let has_one = value.split_once("${").is_some_and(|(_, rest)| rest.contains('}'));
         if !has_one {

@@ -23,7 +23,7 @@ use std::path::Path;
 /// Most brokers that are listed to ask first.
 const BOOTSTRAP_MAX: usize = 100;
 
-/// A target file as typed: everything but what stands in a properties file.
+/// A target file as typed: everything but what is in a properties file.
 #[derive(Debug, Clone)]
 pub struct TargetFile {
     file_name: String,
@@ -58,7 +58,7 @@ struct GuardFile {
 pub struct Target {
     /// Everything the plan needs of it.
     pub attached: AttachedPlan,
-    /// What its clients must know and nobody else may, by name: where the values come from.
+    /// What only its clients may know, by name: where the values come from.
     pub secrets: BTreeMap<String, SecretRef>,
     /// What of its properties file has no effect or may be meant otherwise, each a lowercase sentence.
     pub notes: Vec<String>,
@@ -107,7 +107,7 @@ impl TargetFile {
         })
     }
 
-    /// The properties file to read, relative to the target file; none when everything stands here.
+    /// The properties file to read, relative to the target file; none when everything is here.
     pub fn properties(&self) -> Option<&str> {
         self.client.properties.as_ref().map(|typed| typed.text.as_str())
     }

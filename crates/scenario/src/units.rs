@@ -164,7 +164,7 @@ fn meant(text: &str, dimension: Dimension) -> Option<String> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
-    // A comma before other than three digits may stand for a decimal point.
+    // A comma before other than three digits may be a decimal point.
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
     if text.contains(',') && text.split(',').skip(1).all(|group| digits(group) == 3) {
         let joined = text.replace(',', "");
@@ -188,6 +188,24 @@ fn in_one_unit(text: &str) -> Option<f64> {
         (rest, parts) = (after, parts + 1);
     }
     (parts > 1).then_some(sum)
+}
+
+/// A number without a unit in the one that is meant by it: records per second, seconds, bytes. Any other text stays as it is.
+pub fn with_unit(text: &str, dimension: Dimension) -> String {
+    let is_bare = parse(text).is_some_and(|quantity| quantity.dimension == Dimension::Plain);
+    let ends_in_digit = text.trim_end().ends_with(|c: char| c.is_ascii_digit());
+    match dimension {
+        Dimension::PerS if is_bare => format!("{}/s", text.trim()),
+        // `5k` is neither five thousand seconds nor bytes.
+        Dimension::Ns if is_bare && ends_in_digit => format!("{}s", text.trim()),
+        Dimension::Bytes if is_bare && ends_in_digit => format!("{}B", text.trim()),
+        _ => text.to_owned(),
+    }
+}
+
+/// The same, as a value that takes the place of another one.
+pub fn with_unit_of(text: &str, other: &str) -> String {
+    parse(other).map_or_else(|| text.to_owned(), |quantity| with_unit(text, quantity.dimension))
 }
 
 /// A whole number of base units (records, bytes, nanoseconds).
@@ -240,6 +258,26 @@ mod tests {
             ["", "B", "1.", ".5", "1..2", "1kb", "5 apples", "1/s/s", "5ms/s", "_1", "1e9", "NaN", "inf"]
         {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_is_in_the_unit_of_what_it_replaces() {
+        for (text, other, made) in [
+            ("1000", "10k/s", "1000/s"),
+            (" 20k ", "5/s", "20k/s"),
+            ("5", "30s", "5s"),
+            ("0.5", "200ms", "0.5s"),
+            ("512", "1KiB", "512B"),
+            ("5k", "30s", "5k"),
+            ("5k", "1KiB", "5k"),
+            ("5", "3", "5"),
+            ("5", "auto", "5"),
+            ("max", "10k/s", "max"),
+            ("5ms", "10k/s", "5ms"),
+            ("= 2*brokers", "10k/s", "= 2*brokers"),
+        ] {
+            assert_eq!(with_unit_of(text, other), made, "{text} for {other}");
         }
     }
 

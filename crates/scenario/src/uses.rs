@@ -57,7 +57,7 @@ impl ScenarioFile {
         self.load.iter().map(|(name, _)| name.text.as_str()).chain(commands)
     }
 
-    /// The labels of commands whose requests are told by themselves: what they are called, and the label.
+    /// The labels of commands whose requests are reported by themselves: what they are called, and the label.
     pub fn labels(&self) -> impl Iterator<Item = &(Typed, Typed)> {
         self.commands.iter().flat_map(|(_, item)| &item.labels)
     }
@@ -158,7 +158,7 @@ impl FindFile {
     }
 }
 
-/// Every single value under a node, with the key that it stands under.
+/// Every single value under a node, with its key.
 fn leaves<'n>(key: &'n str, node: &'n Node, found: &mut Vec<Keyed<'n>>) {
     match node {
         Node::Scalar(typed) => found.push((key, typed)),

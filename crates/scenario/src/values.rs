@@ -11,7 +11,7 @@ const TEXT_BYTES_MAX: usize = 4096;
 /// Most params looked up for one value: params that use others twice must not multiply without bound.
 const LOOKUPS_MAX: u32 = 2000;
 
-/// Where an evaluation stands.
+/// The place of an evaluation.
 #[derive(Default)]
 struct Walk {
     /// Params whose values are being looked up, outermost first.
@@ -24,13 +24,13 @@ fn formula(text: &str) -> Option<&str> {
     text.trim_start().strip_prefix('=')
 }
 
-/// One stretch of a text: as it stands, or a param's name.
+/// One stretch of a text: unchanged text, or a param's name.
 enum Piece<'t> {
     Plain(&'t str),
     Param(&'t str),
 }
 
-/// Cuts a text at each `$name`; `$$` stands for `$`.
+/// Cuts a text at each `$name`; `$$` means `$`.
 fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -61,7 +61,7 @@ pub fn references(typed: &Typed) -> Result<Vec<String>, InputError> {
     if let Some(formula) = formula(&typed.text) {
         return Ok(expr::names(formula));
     }
-    let pieces = pieces(&typed.text).map_err(|message| InputError::at(typed.place, message))?;
+    let pieces = pieces(&typed.text).map_err(|message| InputError::at(typed.place, message).of_value())?;
     let names = pieces.into_iter().filter_map(|piece| match piece {
         Piece::Param(name) => Some(name.to_owned()),
         Piece::Plain(_) => None,
@@ -75,7 +75,8 @@ pub fn unknown_param<'a>(name: &Typed, known: impl IntoIterator<Item = &'a str> 
         Some(_) => known_hint(&name.text, known),
         None => "the scenario has no `params`".to_owned(),
     };
-    InputError::at(name.place, format!("{} is not a param of this scenario", quoted(&name.text))).hint(hint)
+    let message = format!("{} is not a param of this scenario", quoted(&name.text));
+    InputError::at(name.place, message).hint(hint).of_value()
 }
 
 /// Param values of one case.
@@ -100,7 +101,7 @@ impl Values {
         self.typed.keys().map(String::as_str)
     }
 
-    /// The text a scalar stands for.
+    /// The text that a scalar evaluates to.
     ///
     /// # Errors
     /// An unknown param, params that refer to each other in a circle, a formula that fails.

@@ -2,7 +2,7 @@
 //! so that the readers of the sections only say what they need.
 
 use super::keys::Section;
-use crate::input::{InputError, Place, known_hint, listed, quoted};
+use crate::input::{InputError, Mistake, Place, known_hint, listed, meant, quoted};
 use crate::yaml::{Node, Typed};
 
 /// The fields of one map, all of them known.
@@ -18,7 +18,7 @@ impl<'n> Fields<'n> {
     pub fn of(node: &'n Node, section: &'static Section) -> Result<Self, InputError> {
         let Node::Map(place, fields) = node else {
             let message = format!("{} is a map, not {}", section.called(), node.kind());
-            return Err(InputError::at(node.place(), message).hint(keys_hint(section)));
+            return Err(InputError::at(node.place(), message).hint(keys_hint(section)).of_value());
         };
         for (at, (key, _)) in fields.iter().enumerate() {
             known(key, section).map_err(|error| error.maybe_hint(without_commas(fields, at)))?;
@@ -26,7 +26,8 @@ impl<'n> Fields<'n> {
         for key in section.keys.iter().filter(|key| key.required) {
             if !fields.iter().any(|(typed, _)| typed.text == key.name) {
                 let message = format!("{} lacks `{}`", section.called(), key.name);
-                return Err(InputError::at(*place, message).hint(format!("`{}`: {}", key.name, key.meaning)));
+                let hint = format!("`{}`: {}", key.name, key.meaning);
+                return Err(InputError::at(*place, message).hint(hint).about(Mistake::Lacks(key.name)));
             }
         }
         Ok(Self { section, place: *place, fields })
@@ -59,7 +60,7 @@ impl<'n> Fields<'n> {
             .ok_or_else(|| InputError::at(self.place, format!("{} lacks `{name}`", self.section.called())))
     }
 
-    /// Fields beside those of the table (open sections only).
+    /// Fields other than those of the table (open sections only).
     pub fn others(&self) -> impl Iterator<Item = &'n (Typed, Node)> {
         let section = self.section;
         self.fields.iter().filter(move |(key, _)| !section.keys.iter().any(|known| known.name == key.text))
@@ -75,7 +76,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// What is meant by a number with commas in a map on one line, of which the groups after the first become keys:
+/// What is meant by a number with commas in a map on one line, where the groups after the first become keys:
 /// `{rate: 3,000/s}` has the keys `rate` and `000/s`. `at` is the place of the second group.
 fn without_commas(fields: &[(Typed, Node)], at: usize) -> Option<String> {
     let is_group = |(key, value): &&(Typed, Node)| {
@@ -101,22 +102,24 @@ pub(crate) fn known(key: &Typed, section: &'static Section) -> Result<(), InputE
         return Ok(());
     }
     if let Some((name, hint)) = section.later.iter().find(|(name, _)| *name == key.text) {
-        return Err(InputError::later(key.place, &format!("`{name}`"), hint));
+        return Err(InputError::later(key.place, &format!("`{name}`"), hint).about(Mistake::Key(None)));
     }
     let message = format!("{} is not a key of {}", quoted(&key.text), section.called());
     let names: Vec<&str> = section.keys.iter().map(|known| known.name).collect();
-    Err(InputError::at(key.place, message).hint(known_hint(&key.text, names)))
+    let near = meant(&key.text, names.iter().copied()).map(str::to_owned);
+    Err(InputError::at(key.place, message).hint(known_hint(&key.text, names)).about(Mistake::Key(near)))
 }
 
 /// A node that must be a single value.
 pub(crate) fn scalar(node: &Node, what: &str) -> Result<Typed, InputError> {
     match node {
         Node::Scalar(typed) if typed.text.is_empty() && !typed.quoted => {
-            Err(InputError::at(typed.place, format!("`{what}` has no value")))
+            Err(InputError::at(typed.place, format!("`{what}` has no value")).of_value())
         }
         Node::Scalar(typed) => Ok(typed.clone()),
         other => {
-            Err(InputError::at(other.place(), format!("`{what}` takes a single value, not {}", other.kind())))
+            let message = format!("`{what}` takes a single value, not {}", other.kind());
+            Err(InputError::at(other.place(), message).of_value())
         }
     }
 }
@@ -126,7 +129,8 @@ pub(crate) fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], InputEr
     match node {
         Node::List(_, items) => Ok(items),
         other => Err(InputError::at(other.place(), format!("`{what}` takes a list, not {}", other.kind()))
-            .hint(format!("write it as `{what}: [...]`"))),
+            .hint(format!("write it as `{what}: [...]`"))
+            .of_value()),
     }
 }
 
@@ -139,7 +143,10 @@ pub(crate) fn scalars(node: &Node, what: &str) -> Result<Vec<Typed>, InputError>
 pub(crate) fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputError> {
     match node {
         Node::Map(_, fields) => Ok(fields),
-        other => Err(InputError::at(other.place(), format!("`{what}` takes a map, not {}", other.kind()))),
+        other => {
+            let message = format!("`{what}` takes a map, not {}", other.kind());
+            Err(InputError::at(other.place(), message).of_value())
+        }
     }
 }
 
@@ -148,7 +155,7 @@ pub(crate) fn settings(node: &Node, what: &str) -> Result<Vec<(Typed, Typed)>, I
     entries(node, what)?.iter().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?))).collect()
 }
 
-/// What stands under a key, where it is there.
+/// What is under a key, where it is there.
 pub(crate) fn opt<'n, T>(
     fields: &Fields<'n>,
     name: &str,

@@ -1,8 +1,8 @@
-//! YAML to a small tree that knows where everything stands. The only module that knows the YAML crate.
+//! YAML to a small tree that knows the place of everything. The only module that knows the YAML crate.
 //!
 //! Strict on purpose: no anchors, aliases, tags or directives, no second document, no duplicate or
 //! composite keys; and bounded in size, depth and number of nodes, so that no text can exhaust memory.
-//! Scalars stay text: what a value means is decided by the key it stands under.
+//! Scalars stay text: what a value means is decided by the key that it is under.
 
 use crate::input::{InputError, Place, quoted};
 use crate::layout;
@@ -30,7 +30,7 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// A scalar that nobody typed, for defaults; its place is that of what it belongs to.
+    /// A scalar that is not typed, for defaults; its place is that of what it belongs to.
     pub fn assumed(text: &str, place: Place) -> Self {
         Self { text: text.to_owned(), place, quoted: false }
     }

@@ -1,11 +1,11 @@
-//! What stands behind the first part of a packed value: what came in later versions, each part left out with all that follow
-//! where none of them tells anything, as in files that were written before.
+//! What follows the first part of a packed value: what came in later versions, each part left out with all that follow
+//! where none of them has anything, as in files that were written before.
 
 use crate::blob::{PackError, decode, plain};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Counts that came later. They stand behind what was there before, and are left out where all of them are 0, as in files
+/// Counts that came later. They follow what was there before, and are left out where all of them are 0, as in files
 /// that were written before.
 #[derive(Serialize, Deserialize, Default, PartialEq)]
 pub(crate) struct PackedLater {
@@ -21,22 +21,23 @@ pub(crate) struct PackedLater {
     pub(crate) missing_offsets: u64,
 }
 
-/// What stands behind a value.
+/// What follows a value.
 #[derive(Default, PartialEq)]
 pub(crate) struct Behind {
     pub(crate) later: PackedLater,
-    /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
+    /// Counts that came after those, behind them and left out in the same way: later ones are at the end, and those
     /// that are 0 are left out.
     pub(crate) latest: Vec<u64>,
-    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
+    /// In totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
     pub(crate) members: Vec<Option<(u64, u32, u32)>>,
-    /// Of totals: the records behind the first ones, if they were asked for.
+    /// In totals: the records behind the first ones, if they were requested.
     pub(crate) steady: Option<PackedSteady>,
-    /// Of totals: how often each client lost partitions as a member, if any did.
+    /// In totals: how often each client lost partitions as a member, if any did.
     pub(crate) losses: Vec<u32>,
-    /// Of totals: one more than the ns from T0 to each client's first record, 0 where it is not told; empty where none is.
+    /// In totals: one more than the ns from T0 to each client's first record, 0 where it is not known; empty where none
+    /// is.
     pub(crate) began: Vec<u64>,
-    /// Of totals: when a stream that came late had caught up, ns from T0, and its records until then, if it had.
+    /// In totals: when a stream that came late had caught up, ns from T0, and its records until then, if it had.
     pub(crate) caught_up: Option<(u64, u64)>,
 }
 
@@ -44,7 +45,8 @@ pub(crate) struct Behind {
 pub(crate) type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 
 impl Behind {
-    /// Writes it, unless it is nothing. What stands before something that is written is written too, for it is read in this order.
+    /// Writes it, unless it is nothing. What precedes something that is written is written too, for it is read in this
+    /// order.
     pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
         let Self { later, latest, members, steady, losses, began, caught_up } = self;
         let told = [

@@ -15,7 +15,7 @@ const TABLE: &str = "course";
 /// Version of the packed form, which is that of [`TrialSeries`] in `postcard`: another one with each change of a type in it.
 const FORM: u32 = 1;
 
-/// Those that are too large for a blob are not stored: whoever wants them draws them from the rows.
+/// Series that are too large for a blob are not stored: they are drawn from the rows.
 pub(crate) fn write(connection: &Connection, series: &TrialSeries) -> Result<(), RowError> {
     match packed(series) {
         Ok(packed) => {

@@ -104,7 +104,7 @@ pub enum StoreError {
     TooMuch {
         /// The run file.
         path: PathBuf,
-        /// Of what.
+        /// What it is of.
         what: &'static str,
         /// The limit, bytes.
         limit_bytes: u64,

@@ -20,7 +20,7 @@ const SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second,
      FROM sample WHERE trial = ?1 AND (grain <> ?2 OR (worker, stream) NOT IN \
      (SELECT worker, stream FROM sample WHERE trial = ?1 AND grain = ?3 AND phase = ?4)) \
      ORDER BY worker, stream, sequence";
-/// In the place of a grain of which rows are left out: none are.
+/// Replaces a grain whose rows are left out: none are.
 const NO_GRAIN: &str = "";
 /// See [`RunFile::recent`]. Sorted by nothing, so that the index decides what is looked at.
 const RECENT_SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second, written_second, packed \
@@ -185,7 +185,7 @@ fn held_bytes(sample: &Sample) -> u64 {
     (size_of::<Sample>() + histograms + sums + reasons_bytes(&sample.counts)) as u64
 }
 
-/// The same of the reasons for which records failed.
+/// Reads the reasons for which records failed.
 fn reasons_bytes(counts: &Counts) -> usize {
     counts.failed.keys().map(|reason| reason.len() + 64).sum()
 }

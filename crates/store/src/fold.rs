@@ -1,4 +1,4 @@
-//! Folding: a run file that has a WAL beside it becomes one file again.
+//! Folding: a run file that has a WAL next to it becomes one file again.
 
 use crate::reserve;
 use rusqlite::{Connection, ErrorCode};

@@ -3,10 +3,10 @@
 //! A run is one SQLite file. [`RunWriter`] appends to it from a thread of its own while the run lasts:
 //! the head and the session first, samples and readings as they come, findings and the session's end last; it
 //! also yields the evidence of a trial while the run goes on. [`RunFile`] reads the file, also after the writer
-//! was killed. What the file holds and how it may change stands in [`schema`].
+//! was killed. What the file holds and how it may change is in [`schema`].
 //!
 //! Invariants: nothing here interprets a number, rows are kept as they came; the address of an attached cluster
-//! is never written, wherever it stands in a plan.
+//! is never written, wherever it is in a plan.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -22,6 +22,7 @@ mod list;
 mod opening;
 mod pack;
 mod reader;
+mod renamed;
 mod reserve;
 mod rows;
 pub mod schema;

@@ -45,7 +45,7 @@ pub struct RunSummary {
 /// The runs of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunList {
-    /// Those that can be read, oldest first.
+    /// Runs that can be read, oldest first.
     pub runs: Vec<RunSummary>,
     /// Files that are named like run files and cannot be read, with the reason.
     pub unreadable: Vec<(PathBuf, StoreError)>,

@@ -80,7 +80,7 @@ fn check_marks(path: &Path) -> Result<Head, StoreError> {
     }
 }
 
-/// Opens a file in WAL mode: folds it if nobody else has it open and its folder can be written; else reads
+/// Opens a file in WAL mode: folds it if no other process has it open and its folder can be written; else reads
 /// it through the WAL; else, when there is no WAL at all, as it is. The flag says whether it is in use.
 fn connect_wal(path: &Path) -> Result<(Connection, bool), StoreError> {
     match connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {

@@ -20,7 +20,7 @@ const NAME_BYTES: usize = 64;
 /// Most memory that the readings of one blob may take: those of a round are some thousand, of 100 bytes each.
 const READINGS_BYTES_MAX: u64 = 256 << 20;
 
-/// What a sample row keeps beside its key.
+/// What a sample row keeps in addition to its key.
 #[derive(Serialize, Deserialize)]
 struct PackedSample {
     counts: PackedCounts,
@@ -64,7 +64,7 @@ struct PackedTotals {
     clients: Vec<(u64, u64)>,
 }
 
-/// Readings of one instant and subject together, so that their names stand once.
+/// Readings of one instant and subject together, so that their names are stored once.
 #[derive(Serialize, Deserialize)]
 struct PackedReadings {
     at_ns: i64,
@@ -173,7 +173,8 @@ pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackEr
     pack(&groups)
 }
 
-/// About the memory that the readings of a group take: the subject's name stands once in a blob, and comes with each of them.
+/// About the memory that the readings of a group take: the subject's name is once in a blob, and comes with each of
+/// them.
 fn held_bytes(group: &PackedReadings) -> u64 {
     let beyond = |bytes: usize| bytes.saturating_sub(NAME_BYTES);
     let each = size_of::<ProbeReading>() + beyond(group.subject.to_string().len());

@@ -1,4 +1,4 @@
-//! What stands behind a packed value.
+//! What follows a packed value.
 
 use super::*;
 
@@ -66,13 +66,13 @@ fn what_came_later_stands_behind_and_only_where_there_is_some() {
         StreamTotals { caught_up: Some(CaughtUp { at_ns: 7, records: 8 }), ..totals(later.clone()) };
     let packed = pack_totals(&of_reader).unwrap();
     assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_reader);
-    // What nobody wrote is no later part.
+    // What was not written is no later part.
     let mut longer = open(&blob).unwrap().into_owned();
     longer.push(1);
     assert!(unpack_totals(StreamId::default(), &seal(&longer).unwrap()).is_err());
 }
 
-/// A subject's name stands once in a blob, and would stand in memory with each of its readings.
+/// A subject's name is once in a blob, and would be in memory with each of its readings.
 #[test]
 fn readings_of_a_long_name_are_refused_before_they_are_made() {
     let subject = Subject::Group("g".repeat(100_000));

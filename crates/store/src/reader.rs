@@ -8,7 +8,7 @@
 use crate::columns::{self, Fault, json, named, text, unsigned};
 use crate::error::StoreError;
 use crate::opening::{self, Opened};
-use crate::{fold, schema};
+use crate::{fold, renamed, schema};
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
@@ -34,7 +34,7 @@ const PLAIN_BYTES_PER_CALL_MAX: u64 = 1 << 30;
 /// Least bytes that a row takes in the file; more rows than file bytes allow are a malformed tree.
 const ROW_BYTES_MIN: u64 = 4;
 
-/// What one query may hand out beside the bytes of the file: names of tables come more than once.
+/// What one query may hand out in addition to the bytes of the file: names of tables come more than once.
 const ROWS_BYTES_BESIDE: u64 = 1 << 20;
 
 /// An open run file.
@@ -70,7 +70,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The same once no other process has the file open. A reader (a page of runs, a report) lets go of it within
+    /// The file once no other process has it open. A reader (a page of runs, a report) lets go of it within
     /// milliseconds; only a writer keeps it.
     ///
     /// # Errors
@@ -119,12 +119,13 @@ impl RunFile {
     /// The head: what was known before the first trial.
     pub fn header(&self) -> Result<RunHeader, StoreError> {
         let sql = "SELECT run_id, scenario_text, scenario_path, plan_json FROM run";
+        let is_earlier = self.is_earlier()?;
         let mut found = self.rows("run", sql, [], |row| {
             Ok(RunHeader {
                 run_id: run_id(row, 0)?,
                 scenario_text: text(row, 1)?,
                 scenario_path: text(row, 2)?,
-                plan: json(row, 3)?,
+                plan: if is_earlier { renamed::document(row, 3)? } else { json(row, 3)? },
             })
         })?;
         found.pop().ok_or_else(|| StoreError::damaged(&self.path, "it has no head"))
@@ -238,8 +239,9 @@ impl RunFile {
         })
     }
 
-    /// What the run's answer as a whole rests on: figures of cases, what trials say together, and all caveats. Of a long run
-    /// nearly everything else that was drawn is of single trials, so that this is cheap beside [`Self::judgement`].
+    /// What the run's answer as a whole rests on: figures of cases, what trials say together, and all caveats. In a
+    /// long run nearly everything else that was drawn is of single trials, so that this is cheap compared with
+    /// [`Self::judgement`].
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -253,7 +255,14 @@ impl RunFile {
 
     fn conclusions(&self, condition: &str) -> Result<Vec<Conclusion>, StoreError> {
         let sql = format!("SELECT conclusion_json FROM conclusion WHERE {condition} ORDER BY rowid");
-        self.rows("conclusion", &sql, [], |row| json(row, 0))
+        let is_earlier = self.is_earlier()?;
+        let read = |row: &Row<'_>| if is_earlier { renamed::document(row, 0) } else { json(row, 0) };
+        self.rows("conclusion", &sql, [], read)
+    }
+
+    /// Whether its metrics have the names of before.
+    fn is_earlier(&self) -> Result<bool, StoreError> {
+        Ok(!self.rows("finding", renamed::IS_EARLIER, [], |_| Ok(()))?.is_empty())
     }
 
     fn findings(&self, condition: &str) -> Result<Vec<Finding>, StoreError> {
@@ -261,11 +270,14 @@ impl RunFile {
             "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, range_json, \
              interval_json, marks_json FROM finding WHERE {condition} ORDER BY rowid"
         );
+        let is_earlier = self.is_earlier()?;
         self.rows("finding", &sql, [], |row| {
+            let metric = text(row, 4)?;
+            let metric = if is_earlier { renamed::metric(metric) } else { metric };
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
                 scope: columns::scope(row)?,
-                of: Address { subject: text(row, 3)?, metric: text(row, 4)? },
+                of: Address { subject: text(row, 3)?, metric },
                 quantity: named(row, 5)?,
                 unit: named(row, 6)?,
                 estimate: columns::value(row, 7)?,

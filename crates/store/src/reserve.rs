@@ -1,7 +1,7 @@
-//! Space held back beside the run file, so that the end record fits on a disk that has run full.
+//! Space held back next to the run file, so that the end record fits on a disk that has run full.
 //!
 //! Free pages inside the SQLite file would not do: in WAL mode every change first needs room in the WAL.
-//! So a second file of real blocks lies beside the run file while the run lasts; removing it gives back
+//! So a second file of real blocks lies next to the run file while the run lasts; removing it gives back
 //! more than a checkpoint and the end record can need.
 
 use rustix::fs::FallocateFlags;

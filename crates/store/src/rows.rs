@@ -17,10 +17,10 @@ use rusqlite::{Connection, params};
 use serde_json::to_string;
 use std::collections::BTreeSet;
 
-/// Longest text of one event or log row; of longer ones the end is kept, where errors stand.
+/// Longest text of one event or log row; of longer ones the end is kept, where errors are.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Stands for what is told and never stored (see [`redact`]).
+/// Replaces what is shown and never stored (see [`redact`]).
 const REDACTED: &str = "redacted";
 
 /// A row that could not be written: by SQLite, because it cannot be encoded, or because it does not fit.
@@ -235,7 +235,7 @@ pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
     Ok(())
 }
 
-/// What was drawn from several trials together: it is about to be drawn anew, with more of them.
+/// What was drawn from several trials together: it is about to be drawn again, with more of them.
 pub(crate) fn forget_together(connection: &Connection) -> Result {
     let (kind, ..) = columns::scope_columns(Scope::Trial(TrialId(0)))?;
     for table in ["finding", "caveat", "conclusion"] {

@@ -24,8 +24,8 @@ pub(crate) fn read_by(format: u32) -> &'static str {
 
 /// Every table, with the comments that a reader of the file sees as well (`sqlite3 FILE .schema`).
 ///
-/// Enums stand under their names. `packed` columns are explained in `pack.rs`, their bytes in `blob.rs`. Unsigned 64-bit values are stored
-/// bit by bit as signed ones.
+/// Enums are stored under their names. `packed` columns are explained in `pack.rs`, their bytes in `blob.rs`. Unsigned
+/// 64-bit values are stored bit by bit as signed ones.
 pub(crate) const TABLES: &str = "
 CREATE TABLE run (
     only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -185,8 +185,8 @@ CREATE TABLE IF NOT EXISTS course (
 ) STRICT;
 ";
 
-/// What is made by [`TABLES`] and [`LATER_TABLES`], each as it stands in `sqlite_schema` but for comments and white space, which
-/// may change; with whether every file has it.
+/// What is made by [`TABLES`] and [`LATER_TABLES`], each as it is in `sqlite_schema` but for comments and white space,
+/// which may change; with whether every file has it.
 pub(crate) static MADE: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
     let statements = |text: &str, is_needed: bool| {
         // Comments hold semicolons too.

@@ -32,7 +32,7 @@ pub(crate) fn write_recording(
 }
 
 impl RunFile {
-    /// Of which processes of which trials stacks are stored, and what for; of a recording of Flight Recorder too.
+    /// Processes and trials whose stacks are stored, and what for; also recordings of Flight Recorder.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.

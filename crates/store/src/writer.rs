@@ -56,8 +56,8 @@ impl RunWriter {
         })
     }
 
-    /// Appends a session to a run file that nobody else has open. Everything in it stays but what the trials so far said
-    /// together; a session that was cut off stays without an end.
+    /// Appends a session to a run file that no other process has open. Everything in it stays but what the trials so
+    /// far said together; a session that was cut off stays without an end.
     ///
     /// # Errors
     /// When the file cannot be read or written, is in use, or the session's number does not follow the last one:
@@ -124,7 +124,7 @@ impl RunWriter {
         self.write(Row::Totals(trial, totals))
     }
 
-    /// The end of a log of something that went wrong. Of a text above 64 KiB the end is kept.
+    /// The end of a log of something that went wrong. A text above 64 KiB keeps its end.
     pub fn log(&self, subject: &str, excerpt: &str) -> Result<(), StoreError> {
         self.write(Row::Log(subject.to_owned(), excerpt.to_owned()))
     }
@@ -134,7 +134,7 @@ impl RunWriter {
         self.write(Row::Judgement(Box::new(judgement.clone())))
     }
 
-    /// The courses over time of a trial, of which nothing more will come; later ones replace earlier ones.
+    /// The courses over time of a trial that is complete; later ones replace earlier ones.
     pub fn course(&self, series: TrialSeries) -> Result<(), StoreError> {
         self.write(Row::Course(Box::new(series)))
     }
@@ -144,7 +144,7 @@ impl RunWriter {
         self.write(Row::Stacks(Box::new(stacks)))
     }
 
-    /// The same as a recording of Java's Flight Recorder.
+    /// Stacks as a recording of Java's Flight Recorder.
     pub fn flight_recording(
         &self,
         trial: TrialId,
@@ -195,7 +195,7 @@ impl RunWriter {
     /// same.
     pub fn finish(mut self, end: SessionEnd) -> Result<(), StoreError> {
         if let Some(queue) = &self.queue {
-            // A thread that is gone has left its failure or has panicked; `close` tells.
+            // A thread that is gone has left its failure or has panicked; `close` reports it.
             let _ = queue.send(Message::End(Box::new(end)));
         }
         self.close()

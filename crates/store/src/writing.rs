@@ -1,4 +1,4 @@
-//! The writer's thread: writes rows as they are handed in, commits, and reads back what it is asked for.
+//! The writer's thread: writes rows as they are handed in, commits, and reads back on request.
 //!
 //! What a crash costs: rows are committed at least every [`COMMIT_INTERVAL`], into the WAL, by plain
 //! writes. After a kill of the process the WAL is whole up to the last commit, so at most that interval
@@ -36,7 +36,7 @@ const COMMIT_MESSAGES_MAX: u32 = 256;
 /// The first failure of the writer thread.
 pub(crate) type Failure = Arc<Mutex<Option<StoreError>>>;
 
-/// What the thread is asked for.
+/// A request to the thread.
 pub(crate) enum Message {
     Write(Row),
     Evidence(TrialId, SyncSender<Result<TrialEvidence, StoreError>>),
@@ -62,7 +62,7 @@ pub(crate) enum Row {
     Forget(TrialId),
 }
 
-/// Makes the tables and the head in rollback mode, so that they stand in the main file, then turns to WAL.
+/// Makes the tables and the head in rollback mode, so that they are in the main file, then turns to WAL.
 pub(crate) fn prepare(path: &Path, header: &RunHeader, session: &Session) -> Result<Connection, StoreError> {
     take_reserve(path)?;
     write_head(path, header, session).map_err(|error| write_error(path, error))
@@ -145,7 +145,7 @@ impl Writing {
         Self { file: RunFile::of_writer(path, connection), session, failure: Arc::clone(failure) }
     }
 
-    /// Writes rows and answers until nobody can hand in any more, then ends the session.
+    /// Writes rows and answers until all senders are gone, then ends the session.
     pub(crate) fn run(self, messages: &Receiver<Message>) {
         let mut open: Option<Gathering> = None;
         let mut end = None;

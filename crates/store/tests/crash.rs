@@ -1,4 +1,4 @@
-//! A killed writer, a reader beside a living one, a disk that runs full.
+//! A killed writer, a reader next to a living one, a disk that runs full.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 #![allow(clippy::print_stdout, reason = "a test that cannot run here says so")]
@@ -29,7 +29,7 @@ fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let mut killed = Killed(child("child_writes_for_ever", folder.path()).spawn().unwrap());
-    // Opening it again and again is also what folds a file that nobody holds: the writer must not mind.
+    // Opening it again and again is also what folds a file that no process holds: the writer must not mind.
     let seen_live = wait_for("the child's commits", || {
         let file = RunFile::open(&path).ok()?;
         let count = file.evidence(TRIAL).ok()?.samples.len();

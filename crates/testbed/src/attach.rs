@@ -1,7 +1,7 @@
 //! An existing cluster, reached by a target file: is it the one that was meant, and can it carry the plan within the
 //! caps?
 //!
-//! What a plan alone can tell (rates, bytes, time, partitions in all) is checked when it is made. Here comes what needs
+//! What a plan alone can show (rates, bytes, time, partitions in all) is checked when it is made. Here comes what needs
 //! the cluster's answer. Nothing is written: connecting and metadata are all that is sent.
 
 use crate::error::TestbedError;
@@ -30,7 +30,7 @@ pub struct Attached {
     caps: kdyno_model::plan::Caps,
     prefix: String,
     leftovers: usize,
-    /// What the cluster tells of the topics that stand for the scenario's, by the address of these.
+    /// What the cluster reports of the topics that take the place of the scenario's, by the address of these.
     existing: BTreeMap<String, TopicInfo>,
     on_this_host: bool,
 }
@@ -39,7 +39,7 @@ impl Attached {
     /// Connects by `access` and looks.
     ///
     /// # Errors
-    /// The prefix is unusable, nobody answers, or the cluster has another id than the target says.
+    /// The prefix is unusable, no broker answers, or the cluster has another id than the target says.
     pub fn check(plan: &AttachedPlan, access: &Access) -> Result<Self, TestbedError> {
         let (mut admin, cluster) = connect(plan, access)?;
         let topics = admin.topics(None).map_err(|e| failed(&plan.target, &e))?;
@@ -183,7 +183,7 @@ impl Attached {
     }
 }
 
-/// Looks at the topics that stand for the scenario's. One that is not there is told with its error.
+/// Looks at the topics that take the place of the scenario's. One that is not there is reported with its error.
 fn existing(admin: &mut Admin, plan: &AttachedPlan) -> Result<BTreeMap<String, TopicInfo>, AdminError> {
     if plan.topics.is_empty() {
         return Ok(BTreeMap::new());

@@ -1,12 +1,13 @@
-//! Folders of the user's cache that are made once: complete or not there at all, whoever else makes the same one at once.
+//! Folders of the user's cache that are made once: complete or not there at all, also when several processes make one
+//! at once.
 
 use crate::error::TestbedError;
 use crate::folder::{create_folder, remove_folder};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The folder `name` in `base`, which `fill` fills in a folder of another name if it is not there yet. `progress` is told
-/// only when that is done elsewhere at the moment.
+/// The folder `name` in `base`, which `fill` fills in a folder of another name if it is not there yet. `progress` is
+/// called only when that is done elsewhere at the moment.
 ///
 /// # Errors
 /// What `fill` fails with, or a folder cannot be made; then nothing is there.
@@ -27,7 +28,7 @@ pub fn folder<E: From<TestbedError>>(
         return Ok(folder);
     }
     let unfinished = base.join(format!(".unfinished-{name}"));
-    // A leftover of a run that was killed; the lock says nobody is using it.
+    // A leftover of a run that was killed; the lock says that it is not in use.
     remove_folder(&unfinished)?;
     create_folder(&unfinished)?;
     let result = fill(&unfinished).and_then(|()| {

@@ -3,9 +3,10 @@
 use crate::probe::parse;
 use rustix::process::{Resource, getrlimit};
 
-/// Files that a worker has open beside its sockets: its streams' timers and queues, its libraries.
+/// Files that a worker has open in addition to its sockets: its streams' timers and queues, its libraries.
 const WORKER_FILES: u64 = 100;
-/// Files that a broker has open beside its clients' connections and its logs: jars, connections to other brokers.
+/// Files that a broker has open in addition to its clients' connections and its logs: jars, connections to other
+/// brokers.
 const BROKER_FILES: u64 = 400;
 /// Files of one replica of a partition: two segments with their indexes.
 const REPLICA_FILES: u64 = 8;
@@ -17,7 +18,7 @@ pub struct Capacity {
     pub process_files: Option<u64>,
     /// Files that all processes together may still open.
     pub host_files: Option<u64>,
-    /// Local ports for connections to one address that nobody uses.
+    /// Free local ports for connections to one address.
     pub ports: Option<u64>,
     /// Connections that have ended and keep their ports for a minute.
     pub waiting_ports: u64,
@@ -47,7 +48,7 @@ pub struct ItemConnections {
     pub clients: u64,
     /// Connections of each of them.
     pub each: u64,
-    /// The same to one broker.
+    /// Connections to one broker.
     pub each_to_broker: u64,
 }
 
@@ -139,7 +140,7 @@ pub struct Shortage {
     pub needs: u64,
     /// What there is.
     pub most: u64,
-    /// Load items, their clients and how many of them fit beside the other items.
+    /// Load items, their clients and how many of them fit next to the other items.
     pub items: Vec<(String, u64, u64)>,
 }
 
@@ -192,21 +193,21 @@ fn number(path: &str) -> Option<u64> {
     parse::read(path)?.trim().parse().ok()
 }
 
-/// Of `allocated unused most`.
+/// Reads `allocated unused most`.
 fn free_files(text: &str) -> Option<u64> {
     let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
     let (allocated, _, most) = (numbers.next()??, numbers.next()??, numbers.next()??);
     Some(most.saturating_sub(allocated))
 }
 
-/// Of `first last`.
+/// Reads `first last`.
 fn ports(text: &str) -> Option<u64> {
     let (first, last) = text.trim().split_once(char::is_whitespace)?;
     let (first, last) = (first.parse::<u64>().ok()?, last.trim().parse::<u64>().ok()?);
     Some((last + 1).saturating_sub(first))
 }
 
-/// Of `TCP: inuse 5 orphan 0 tw 3 alloc 8 mem 1`.
+/// Reads `TCP: inuse 5 orphan 0 tw 3 alloc 8 mem 1`.
 fn waiting(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("TCP:"))?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(short.message(), told);
         let fitting = load(9_350, 500, 2);
         assert_eq!(ROOMY.shortage(&fitting), None, "what is said to fit fits");
-        // A broker has its logs beside the connections.
+        // A broker has its logs in addition to the connections.
         let replicas = |count| Connections { broker_replicas: Some(count), ..load(10_000, 500, 1) };
         let short = ROOMY.shortage(&replicas(2_000)).expect("16,000 files of logs");
         assert_eq!((short.limit, short.needs), (Limit::BrokerFiles, 10_700 + 400 + 16_000));

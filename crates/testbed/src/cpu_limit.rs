@@ -78,7 +78,7 @@ pub fn check(processors: f64) -> Result<(), TestbedError> {
     made.map(drop).map_err(|why| TestbedError::CpuLimit {
         message: format!("brokers cannot be limited to {} (`limits.cpus`): {why}", units::processors(processors)),
         hint: "run as root, or where the `cpu` controller of cgroups is delegated to this user (`systemd-run --user --scope -p \
-               Delegate=yes`); or pin brokers to processors (`limits: {pin: [[0], [1]]}`)",
+               Delegate=yes`); or pin brokers to CPUs (`limits: {pin: [[0], [1]]}`)",
     })
 }
 
@@ -134,7 +134,7 @@ fn places_in(mount: &Path, groups: &str) -> Vec<Place> {
 
 /// Makes a group in the first place where that can be done.
 fn make_in(places: &[Place], name: &str, processors: f64) -> Result<CpuGroup, String> {
-    let mut why = "there are no control groups for processors".to_owned();
+    let mut why = "there are no control groups for CPUs".to_owned();
     for place in places {
         match place.make(name, processors) {
             Ok(group) => return Ok(group),

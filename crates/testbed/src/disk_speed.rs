@@ -18,7 +18,7 @@ pub const ROUNDS: u32 = 5;
 pub const BYTES_MAX: u64 = 1 << 30;
 /// Longest time that writing one after the other takes, all rounds together.
 pub const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
-/// The same of the small writes, each waited for.
+/// Rate of the small writes, each waited for.
 pub const SYNC_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Bytes of one write: more than any file system wants at once.

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// What the owner of a folder may do, and nobody else.
+/// What only the owner of a folder may do.
 const PRIVATE: Mode = Mode::RWXU;
 
 /// Characters that something takes for its own: Java's `-Xlog` a quotation mark and a colon, Kafka's list of log folders a comma,

@@ -53,7 +53,7 @@ pub(crate) fn existing(folder: &Path) -> &Path {
     if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
 }
 
-/// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not tell is left out. No fact
+/// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not have is left out. No fact
 /// names the host or its user.
 #[must_use]
 pub fn facts(folder: &Path) -> BTreeMap<String, String> {

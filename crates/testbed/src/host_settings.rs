@@ -5,7 +5,7 @@ use rustix::process::{Resource, getrlimit};
 use std::path::Path;
 
 /// A kernel parameter by the name that `sysctl` has for it, e.g. `vm.swappiness`; `None`: this kernel has none of that name,
-/// or does not tell.
+/// or does not report it.
 #[must_use]
 pub fn sysctl(name: &str) -> Option<String> {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
@@ -24,8 +24,8 @@ pub fn value(path: &str) -> Option<String> {
     Some(chosen.unwrap_or(text).to_owned())
 }
 
-/// The same of each file of a pattern, with its path, in the order of their numbers: `*` is a number, and stands once or
-/// not at all.
+/// The parameter in each file of a pattern, with its path, in the order of their numbers: `*` is a number, and occurs
+/// once or not at all.
 #[must_use]
 pub fn values(pattern: &str) -> Vec<(String, String)> {
     let Some((before, after)) = pattern.split_once('*') else {

@@ -1,4 +1,4 @@
-//! What an attached cluster tells of its brokers and topics. Nothing is changed.
+//! What an attached cluster reports of its brokers and topics. Nothing is changed.
 
 use crate::attach;
 use crate::error::TestbedError;
@@ -7,13 +7,13 @@ use kdyno_kafka::admin::{Access, BrokerInfo, ConfigOf, SettingInfo, TopicInfo};
 use kdyno_model::plan::AttachedPlan;
 use std::collections::BTreeMap;
 
-/// Settings of so many topics are asked for: each is a request of its own.
+/// Settings of so many topics are requested: each is a request of its own.
 pub const TOPICS_MAX: usize = 200;
 
-/// What a cluster told.
+/// What a cluster reported.
 #[derive(Debug, Clone, Default)]
 pub struct Inspected {
-    /// Brokers by id, with their settings; empty where they were not told.
+    /// Brokers by id, with their settings; empty where they were not reported.
     pub brokers: BTreeMap<i32, BTreeMap<String, SettingInfo>>,
     /// Topics, with their settings.
     pub topics: Vec<(TopicInfo, BTreeMap<String, SettingInfo>)>,
@@ -22,7 +22,7 @@ pub struct Inspected {
     /// Command lines of the processes that listen at the brokers' ports on this host, by broker; of those that this user may
     /// look into.
     pub command_lines: BTreeMap<i32, Vec<String>>,
-    /// What was not told, and why: each a lowercase sentence.
+    /// What was not reported, and why: each a lowercase sentence.
     pub notes: Vec<String>,
 }
 

@@ -26,7 +26,7 @@ pub fn find(environment: &Environment, kafka: &Version) -> Result<Java, TestbedE
 }
 
 /// The first Java whose major version lies between these, both included: `JAVA_HOME`, then `PATH`, then the system's folder
-/// of installations. `whom` it is for stands in the message.
+/// of installations. `whom` it is for is in the message.
 ///
 /// # Errors
 /// As [`find`].
@@ -65,7 +65,7 @@ pub fn find_compiler(environment: &Environment, oldest: u32) -> Result<PathBuf, 
     let mut found: Vec<String> = Vec::new();
     for program in candidates(environment) {
         let Some(java) = inspect(&program) else { continue };
-        // Beside it, or beside the file that a link such as /usr/bin/java stands for.
+        // Next to it, or next to the file that a link such as /usr/bin/java points to.
         let real = program.canonicalize().unwrap_or_else(|_| program.clone());
         let compiler = [&program, &real].map(|java| java.with_file_name("javac"));
         let compiler = compiler.into_iter().find(|compiler| is_executable(compiler));

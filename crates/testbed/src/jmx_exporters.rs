@@ -1,5 +1,5 @@
-//! Brokers of somebody else's that tell their metrics over JMX alone (`JMX_PORT`): read through Prometheus's standalone
-//! exporter, a Java process for each broker on this host, on the loopback address and under a guard.
+//! Brokers of somebody else's that expose their metrics over JMX alone (`JMX_PORT`): read through Prometheus's
+//! standalone exporter, a Java process for each broker on this host, on the loopback address and under a guard.
 
 use crate::cluster::{agent_configuration, jvm_variables, loopback_ports};
 use crate::download;
@@ -25,7 +25,7 @@ const BROKERS_MAX: usize = 16;
 const GRACE_MS: u64 = 1000;
 /// The JVM's options: it is asked every 10 s for some kilobytes.
 const JVM: [&str; 3] = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
-/// What a broker tells of its process beside what the agent's rules have.
+/// What a broker exposes of its process in addition to what the agent's rules have.
 const OF_PROCESS: &str = r#"  - pattern: "java.lang<type=OperatingSystem><>ProcessCpuTime: "
     name: process_cpu_seconds_total
     type: COUNTER
@@ -45,7 +45,7 @@ pub struct ExporterOptions<'a> {
     pub work_dir: PathBuf,
     /// Environment variables that must not be inherited: they hold secrets.
     pub hidden_variables: &'a [String],
-    /// Told what happens, in a few words.
+    /// Called with what happens, in a few words.
     pub progress: &'a dyn Fn(&str),
 }
 
@@ -153,7 +153,7 @@ impl Exporters {
         Ok(())
     }
 
-    /// What is asked for the brokers' metrics.
+    /// The query for the brokers' metrics.
     ///
     /// # Errors
     /// There is no client for HTTP.

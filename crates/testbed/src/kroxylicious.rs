@@ -1,5 +1,5 @@
 //! Kroxylicious, a proxy that understands Kafka: fetched by Maven once, with a hundred lines of Java that start it, since the artifact
-//! that has its `main` is not published with the others; configured for the brokers of a run; told how to be started.
+//! that has its `main` is not published with the others; configured for the brokers of a run; with its command line.
 
 use crate::cluster::ListenerTls;
 use crate::download;
@@ -29,7 +29,7 @@ const SERVICE: (&str, &str) = (
 );
 const MAIN: &str = "kdyno.proxy.Main";
 const ADDRESSES: &str = "kdyno.proxy.Loopback";
-/// Folder of the compiled classes, beside that of the jars.
+/// Folder of the compiled classes, next to that of the jars.
 const CLASSES: &str = "classes";
 /// Name of the configuration's file.
 const CONFIGURATION: &str = "kroxylicious.yaml";
@@ -43,7 +43,7 @@ pub struct Installed {
     folder: PathBuf,
 }
 
-/// Where it is to stand.
+/// Where it is to listen.
 pub struct Place<'a> {
     /// Its folder, which is there.
     pub folder: &'a Path,
@@ -53,11 +53,12 @@ pub struct Place<'a> {
     pub brokers: u32,
     /// `host:port` of the brokers.
     pub bootstrap: &'a [String],
-    /// With what clients, and it to brokers, speak TLS; `None`: nobody does.
+    /// What clients, and it to brokers, speak TLS with; `None`: neither does.
     pub tls: Option<&'a ListenerTls>,
 }
 
-/// Makes sure that the release is in the cache, and that there is a Java for it. `progress` is told what takes time.
+/// Makes sure that the release is in the cache, and that there is a Java for it. `progress` is called with what takes
+/// time.
 ///
 /// # Errors
 /// No Java, no Maven, no network, or no compiler the first time.

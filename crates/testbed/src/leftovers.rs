@@ -1,5 +1,5 @@
-//! Folders whose owner was killed: of clusters that lost kdyno and guard, of runs that were ended at once. Nobody was
-//! left to remove them.
+//! Folders whose owner was killed: of clusters that lost kdyno and guard, of runs that were ended at once, and so were
+//! not removed.
 
 use crate::guard::OWNER_FILE;
 use crate::process::ProcessId;
@@ -12,8 +12,8 @@ pub const FOLDER_PREFIX: &str = "kdyno-";
 /// A process's name is two numbers.
 const OWNER_BYTES_MAX: u64 = 4096;
 
-/// Writes this process's name into a folder that it will remove, so that a later kdyno can tell a leftover from one in
-/// use. A folder without a name is merely not tidied by others.
+/// Writes this process's name into a folder that it will remove, so that a later kdyno can distinguish a leftover from
+/// one in use. A folder without a name is merely not tidied by others.
 pub fn claim(folder: &Path) {
     let me = ProcessId::current();
     let _ = serde_json::to_vec(&me).map(|bytes| std::fs::write(folder.join(OWNER_FILE), bytes));

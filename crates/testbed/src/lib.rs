@@ -2,7 +2,7 @@
 //! resource probes and the look at the host. Knows nothing of load.
 //!
 //! The way of a local cluster: [`distribution`] finds Kafka and a Java for it, [`cluster`] lays it out and writes its
-//! files, [`guard`] owns its processes, [`registry`] keeps those that stand on their own.
+//! files, [`guard`] owns its processes, [`registry`] keeps those that outlive a run.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

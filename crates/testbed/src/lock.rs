@@ -21,8 +21,8 @@ const NOTE_BYTES_MAX: u64 = 4096;
 pub struct HostLock {
     // Closing the file frees the lock.
     _file: Option<File>,
-    /// Another measured run used the host already, and `share` let us go on beside it: one lowercase phrase that says
-    /// which. The run gets a caveat of it.
+    /// Another measured run used the host already, and `share` let us run at the same time: one lowercase phrase that
+    /// says which. The run gets a caveat of it.
     pub shared_with_other: Option<String>,
 }
 
@@ -57,8 +57,8 @@ impl HostLock {
         if !share {
             return Ok(Self { _file: Some(file), shared_with_other: None });
         }
-        // Others that share may come beside us. It fails beside one that does not share, who may also have come in
-        // the instant in which the one lock became the other.
+        // Others that share may run with us. It fails next to one that does not share, which may also have come in the
+        // instant in which the one lock became the other.
         let shared = match file.try_lock_shared() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
@@ -100,10 +100,10 @@ fn busy(file: &mut File) -> TestbedError {
     }
 }
 
-/// Who holds the lock, in a few words. Of several that share the note names the first, which may have ended since.
+/// Who holds the lock, in a few words. If several share it the note names the first, which may have ended since.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    // Without the note the message is less telling, no more.
+    // Without the note the message is less informative, no more.
     let _ = file.take(NOTE_BYTES_MAX).read_to_string(&mut text);
     match serde_json::from_str::<Note>(&text) {
         Ok(note) if note.process.is_alive() => {

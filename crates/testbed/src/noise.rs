@@ -17,7 +17,7 @@ const SLEEP_TIME: Duration = Duration::from_millis(350);
 const LOOPBACK_TIME: Duration = Duration::from_millis(300);
 
 /// Iterations of one slice: about a tenth of a millisecond, shorter than a scheduler's slice, so that an interruption
-/// stands out, and far longer than reading the clock takes.
+/// is noticed, and far longer than reading the clock takes.
 const SPIN_ITERATIONS: u32 = 50_000;
 /// Gap between intended wake-ups.
 const SLEEP_NS: u64 = 1_000_000;

@@ -1,9 +1,9 @@
-//! PostgreSQL of this host's packages: found, laid out in a folder of its own, told how to start.
+//! PostgreSQL of this host's packages: found, laid out in a folder of its own, with its command line.
 //!
 //! The server is a process like any other's; what makes it a database is the command line that is made here. PostgreSQL
-//! refuses to run as root, so root starts it as the user `postgres`, by `setpriv`, which also asks for the death signal anew:
-//! a change of user takes it away. Its socket lies in a folder that only that user and root may enter; over TCP it asks for
-//! a password that was made for it.
+//! refuses to run as root, so root starts it as the user `postgres`, by `setpriv`, which also requests the death signal
+//! again: a change of user takes it away. Its socket lies in a folder that only that user and root may enter; over TCP
+//! it asks for a password that was made for it.
 
 use crate::environment::{Environment, is_executable};
 use crate::leftovers;
@@ -46,7 +46,7 @@ pub struct Installed {
     pub version: u32,
 }
 
-/// The version that is asked for, or the newest that is installed.
+/// The requested version, or the newest that is installed.
 ///
 /// # Errors
 /// There is none, one lowercase clause.
@@ -200,8 +200,9 @@ fn question(database: &str) -> String {
     )
 }
 
-/// The command line that tells, once per second, how many connections clients have to a database and how many transactions ended
-/// well and not: a line each, as [`Counted::of_line`] reads it. It stays one process with one connection to another database.
+/// The command line that prints, once per second, how many connections clients have to a database and how many
+/// transactions ended well and not: a line each, as [`Counted::of_line`] reads it. It stays one process with one
+/// connection to another database.
 ///
 /// # Errors
 /// Its script cannot be written, one lowercase clause.
@@ -228,7 +229,7 @@ pub struct Counted {
     pub connections: u64,
     /// Transactions that were committed.
     pub committed: u64,
-    /// Those that were rolled back.
+    /// Transactions that were rolled back.
     pub rolled_back: u64,
 }
 

@@ -66,7 +66,7 @@ pub fn memory_warning(heaps: &[(&str, u64)], available_bytes: u64, remedy: &str)
     })
 }
 
-/// The same where brokers alone have heaps.
+/// The check where brokers alone have heaps.
 #[must_use]
 pub fn brokers_memory_warning(heap_bytes: u64, available_bytes: u64) -> Option<String> {
     memory_warning(&[("all brokers", heap_bytes)], available_bytes, "`limits.heap` or the number of brokers")

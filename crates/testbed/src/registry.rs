@@ -1,4 +1,4 @@
-//! Clusters that stand on their own: by name, across kdyno's runs.
+//! Clusters that outlive a run: by name, across kdyno's runs.
 //!
 //! A record is a file in the per-user state folder. It counts only while the guard it names runs, so records need
 //! no tidying to be right; stale ones are removed when they are met.
@@ -154,7 +154,7 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
     Ok(running)
 }
 
-/// All clusters that stand, by name. Records of those that do not are removed.
+/// All clusters that run, by name. Records of those that do not are removed.
 ///
 /// # Errors
 /// The state folder cannot be read.
@@ -208,7 +208,7 @@ pub fn find(environment: &Environment, name: &str) -> Result<RunningCluster, Tes
 /// Ends the running cluster of that name and removes its data.
 ///
 /// # Errors
-/// There is none, or it cannot be told.
+/// There is none, or it cannot be reached.
 pub fn down(environment: &Environment, name: &str) -> Result<(), TestbedError> {
     let running = find(environment, name)?;
     let paths = paths(environment, name)?;
@@ -275,7 +275,7 @@ mod tests {
         let environment = Environment::in_folder(temp.path());
         assert!(list(&environment).expect("empty").is_empty());
         let alive = record(&environment, "alive", ProcessId::current());
-        // The same number, another start: the number was given to another process.
+        // An equal number, another start: the number was given to another process.
         let reused = ProcessId { start_ticks: u64::MAX, ..ProcessId::current() };
         let stale = record(&environment, "stale", reused);
         assert_eq!(list(&environment).expect("list"), [alive]);

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 pub fn write(folder: &Path, name: &str, secret: &Secret) -> Result<PathBuf, TestbedError> {
     let path = folder.join(name);
     let failed = |e| TestbedError::io("cannot write", &path, e);
-    // `create_new` is O_EXCL: the file was nobody else's before, and no link leads elsewhere.
+    // `create_new` is O_EXCL: the file did not exist before, and no link leads elsewhere.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
     if let Err(e) = file.write_all(secret.expose()) {
-        // What is told is why it could not be written; the folder is removed with the cluster anyway.
+        // The report is why it could not be written; the folder is removed with the cluster anyway.
         let _ = std::fs::remove_file(&path);
         return Err(failed(e));
     }

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Opens a regular file, never through a link at its end, and without waiting for whoever may stand behind it.
+/// Opens a regular file, never through a link at its end, and without waiting for a process behind it.
 ///
 /// # Errors
 /// The system refuses it, or it is a link, no regular file, or one with several names.
@@ -56,7 +56,7 @@ pub(crate) mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    /// Plants a file that nobody writes to, so that whoever opens it and waits waits for ever.
+    /// Plants a file without a writer, so that a process that opens it and waits waits for ever.
     pub(crate) fn plant_fifo(path: &Path) {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).expect("a FIFO");
     }

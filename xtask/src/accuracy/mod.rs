@@ -30,7 +30,7 @@ use crate::bench::interrupted;
 use crate::bench::setup::{Options, Setup, load_average, machine};
 use crate::bench::stats::Table;
 
-/// Length of the loads whose lag is set beside the sleep loop.
+/// Length of the loads whose lag is compared with the sleep loop.
 const LAG_SECONDS: u32 = 15;
 
 type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;

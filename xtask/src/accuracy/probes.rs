@@ -1,4 +1,5 @@
-//! What kdyno's probes read of a busy process and of this host, beside pidstat, sar and iostat over the same window.
+//! What kdyno's probes read of a busy process and of this host, compared with pidstat, sar and iostat over the same
+//! window.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +25,7 @@ const SHARE_MAX: f64 = 0.02;
 /// The busy process has begun by then.
 const BEGUN: Duration = Duration::from_secs(2);
 
-/// Figures by name, as one tool tells them.
+/// Figures by name, as one tool reports them.
 type Figures = BTreeMap<String, f64>;
 
 /// All of it; a figure that is off is marked.

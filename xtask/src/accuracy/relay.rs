@@ -1,5 +1,5 @@
-//! The relay between two zones: how late it passes bytes on, beside a bare sleep loop that runs at the same time, and beside the
-//! same path without it.
+//! The relay between two zones: how late it passes bytes on, compared with a bare sleep loop that runs at the same
+//! time, and with the same path without it.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,6 +1,6 @@
-//! A line of the table of accuracy, and how two figures are set beside each other.
+//! A line of the table of accuracy, and how two figures are compared.
 
-/// Stands behind a difference that must not be.
+/// Marks a difference that must not be.
 pub const OFF: &str = "✗";
 
 /// One line of the table.

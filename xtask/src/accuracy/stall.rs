@@ -1,6 +1,6 @@
 //! Test 1: a real broker is stopped for two seconds in the middle of a constant load.
 //!
-//! While it stands still records wait for what is left of the stop; afterwards the backlog drains at the
+//! While it is stopped records wait for what is left of the stop; afterwards the backlog drains at the
 //! rate at which the broker catches up (μ) while further records come due (λ). Waits fall linearly from S to
 //! 0 over the arrivals of S ÷ (1 − λ/μ), so that of T seconds of arrivals the share (S − w) ÷ ((1 − λ/μ) T)
 //! waits longer than w: the q quantile is S − (1 − q) T (1 − λ/μ).

@@ -1,6 +1,6 @@
 //! Tables in Markdown, as docs/benchmarks.md and docs/ACCURACY.md take them.
 
-/// What stands where there is no figure.
+/// The text where there is no figure.
 pub const NOTHING: &str = "–";
 
 /// A table; each row has as many cells as the heading.

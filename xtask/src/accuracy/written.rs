@@ -10,7 +10,7 @@ use crate::bench::process::measured;
 use crate::bench::setup::{Setup, load_average};
 
 const HEADING: [&str; 6] = ["test", "load", "figure", "truth or bare loop", "kdyno", "difference"];
-/// Begins a line that tells when, where and of which program some of the tests were.
+/// Begins a line that says when, where and by which program some of the tests were run.
 const RUN: &str = "- ";
 
 /// What the document holds below its introduction.

@@ -1,4 +1,5 @@
-//! `bench --against COMMIT|PROGRAM`: has this checkout lost anything beside that commit, or beside a program that is built?
+//! `bench --against COMMIT|PROGRAM`: has this checkout lost anything compared with that commit, or with a program that
+//! is built?
 //!
 //! Both programs run in turn, round after round, and a ratio is taken within each round: a machine that grows slower
 //! meanwhile does so for both. A loss is what cost more in every single round, and by more than noise.
@@ -75,7 +76,7 @@ impl Compared {
     }
 }
 
-/// Measures the setup's program beside `base`, a commit or the path of a program; whether anything was lost.
+/// Measures the setup's program next to `base`, a commit or the path of a program; whether anything was lost.
 pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Result<bool> {
     let known = COMPARED.map(|(name, _)| name);
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {

@@ -27,7 +27,7 @@ pub struct Broker {
     kdyno: PathBuf,
     name: String,
     bootstrap: String,
-    /// Of the brokers, the first one first.
+    /// Addresses of the brokers, the first one first.
     pids: Vec<u32>,
     classpath: String,
     /// What Kafka's scripts give every JVM, of brokers and tools.
@@ -172,7 +172,8 @@ impl Broker {
         command
     }
 
-    /// Records per batch as they stand in the topic's log: one method for every client. Without those that begin in the first
+    /// Records per batch as they are in the topic's log: one method for every client. Without those that begin in the
+    /// first
     /// `share` of each partition's records.
     pub fn records_per_batch_behind(&self, share: f64, topic: &str) -> anyhow::Result<f64> {
         super::log::records_per_batch_behind(share, &self.log_folder, topic)

@@ -1,4 +1,4 @@
-//! `constant`: 20 000 records a second, as scheduled: counts exact, lag beside a bare sleep loop,
+//! `constant`: 20 000 records a second, as scheduled: counts exact, lag compared with a bare sleep loop,
 //! and the share of a core that it takes.
 //!
 //! Against the null broker the two alternate. A real broker takes the processors from whatever wakes

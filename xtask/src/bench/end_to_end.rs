@@ -1,6 +1,6 @@
-//! `end-to-end`: a probe of kdyno beside Kafka's own `kafka-e2e-latency`, alternated on one idle broker: values of the same
-//! size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe sends at the rate that
-//! the tool came to, and at its own default.
+//! `end-to-end`: a probe of kdyno compared with Kafka's own `kafka-e2e-latency`, alternated on one idle broker: values
+//! of the same size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe
+//! sends at the rate that the tool came to, and at its own default.
 
 use std::process::Command;
 
@@ -104,7 +104,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
     let mut figures: [[Series; COLUMNS.len()]; NAMES.len()] = Default::default();
     let mut tool_per_s = LIGHT_PER_S;
-    // A broker that has just started answers late: the first round, which the tool begins, tells its rate alone.
+    // A broker that has just started answers late: the first round, which the tool begins, gives its rate alone.
     for round in 0..=bench.options.rounds {
         for turn in 0..NAMES.len() {
             let side = (round + turn) % NAMES.len();

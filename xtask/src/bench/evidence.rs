@@ -1,5 +1,5 @@
-//! `evidence`: how soon a stored hour with 60 streams is shown: from what was drawn when it ran, and analysed anew from
-//! its rows.
+//! `evidence`: how soon a stored hour with 60 streams is shown: from what was drawn when it ran, and analysed again
+//! from its rows.
 
 use std::process::Command;
 

@@ -18,7 +18,7 @@ use super::setup::Setup;
 const SAMPLES_PER_S: &str = "199";
 /// What of each stack is kept to be unwound: there are no frame pointers in a release.
 const CALL_GRAPH: &str = "dwarf,16384";
-/// Stands behind the names of the kernel's frames.
+/// Follows the names of the kernel's frames.
 const KERNEL: &str = "_[k]";
 
 /// The benchmark. Where perf cannot be used it says so.
@@ -101,7 +101,7 @@ fn collapsed(script: &str) -> BTreeMap<String, u64> {
 fn frame(line: &str) -> Option<String> {
     let (_, of_address) = line.trim().split_once(' ')?;
     let (name, file) = of_address.rsplit_once(" (")?;
-    // What the compiler tells two functions of one name apart by.
+    // What the compiler distinguishes two functions of one name by.
     let name = match name.rsplit_once("::h") {
         Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
         _ => name,

@@ -1,5 +1,5 @@
 //! What a signal does: the first one ends the command that is being measured, and with it what goes on, which then removes what
-//! it made (clusters, programs beside it, sources of another commit); a second one ends this program at once.
+//! it made (clusters, programs next to it, sources of another commit); a second one ends this program at once.
 
 use std::process::{Child, exit};
 use std::sync::Once;
@@ -58,7 +58,7 @@ pub fn check() -> anyhow::Result<()> {
 pub struct Interruptible;
 
 impl Interruptible {
-    /// Of this command, which has just been started.
+    /// Processes of this command, which has just been started.
     pub fn new(child: &Child) -> Self {
         let process = i32::try_from(child.id()).unwrap_or(0);
         MEASURED.store(process, Ordering::SeqCst);

@@ -148,7 +148,8 @@ fn write_rows(writer: &RunWriter, trial: TrialId, seconds: u32) -> anyhow::Resul
     Ok(())
 }
 
-/// Of a stream in so many seconds. Its totals are the sum of its rows: a trial whose rows lack some is not to be used.
+/// The rows of a stream in so many seconds. Its totals are the sum of its rows: a trial whose rows lack some is
+/// invalid.
 fn counts(seconds: u64) -> Counts {
     let records = RECORDS_PER_S * seconds;
     Counts {

@@ -13,12 +13,12 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Of this the less the better.
+    /// Less of this is better.
     pub fn cost(name: &'static str, value: f64) -> Figure {
         Figure { name, value, is_rate: false }
     }
 
-    /// Of this the more the better.
+    /// More of this is better.
     pub fn rate(name: &'static str, value: f64) -> Figure {
         Figure { name, value, is_rate: true }
     }

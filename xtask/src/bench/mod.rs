@@ -39,7 +39,7 @@ use self::setup::{Setup, machine};
 
 type Run = fn(&Setup) -> anyhow::Result<()>;
 
-/// Name, what it tells, how to run it.
+/// Name, what it shows, how to run it.
 const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),

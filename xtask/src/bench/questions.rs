@@ -13,7 +13,7 @@ use super::setup::Setup;
 const NOT_KEPT: [i32; 2] = [3, 4];
 /// A claim or a comparison has no answer.
 const OPEN: i32 = 5;
-/// A figure of the answer is invalid, or records were lost: it stands before a bound that is not kept.
+/// A figure of the answer is invalid, or records were lost: it takes precedence over a bound that is not kept.
 const INVALID: i32 = 6;
 
 /// `producers`: what keys and idempotence cost for each record.

@@ -27,7 +27,7 @@ const IN_FLIGHT: usize = 5;
 const POOL_BYTES: usize = 16 << 20;
 /// How long a broker may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Version of the produce requests: the newest that names its topic, since nobody asks for the topic's id here.
+/// Version of the produce requests: the newest that names its topic, since the topic's id is not requested here.
 const VERSION: i16 = m00_produce::BY_NAME_MAX;
 /// Time before a partition whose broker does not serve it yet is sent its first batch again.
 const LEADER_PAUSE: Duration = Duration::from_millis(20);

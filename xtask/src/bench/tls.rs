@@ -1,5 +1,5 @@
-//! `tls`: what a byte costs the worker in a session of TLS 1.3, as a ratio to what it costs in the open and, beside that, to
-//! what the cipher suite takes by itself. No client that seals what it sends can be cheaper than these two together.
+//! `tls`: what a byte costs the worker in a session of TLS 1.3, as a ratio to what it costs in the open and to what the
+//! cipher suite takes by itself. No client that seals what it sends can be cheaper than these two together.
 
 use std::time::Duration;
 

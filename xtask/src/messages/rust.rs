@@ -21,7 +21,7 @@ pub struct Api {
 /// APIs whose response is not read as its version says, and what reads it instead.
 const READ_BY_HAND: [(&str, &str); 1] = [("ApiVersions", "crate::messages::read_api_versions")];
 
-/// Fields of which a version without them must be told from their default, and what they then are.
+/// Fields for which a version without them must differ from their default, and what they then are.
 const ABSENT: [(&str, &str); 1] = [("ConfigType", "-1")];
 
 /// Words that Rust keeps for itself, among the names of fields.

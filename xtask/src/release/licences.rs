@@ -17,7 +17,7 @@ const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice",
 const NOT_LINKED: &[&str] =
     &["benches", "contrib", "examples", "fuzz", "programs", "test", "tests", "zlib-ng"];
 
-/// What Cargo tells of this workspace.
+/// What Cargo reports of this workspace.
 pub struct Metadata {
     /// The program's version.
     pub version: String,
@@ -39,8 +39,8 @@ pub struct Crate {
 }
 
 impl Metadata {
-    /// Asks Cargo. What it tells of packages includes some that features leave out, and the tree that it prints is of all
-    /// programs here: what is in both is linked.
+    /// Asks Cargo. What it reports of packages includes some that features leave out, and the tree that it prints is of
+    /// all programs here: what is in both is linked.
     pub fn read(root: &Path) -> anyhow::Result<Metadata> {
         let host = cargo::host(root)?;
         let told = cargo::metadata(root, &host, &["--locked"])?;
@@ -160,7 +160,7 @@ impl Crate {
     }
 }
 
-/// Of a file's name in small letters: code may be about licences, too.
+/// Words in a file's name in small letters: code may be about licences, too.
 fn is_licence(name: &str) -> bool {
     let is_code = [".rs", ".c", ".h", ".py", ".go", ".toml"].iter().any(|ending| name.ends_with(ending));
     NAMES.iter().any(|begin| name.starts_with(begin)) && !is_code

@@ -28,7 +28,7 @@ impl Linked {
 
     /// From what readelf says.
     fn parse(text: &str) -> Option<Linked> {
-        // A symbol of this name stands for a way of relocating that 2.36 brought.
+        // A symbol of this name means a way of relocating that 2.36 brought.
         let version_of = |name: &str| match name.strip_prefix("GLIBC_")? {
             "ABI_DT_RELR" => Some(vec![2, 36]),
             numbers => numbers.split('.').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>(),

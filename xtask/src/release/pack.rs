@@ -101,7 +101,7 @@ it is listed with its licences in licenses/.
     )
 }
 
-/// Packs the folder of the archive's name. Names are sorted, times are the commit's, the owner is nobody's.
+/// Packs the folder of the archive's name. Names are sorted, times are the commit's, the owner is none.
 pub fn archive(release: &Release, work: &Path) -> anyhow::Result<PathBuf> {
     let archive = work.join(format!("{}.tar.gz", release.name));
     let mut tar = Command::new("tar");
@@ -118,7 +118,7 @@ pub fn archive(release: &Release, work: &Path) -> anyhow::Result<PathBuf> {
     Ok(archive)
 }
 
-/// Writes the archive's sum beside it, as `sha256sum --check` reads it.
+/// Writes the archive's sum next to it, as `sha256sum --check` reads it.
 pub fn checksum(archive: &Path) -> anyhow::Result<PathBuf> {
     let name = archive.file_name().context("a file has a name")?;
     let mut sha256sum = Command::new("sha256sum");

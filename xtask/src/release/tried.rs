@@ -47,7 +47,7 @@ struct Bare<'a> {
 }
 
 impl Bare<'_> {
-    /// The program where no other program is found and nobody is at home.
+    /// The program where no other program is found and there is no home.
     fn command(&self, args: &[&str]) -> Command {
         let empty = self.place.join("empty");
         let mut command = Command::new(&self.program);

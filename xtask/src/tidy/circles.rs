@@ -13,7 +13,7 @@ use syn::{Attribute, Expr, Ident, Item, Macro, Token, UseTree, Visibility};
 
 use super::problem::{Problem, SourceFile};
 
-/// Folders of which files may still lie on a circle. One without a circle must leave this list.
+/// Folders whose files may still lie on a circle. One without a circle must leave this list.
 const NOT_YET: &[&str] = &[];
 
 /// Re-exports of re-exports end somewhere; a name that leads in a ring is no name of ours.
@@ -77,7 +77,7 @@ fn told(circle: &[&str], arrows: &Arrows<'_>) -> String {
     text
 }
 
-/// Groups of files of which each reaches each.
+/// Groups of files that each reach each other.
 fn circles<'a>(arrows: &Arrows<'a>) -> Vec<Vec<&'a str>> {
     let reached = |from: &'a str| {
         let mut found: BTreeSet<&str> = BTreeSet::new();
@@ -107,7 +107,7 @@ struct Module<'a> {
     globs: Vec<Path>,
 }
 
-/// The modules of one crate by their paths, and each path that code names, with the module it stands in.
+/// The modules of one crate by their paths, and each path that code names, with the module it is in.
 #[derive(Default)]
 struct Sources<'a> {
     modules: BTreeMap<Path, Module<'a>>,
@@ -153,7 +153,7 @@ impl<'a> Sources<'a> {
         arrows
     }
 
-    /// Follows a path that stands in the module `at`; nothing when it leads out of the crate.
+    /// Follows a path from the module `at`; nothing when it leads out of the crate.
     fn lead(&self, at: &[String], path: &[String], depth: usize) -> Option<Place<'a>> {
         let (first, mut rest) = path.split_first()?;
         let mut place = match first.as_str() {
@@ -308,7 +308,7 @@ impl<'ast> Visit<'ast> for Reader<'_, '_> {
         visit::visit_path(self, path);
     }
 
-    /// What serde is told to call stands in a string: `#[serde(with = "histogram::base64_bytes")]`.
+    /// A function that serde is to call is in a string: `#[serde(with = "histogram::base64_bytes")]`.
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         if !attribute.path().is_ident("serde") {
             return;

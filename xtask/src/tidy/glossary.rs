@@ -23,7 +23,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     problems
 }
 
-/// The term of each row of a table, with its line; what stands in brackets after it makes no other term of it.
+/// The term of each row of a table, with its line; what is in brackets after it makes no other term of it.
 fn terms(text: &str) -> impl Iterator<Item = (usize, String)> {
     let cell = |line: &str| Some(line.strip_prefix("| ")?.split(" |").next()?.to_lowercase());
     let rows = text.lines().enumerate().filter_map(move |(index, line)| Some((index + 1, cell(line)?)));

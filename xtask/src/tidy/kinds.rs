@@ -7,14 +7,14 @@ use syn::{Item, Macro, UseTree};
 use super::circles::{head, is_test};
 use super::problem::{Problem, SourceFile};
 
-/// Most product files that a new kind touches, beside those of its own.
+/// Most product files that a new kind touches, in addition to those of its own.
 const PLACES_MAX: usize = 5;
 
 /// An enum of kinds, and the files that may name them.
 struct Axis {
     /// The enum.
     kinds: &'static str,
-    /// Where it is defined, and where each crate that does other work for each kind tells them apart.
+    /// Where it is defined, and where each crate that does other work for each kind distinguishes them.
     places: &'static [&'static str],
     /// Begins of paths where the name is that of another type.
     others: &'static [&'static str],

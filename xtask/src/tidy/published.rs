@@ -1,4 +1,4 @@
-//! A published figure stands in a scenario file and nowhere else, so that no number can drift from
+//! A published figure is in a scenario file and nowhere else, so that no number can drift from
 //! its source and no result of ours can be mistaken for somebody else's.
 
 use std::collections::BTreeMap;

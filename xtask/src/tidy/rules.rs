@@ -351,7 +351,7 @@ pub const IMPURE_TYPES: &[Forbidden] = &[
     },
 ];
 
-/// The table as Markdown, exactly as it stands between the markers in docs/ARCHITECTURE.md.
+/// The table as Markdown, exactly as it is between the markers in docs/ARCHITECTURE.md.
 pub fn markdown() -> String {
     let mut text = String::from("| crate | may use | must never |\n|---|---|---|\n");
     for rule in CRATES {

@@ -21,6 +21,8 @@ const REFUSED: &[Refused] = &[
     (&["held against", "hold against", "holds against"], "write checked against or compared with"),
     (&["reckon", "reckons", "reckoned", "reckoning"], "write compute"),
     (&["was asked for", "were asked for"], "write was requested"),
+    (&["handed over", "hands over"], "write consumed, or sent, or passed to the client"),
+    (&["processor time"], "write CPU time"),
 ];
 
 /// Files that need a word: path, spelling, reason. One that does not must leave this list.

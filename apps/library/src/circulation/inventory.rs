@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How long the inventory may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An item, as the inventory tells it.
+/// An item, as the inventory reports it.
 #[derive(Debug, Deserialize)]
 pub struct Item {
     /// Its number.
@@ -45,7 +45,7 @@ impl Inventory {
     /// The item with this barcode.
     pub async fn item(&self, barcode: &str) -> Result<Item, Refusal> {
         let mut url = reqwest::Url::parse(&self.address).map_err(|error| away(&error))?;
-        // Whatever stands in a barcode, it is one segment of the path.
+        // Whatever is in a barcode, it is one segment of the path.
         url.path_segments_mut().map_err(|()| away(&"no address"))?.extend(["items", barcode]);
         let answer = self.client.get(url).send().await.map_err(|error| away(&error))?;
         if answer.status() == reqwest::StatusCode::NOT_FOUND {
@@ -55,8 +55,8 @@ impl Inventory {
         answer.json().await.map_err(|error| away(&error))
     }
 
-    /// Tells an item's status. The inventory hears of the loan by its event too, so nothing is lost where this fails; it is told
-    /// at once so that whoever looks next sees it.
+    /// Sends an item's status. The inventory hears of the loan by its event too, so nothing is lost where this fails;
+    /// it is sent at once so that the next reader sees it.
     pub async fn tell_status(&self, item: i64, status: &Status<'_>) {
         let url = format!("{}/items/{item}/status", self.address);
         let told = self.client.put(url).json(status).send().await;

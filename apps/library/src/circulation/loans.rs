@@ -45,7 +45,7 @@ pub async fn check_out(
     }
     let item = circulation.inventory.item(&wanted.item).await?;
     let days = circulation.loan_days(&user.group, &item.material).await?;
-    // Of two who ask at once the second waits for the first one's row, then inserts nothing.
+    // If two ask at once the second waits for the first one's row, then inserts nothing.
     let insert =
         "INSERT INTO loans (user_id, item_id, due_at) VALUES ($1, $2, now() + make_interval(days => $3))
         ON CONFLICT (item_id) WHERE returned_at IS NULL DO NOTHING
@@ -69,8 +69,8 @@ pub async fn check_in(
 }
 
 impl Circulation {
-    /// Changes a loan by a statement that returns it, counts the item's version and writes the event in one transaction, then tells
-    /// the inventory. `None`: there was nothing to change.
+    /// Changes a loan by a statement that returns it, counts the item's version and writes the event in one
+    /// transaction, then informs the inventory. `None`: there was nothing to change.
     async fn change_loan(
         &self,
         kind: LoanEventKind,

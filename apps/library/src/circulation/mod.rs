@@ -1,5 +1,5 @@
 //! Circulation: who may borrow what for how long, and who has what. A check-out is a chain: user, item (asked of the inventory),
-//! rule, loan with its event in one transaction, status (told to the inventory).
+//! rule, loan with its event in one transaction, status (sent to the inventory).
 
 mod inventory;
 mod loans;

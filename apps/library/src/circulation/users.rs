@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct User {
     /// Their number.
     pub id: i64,
-    /// What stands on their card.
+    /// What is on their card.
     pub barcode: String,
     /// `student` or `staff`.
     pub group: String,

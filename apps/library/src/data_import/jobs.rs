@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Failures that are told at once.
+/// Failures that are reported at once.
 const FAILURES_MAX: i64 = 1_000;
 
 /// How far a job is.

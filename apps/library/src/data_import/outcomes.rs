@@ -33,7 +33,7 @@ impl Stage for Outcomes {
     }
 
     async fn give_up(&self, _: &Record, _: &str) -> Result<(), Fault> {
-        // Of a job that is not there: nobody waits for it.
+        // An outcome of an unknown job: no request waits for it.
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ impl Stage for Parse {
     }
 
     async fn give_up(&self, chunk: &Record, why: &str) -> Result<(), Fault> {
-        // Without a key that is one, nobody waits for it.
+        // Without a valid key, no request waits for it.
         let Ok(records) = records(chunk) else { return Ok(()) };
         let outcomes: Vec<Message> =
             records.map(|(id, _)| Outcome::failed(id, why).message(&self.outcomes)).collect();

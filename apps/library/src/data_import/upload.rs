@@ -1,5 +1,5 @@
-//! A file comes in: it is cut into chunks, which are written to the outbox together with the job. Whoever has the answer has a
-//! job that will end, whatever is killed from then on.
+//! A file comes in: it is cut into chunks, which are written to the outbox together with the job. A client that has the
+//! answer has a job that will end, whatever is killed from then on.
 
 use super::shared::DataImport;
 use crate::kafka::Message;

@@ -19,7 +19,7 @@ pub struct Instances {
     pub kafka: Kafka,
     /// The topic that is read.
     pub stored: String,
-    /// The topic that is told what became of each record.
+    /// The topic for what became of each record.
     pub outcomes: String,
 }
 
@@ -47,7 +47,7 @@ impl Stage for Instances {
         write(&transaction, &made).await?;
         transaction.commit().await?;
         drop(client);
-        // Killed here, the records come again and are known: the outcomes are told then, as they are.
+        // Killed here, the records come again and are known: the outcomes are sent then, as they are.
         outcomes.extend(made.into_iter().map(|outcome| (outcome.id, outcome)));
         let messages: Vec<Message> =
             outcomes.values().map(|outcome| outcome.message(&self.outcomes)).collect();
@@ -83,7 +83,7 @@ async fn known(
     Ok(outcomes)
 }
 
-/// Makes instances. Of two records with one control number the first one makes it.
+/// Makes instances. If two records have one control number the first one makes it.
 async fn create(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Vec<Outcome>, Fault> {
     if records.is_empty() {
         return Ok(Vec::new());
@@ -108,7 +108,7 @@ async fn create(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Ve
     Ok(records.iter().map(outcome).collect())
 }
 
-/// Changes instances. Of two records with one control number the second one is what stays.
+/// Changes instances. If two records have one control number the second one is what stays.
 async fn update(transaction: &Transaction<'_>, records: &[&Stored]) -> Result<Vec<Outcome>, Fault> {
     if records.is_empty() {
         return Ok(Vec::new());

@@ -44,7 +44,7 @@ impl Stage for Statuses {
     }
 
     async fn give_up(&self, _: &Record, _: &str) -> Result<(), Fault> {
-        // Nobody waits for it.
+        // No request waits for it.
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 //! A broker that can be killed and started again on what it had written: Apache Kafka in KRaft mode, of the release whose jars
-//! kdyno tells of.
+//! kdyno names.
 
 use crate::lab::{free_port, told, wait_for};
 use rdkafka::ClientConfig;

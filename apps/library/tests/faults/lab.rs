@@ -1,5 +1,5 @@
-//! What the tests of faults stand on: a database of their own in a PostgreSQL that is there, topics and brokers, and the three
-//! services as processes that can be killed and started again.
+//! What the tests of faults run on: a database of their own in a PostgreSQL that is there, topics and brokers, and the
+//! three services as processes that can be killed and started again.
 
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
@@ -25,19 +25,19 @@ const TOPICS: [&str; 6] = ["loans", "chunks", "parsed", "stored", "outcomes", "d
 /// Numbers databases and topics of one process of tests.
 static NUMBER: AtomicU32 = AtomicU32::new(1);
 
-/// What kdyno tells a command.
+/// What kdyno gives a command.
 pub fn told(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!("{name} is not set: these tests are run by `kdyno run apps/library/tests/faults.yaml`, see README.md")
     })
 }
 
-/// A port that nobody has right now.
+/// A port that is free right now.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
 }
 
-/// Waits until this tells something.
+/// Waits until this returns something.
 pub async fn wait_for<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -168,7 +168,7 @@ impl Lab {
         .await
     }
 
-    /// A number that the database tells.
+    /// A number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         self.database.query_one(sql, &[]).await.expect("an answer").get(0)
     }
@@ -209,7 +209,7 @@ async fn connect(url: &str) -> deadpool_postgres::tokio_postgres::Client {
     client
 }
 
-/// A database beside the one that is there; its URL.
+/// A database next to the one that is there; its URL.
 async fn make_database(name: &str) -> String {
     let url = told("KDYNO_URL_database");
     connect(&url).await.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");

@@ -20,7 +20,7 @@ const RECORDS: i64 = 8_000;
 /// Malformed ones behind them.
 const MALFORMED: i64 = 40;
 
-/// The points of an import at which something is killed: a number that the database tells, and how much it has grown by then.
+/// The points of an import at which something is killed: a number from the database, and how much it has grown by then.
 const MOMENTS: [(&str, &str, i64); 4] = [
     ("the upload is answered", "SELECT 0::bigint", 0),
     ("records are stored", "SELECT count(*) FROM data_import.sources", 500),
@@ -154,7 +154,7 @@ async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_wha
         };
         let asked = join_all((0..33).map(ask));
         // Killed in the middle, or once it is through: what counts is what the database has. The last ones fall when there is an
-        // event that was not told of yet.
+        // event that was not published yet.
         let moment = async {
             match round {
                 0..4 => tokio::time::sleep(Duration::from_millis(20 << round)).await,
@@ -180,7 +180,8 @@ async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_wha
     wait_for("an empty outbox", async || (lab.number(in_outbox).await == 0).then_some(())).await;
     let reader = reader(&lab.topic("loans"));
     let mut told_of = BTreeSet::new();
-    // The first may have to wait for the group; what was told beyond what happened would come right behind the last.
+    // The first may have to wait for the group; what was published beyond what happened would come right behind the
+    // last.
     while let Ok(read) = tokio::time::timeout(patience(told_of.len(), loans.len()), reader.recv()).await {
         let message = read.expect("a record");
         let event: Value = serde_json::from_slice(message.payload().expect("a value")).expect("JSON");
@@ -267,7 +268,7 @@ fn inflated(number: usize, json_bytes: usize) -> Vec<u8> {
         record.insert_data_field(field);
     };
     subject("245", "a", "Large");
-    // Each of them stands in what is understood and in the source, and so does the control number.
+    // Each of them is in what is understood and in the source, and so is the control number.
     let mut left = (json_bytes - 2 * key.len() - 500) / 12;
     while left > 0 {
         let some = left.min(OF_FIELD);

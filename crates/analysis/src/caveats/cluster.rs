@@ -90,7 +90,7 @@ pub(super) fn unconditioned(trial: &Trial<'_>) -> Vec<Found> {
 /// conditioned.
 const FRESH_S: f64 = 20.0;
 
-/// Of a target nobody here saw the start; its brokers count what they have taken since.
+/// The start of a target was not seen here; its brokers count what they have taken since.
 pub(super) fn brokers_fresh(trial: &Trial<'_>) -> Vec<Found> {
     if trial.evidence.start.trial.effective.system.target().is_none() {
         return Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
     let Some(reason) = cut_short(trial.evidence) else { return Vec::new() };
     let measured_s = trial.window.map_or(0, |window| window.end_second - window.first_second);
     let planned_ns = trial.evidence.start.trial.effective.phases.measure_ns;
-    // The longest phase that there is stands where nobody said how long it takes.
+    // The longest phase that there is counts where no length is given.
     let planned_s = match planned_ns {
         PHASE_NS_MAX => 0,
         ns => u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX),
@@ -121,7 +121,7 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
     vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
 }
 
-/// One for each command some of whose requests failed: a refusal mostly comes sooner than an answer.
+/// One for each command with failed requests: a refusal mostly comes sooner than an answer.
 pub(super) fn requests_failed(trial: &Trial<'_>) -> Vec<Found> {
     let items = trial.evidence.start.trial.effective.commands.keys();
     let found = items.filter_map(|item| {

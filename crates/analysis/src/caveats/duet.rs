@@ -1,4 +1,4 @@
-//! Pairs of which both trials run at once.
+//! Pairs whose two trials run at once.
 
 use super::found::Found;
 use crate::cpu::is_other_side;
@@ -11,7 +11,7 @@ use kdyno_model::sample::{Phase, series};
 /// Share of a trial's measure phase in which that of the other side has to lie too.
 const AT_ONCE_SHARE_MIN: f64 = 0.95;
 
-/// Half of a duet whose other half was measured at another time. What ended before its time is told as that.
+/// Half of a duet whose other half was measured at another time. What ended before its time is reported as that.
 pub(super) fn not_at_once(trial: &Trial<'_>) -> Vec<Found> {
     let evidence = trial.evidence;
     let whole = Some(evidence).filter(|of| of.start.trial.is_of_duet() && cut_short(of).is_none());

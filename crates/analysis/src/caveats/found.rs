@@ -12,7 +12,7 @@ use kdyno_model::trial::TrialReason;
 pub(crate) struct Found {
     pub(super) caveat: Caveat,
     pub(super) concerns: Concern,
-    /// Of one load item: its question; otherwise that of all items, the heaviest weight of them.
+    /// For one load item: its question; otherwise that of all items, the heaviest weight of them.
     pub(super) question: Option<Question>,
 }
 
@@ -23,12 +23,12 @@ impl From<Caveat> for Found {
 }
 
 impl Found {
-    /// Of one load item.
+    /// The scope of one load item.
     pub(crate) fn of(item: &Item<'_>, caveat: Caveat) -> Self {
         Self { question: Some(asked_by_rate(item)), ..Self::from(caveat) }
     }
 
-    /// Of a command: it speaks of its figures, and of those of its labels.
+    /// The scope of a command: its figures, and those of its labels.
     pub(super) fn of_command(evidence: &TrialEvidence, item: &str, caveat: Caveat) -> Self {
         let labels = commands::labels(evidence, item).map(str::to_owned).collect();
         Self::from(caveat).concerning(Concern::Command { item: item.to_owned(), labels })
@@ -39,7 +39,7 @@ impl Found {
         Self { concerns, ..self }
     }
 
-    /// As heavy as it is in a trial; `None`: it is not told there.
+    /// As heavy as it is in a trial; `None`: it is not reported there.
     pub(crate) fn scoped(self, trial: &Trial<'_>, degree: Degree) -> Option<ScopedCaveat> {
         let row = self.caveat.row();
         let asked = self.asked(trial).into_iter();

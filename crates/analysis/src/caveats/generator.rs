@@ -37,7 +37,7 @@ pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
     late_by(trial, Part::is_some)
 }
 
-/// Those that are mostly the generator's, and need not be.
+/// Figures that are mostly the generator's, and need not be.
 pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
     late_by(trial, Part::is_most)
 }
@@ -45,14 +45,14 @@ pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
 /// The part of a latency that is the load generator's.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    /// Of the latency, 0 to 1.
+    /// Share of the latency, 0 to 1.
     share: f64,
     /// Whether a sleep on this host is late by less.
     is_above_floor: bool,
 }
 
 impl Part {
-    /// Of a quantile; `rank`: which, 0 to 1.
+    /// Share at a quantile; `rank`: which, 0 to 1.
     fn new(trial: &Trial<'_>, rank: f64, late_ns: f64, latency_ns: f64) -> Self {
         // Without a sleep that was tried every lateness counts.
         let floor_ns = LATE_SLEEPS_MIN * trial.sleep_late_ns(rank).unwrap_or(0.0);
@@ -73,12 +73,13 @@ impl Part {
 /// The name of the mean among the statistics of a timing.
 const MEAN: &str = "mean";
 
-/// The quantile that is set beside the mean: that of waits that end by chance.
+/// The quantile that is compared with the mean: that of waits that end by chance.
 const MEAN_RANK: f64 = 0.632;
 
 /// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
 fn late_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
-    // Of a Java client its own delays, a collection or a `send()` that blocks, cannot be told from the load generator's.
+    // A Java client's own delays, a collection or a `send()` that blocks, cannot be separated from the load
+    // generator's.
     let judged =
         trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());
     let found = judged.flat_map(|item| {
@@ -99,21 +100,21 @@ pub(super) fn late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
     end_to_end_by(trial, Part::is_some)
 }
 
-/// Those of which that makes up most.
+/// The quantiles that are mostly that.
 pub(super) fn mostly_late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
     end_to_end_by(trial, Part::is_most)
 }
 
-/// Of each item that is handed what others send the lowest quantile at which the share is of the wanted size. No record is in
-/// its hands sooner after its intended instant than it was sent late: the quantiles of the one are never below those of the
-/// other, and what they have in common is the load generator's.
+/// For each item that is handed what others send the lowest quantile at which the share is of the wanted size. No
+/// record is in its hands sooner after its intended instant than it was sent late: the quantiles of the one are never
+/// below those of the other, and what they have in common is the load generator's.
 fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
     let found = readers.filter_map(|item| {
         let sends_to_it =
             |one: &&Item<'_>| one.plan.topic == item.plan.topic && one.plan.role.as_produce().is_some();
         let senders: Vec<&Item<'_>> = trial.items.iter().filter(sends_to_it).collect();
-        // Of all of them it is to be known how late they were, and of the same records.
+        // How late they were must be known for all of them, and for the same records.
         let lasts = |one: &Item<'_>| !one.plan.span.is_late() && one.plan.span.until_ns.is_none();
         let is_known =
             |one: &&Item<'_>| is_open_loop(one.plan) && one.plan.driver.shows_requests() && lasts(one);
@@ -126,7 +127,7 @@ fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
         };
         metric::QUANTILES.iter().find_map(|(name, quantile)| {
             let end_to_end_ns = at(item, Timing::EndToEnd, *quantile)?;
-            // Of several that send to it the least late one: that much is true of the records of all.
+            // With several that send to it the least late one: that much is true of the records of all.
             let late_ns = senders.iter().map(|one| at(one, Timing::ScheduleDelay, *quantile));
             let late_ns = late_ns.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))??;
             let part = Part::new(trial, *quantile, late_ns, end_to_end_ns);
@@ -171,7 +172,7 @@ fn late_found(item: &Item<'_>, statistic: &str, late_ns: f64, response_ns: f64) 
 /// without schedule delay and callback. Means come from exact sums, so theirs is the mean of both.
 fn late_ns(item: &Item<'_>, statistic: impl Fn(&Distribution) -> Value) -> Option<(f64, f64)> {
     let of = |timing| item.latencies.get(&timing);
-    // Of a stream that was cut off they are not of the same records.
+    // For a stream that was cut off they are not of the same records.
     if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
         return None;
     }

@@ -12,7 +12,7 @@ use kdyno_model::plan::StartOffset;
 use kdyno_model::sample::series;
 use std::collections::BTreeSet;
 
-/// Of a topic that only this trial writes to, a group is handed each acknowledged record; others at most once.
+/// For a topic that only this trial writes to, a group is handed each acknowledged record; others at most once.
 ///
 /// Counted by the whole trial: records that members were handed, without those that one of them had been handed before.
 /// Since no partition can give more different records than it was given, equal sums mean equal partitions.
@@ -79,13 +79,13 @@ fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
     members.iter().map(of).sum()
 }
 
-/// The fewest and the most different records of a topic that its consumers can be handed; `None` where that is not known:
-/// of a topic that others write to, of writers that do not know what arrived, where it is told that records were gone, and
-/// of a group that comes late or goes early as a whole.
+/// The fewest and the most different records of a topic that its consumers can be handed; `None` where that is not
+/// known: for a topic that others write to, with writers that do not know what arrived, where records were reported as
+/// gone, and for a group that comes late or goes early as a whole.
 fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
     let is_others = trial.evidence.start.trial.effective.system.existing_topic(topic).is_some();
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
-    // A group nobody of which was there before T0, or is there at the end, is not meant to be handed everything.
+    // A group with no member before T0, or none at the end, is not meant to be handed everything.
     let lasts = |item: &&Item<'_>| item.plan.span.until_ns.is_none();
     let is_early = |item: &&Item<'_>| !item.plan.span.is_late() || is_from_earliest(item);
     let was_there = members.iter().any(lasts) && members.iter().any(is_early);

@@ -18,7 +18,7 @@ const STEAL_SHARE_MAX: f64 = 0.01;
 /// Share of all CPU time that programs outside the run may use.
 const OTHER_LOAD_SHARE_MAX: f64 = 0.15;
 
-/// Of the time in which the brokers' threads were ready or running, the share that they may wait.
+/// The share of the time in which the brokers' threads were ready or running that they may wait.
 const BROKERS_WAITED_SHARE_MAX: f64 = 0.2;
 
 /// Below this share of the window brokers that waited had nothing to do.
@@ -37,9 +37,9 @@ pub(super) fn steal(trial: &Trial<'_>) -> Vec<Found> {
     share.map(|share| Caveat::Steal { share }.into()).into_iter().collect()
 }
 
-/// What the host's processors did in the window beside the run's own processes. The kernel's work for the
+/// What the host's CPUs did in the window in addition to the run's own processes. The kernel's work for the
 /// run, interrupts and network, is in it too, so the threshold leaves room for that. Brokers of an attached cluster on this
-/// host that were not probed cannot be told from other programs. What the hypervisor took no program used.
+/// host that were not probed cannot be separated from other programs. What the hypervisor took no program used.
 pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
     let are_brokers_unseen = trial.evidence.start.is_attached_here() && trial.brokers().is_empty();
     let Some(window) = trial.window.filter(|_| !are_brokers_unseen) else { return Vec::new() };
@@ -54,7 +54,7 @@ pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
     }
     let own = cpu::subjects(trial.probes(), cpu::is_own_process);
     let own_s = own.iter().filter_map(|process| cpu::used_s(trial.probes(), process, window));
-    // Of a command it is told what it used in all, which is most of what it used in the window.
+    // For a command its use in all is reported, which is most of what it used in the window.
     let commands_s = commands::cpu_s(trial.evidence);
     let cpu_percent = 100.0 * (host_s - own_s.sum::<f64>() - commands_s) / window.seconds();
     let limit_percent = 100.0 * OTHER_LOAD_SHARE_MAX * f64::from(trial.evidence.session.processors);
@@ -123,8 +123,8 @@ pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
     others.into_iter().map(|detail| Caveat::HostShared { detail: detail.to_owned() }.into()).collect()
 }
 
-/// What the drives of a host that brokers of our own stand on have written, against what these brokers were given. A
-/// process's own counter would not tell: it counts when a page is made dirty, not when it is written.
+/// What the drives with the data of our own brokers have written, compared with what these brokers were given. A
+/// process's own counter would not show it: it counts when a page is made dirty, not when it is written.
 pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
     let is_local = trial.evidence.start.trial.effective.system.cluster().is_some();
     let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };

@@ -10,7 +10,7 @@ use kdyno_model::metric::CLIENT_GC;
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
-/// Share of the brokers' CPU time that their agents may take before it is told: less than what most comparisons can see.
+/// Share of the brokers' CPU time above which their agents are reported: less than what most comparisons can detect.
 const AGENT_SHARE_MAX: f64 = 0.03;
 
 /// Full garbage collections of an item's Java processes in its window.

@@ -20,10 +20,11 @@ pub(crate) const RECORDS_BEYOND_MIN: u64 = 100;
 /// Seconds of what is produced that a consumer may be behind when the window ends.
 const BEHIND_S_MAX: f64 = 1.0;
 
-/// Share of `batch.size` below which batches are not what was asked for.
+/// Share of `batch.size` below which batches are not what was requested.
 const BATCH_FILLED_SHARE_MIN: f64 = 0.5;
 
-/// What a record takes in a batch beside its value, and a batch beside its records, bytes (record format 2).
+/// What a record takes in a batch in addition to its value, and a batch in addition to its records, bytes (record
+/// format 2).
 const RECORD_BYTES: f64 = 8.0;
 const BATCH_BYTES: f64 = 61.0;
 /// By how much a stated ratio of compression may be missed.
@@ -42,7 +43,7 @@ pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// Exact: the rows hold all that the totals count. Of a trial that was cut short the last ones may be missing.
+/// Exact: the rows hold all that the totals count. A trial that was cut short may lack the last ones.
 pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
     if cut_short(trial.evidence).is_some() {
         return Vec::new();
@@ -73,7 +74,7 @@ pub(super) fn queue_long(trial: &Trial<'_>) -> Vec<Found> {
     queues(trial, |queue| queue.is_long() && !queue.is_too_long())
 }
 
-/// A queue that latencies tell of more than of the system.
+/// A queue that determines latencies more than the system does.
 pub(super) fn queue_too_long(trial: &Trial<'_>) -> Vec<Found> {
     queues(trial, Queue::is_too_long)
 }
@@ -101,12 +102,12 @@ pub(super) fn failures(trial: &Trial<'_>) -> Vec<Found> {
     reasons.collect()
 }
 
-/// Its rate of 0 is a figure like any other; that there was nothing else is told.
+/// Its rate of 0 is a figure like any other; that there was nothing else is reported.
 pub(super) fn nothing_acknowledged(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
         item.plan.role.as_produce()?;
         let records = unfinished(&item.tally.measured);
-        // Of a load that queues, what is acknowledged in the window may all be of the warm-up.
+        // For a load that queues, what is acknowledged in the window may all be of the warm-up.
         let acknowledged = item.tally.measured.acknowledged + item.tally.windowed.acknowledged;
         let is_told = records > 0 && acknowledged == 0;
         is_told.then(|| Caveat::NothingAcknowledged { item: item.name.to_owned(), records })
@@ -138,7 +139,7 @@ fn retries_of(trial: &Trial<'_>, is_idempotent: bool) -> Vec<Found> {
     })
 }
 
-/// The same of requests that commands told of.
+/// Requests that commands reported.
 pub(super) fn few_requests(trial: &Trial<'_>) -> Vec<Found> {
     let few = |one: &ProbeReading| {
         let Subject::Item(item) = &one.subject else { return None };
@@ -228,11 +229,11 @@ pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// Whether a parameter of that meaning is among those that tell the cases apart.
+/// Whether a parameter of that meaning is among those in which the cases differ.
 fn compares_batch_sizes(case: &CasePlan) -> bool {
     let about_batches = case.params.keys().filter(|name| name.to_lowercase().contains("batch"));
-    let mut told_apart =
-        about_batches.filter(|name| case.label.split(", ").any(|part| part.starts_with(&format!("{name}="))));
+    let mut told_apart = about_batches
+        .filter(|name| case.label.split([' ', ',']).any(|part| part.starts_with(&format!("{name}="))));
     told_apart.next().is_some()
 }
 

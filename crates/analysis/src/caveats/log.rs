@@ -1,8 +1,8 @@
 //! What was acknowledged against what the logs hold.
 //!
-//! For a topic all of whose producers ask for acknowledgements, of the growth of its end offsets between before T0 and
-//! after the drain, less the markers of transactions: it is at least what was acknowledged, and at most that and records
-//! sent again, failed and unresolved, and markers that nobody confirmed. Offsets are taken by records, and by one marker
+//! For a topic whose producers all request acknowledgements: the growth of its end offsets between before T0 and after
+//! the drain, less the markers of transactions, is at least what was acknowledged, and at most that and records
+//! sent again, failed and unresolved, and unconfirmed markers. Offsets are taken by records, and by one marker
 //! per transaction and partition.
 
 use super::cluster::since_t0;
@@ -15,7 +15,7 @@ use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::BTreeSet;
 
-/// Share of what was written with acks=0 below which the rate is another one than was told.
+/// Share of what was written with acks=0 below which the rate is another one than reported.
 const APPENDED_SHARE_MIN: f64 = 0.9;
 
 /// What a topic's log says of the records that were acknowledged.
@@ -44,12 +44,12 @@ pub(super) fn unexplained(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// It cannot be told, and nothing happened that loses records.
+/// It cannot be determined, and nothing happened that loses records.
 pub(super) fn not_checked(trial: &Trial<'_>) -> Vec<Found> {
     if has_lost_a_broker(trial) { Vec::new() } else { unchecked(trial) }
 }
 
-/// It cannot be told, where a broker died or left the cluster.
+/// It cannot be determined, where a broker died or left the cluster.
 pub(super) fn not_checked_after_a_death(trial: &Trial<'_>) -> Vec<Found> {
     if has_lost_a_broker(trial) { unchecked(trial) } else { Vec::new() }
 }
@@ -73,7 +73,7 @@ fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -
     found.map(Found::from).collect()
 }
 
-/// `None` where a producer asks for no acknowledgements: nobody knows what arrived.
+/// `None` where a producer requests no acknowledgements: what arrived is unknown.
 fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
     if writers().any(|item| item.plan.role.as_produce().is_some_and(|plan| plan.client.acks == 0)) {
@@ -150,7 +150,7 @@ fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> 
     found.collect()
 }
 
-/// Whether the target's own topic stands for the scenario's: others may write to it.
+/// Whether the target's own topic takes the place of the scenario's: others may write to it.
 fn was_there_before(trial: &Trial<'_>, topic: &str) -> bool {
     trial.evidence.start.trial.effective.system.existing_topic(topic).is_some()
 }
@@ -163,7 +163,7 @@ fn growth(probes: &[ProbeReading], topic: &Subject) -> Option<u64> {
     };
     let before = readings().filter(|reading| reading.at_ns < 0).max_by_key(|reading| reading.at_ns)?;
     let after = readings().filter(|reading| reading.at_ns > 0).max_by_key(|reading| reading.at_ns)?;
-    // Offsets are whole and far below 2⁵³; those of a topic that was made anew in between are smaller.
+    // Offsets are whole and far below 2⁵³; those of a topic that was created again in between are smaller.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Some((after.value - before.value).max(0.0).round() as u64)
 }

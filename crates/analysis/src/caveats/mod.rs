@@ -1,4 +1,4 @@
-//! The caveats about a trial: one rule for each, with its threshold, in [`RULES`]. How heavy one is stands in its row
+//! The caveats about a trial: one rule for each, with its threshold, in [`RULES`]. How heavy one is says its row
 //! ([`kdyno_model::caveat::Row`]).
 
 mod cluster;
@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 /// The caveats of one kind that a trial gives cause for.
 type Rule = fn(&Trial<'_>) -> Vec<Found>;
 
-/// Every rule, with the grade of what it finds; of caveats of one severity the first is told first.
+/// Every rule, with the grade of what it finds; among caveats of one severity the first is reported first.
 const RULES: &[(Rule, Degree)] = &[
     (log::lost, Usual),
     (load::accounting_broken, Usual),

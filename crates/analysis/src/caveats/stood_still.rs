@@ -21,7 +21,7 @@ const TIMINGS: [Timing; 3] = [Timing::Service, Timing::Request, Timing::WithoutG
 /// Seconds that the rows of stages are of.
 const STRETCH: u32 = 5;
 
-/// Of each item the lowest quantile that a released backlog changes, of any item's: they share the cluster.
+/// For each item the lowest quantile that a released backlog changes, of any item's: they share the cluster.
 pub(super) fn stood_still(trial: &Trial<'_>) -> Vec<Found> {
     let producing =
         || trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());

@@ -1,4 +1,4 @@
-//! Requests per second and what they took, over time, as a command told them.
+//! Requests per second and what they took, over time, as a command reported them.
 
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -7,11 +7,11 @@ use kdyno_model::plan::command::{COURSES, series};
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use std::collections::BTreeMap;
 
-/// What every command, and every label of one that is told by itself, did over time.
+/// What every command, and every label of one that is reported by itself, did over time.
 pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
     let commands = evidence.start.trial.effective.commands.iter();
     let named = commands.flat_map(|(item, command)| {
-        // Kafka's tools tell what came since the line before, every few seconds.
+        // Kafka's tools print what came since the line before, every few seconds.
         let parse = command.parse.as_ref();
         let is_of_intervals = parse.is_some_and(|parse| parse.format == OutputFormat::PerfTest);
         std::iter::once(item.as_str()).chain(command.labels()).map(move |name| (name, is_of_intervals))
@@ -46,7 +46,7 @@ fn courses_of(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Ve
 /// What the requests that began in each second took on average, ns, of how many there were up to its end and what they took
 /// together, s. A second without one has no point.
 fn mean_times_ns(requests: &[(f64, f64)], took_s: &[(f64, f64)]) -> Vec<ImportedPoint> {
-    // Both are told at the same instants; where one of them is missing there is no point.
+    // Both are reported at the same instants; where one of them is missing there is no point.
     let counted: BTreeMap<u64, f64> =
         requests.iter().map(|(at_s, requests)| (at_s.to_bits(), *requests)).collect();
     let mut before = (0.0, 0.0);
@@ -62,7 +62,7 @@ fn mean_times_ns(requests: &[(f64, f64)], took_s: &[(f64, f64)]) -> Vec<Imported
     points
 }
 
-/// Of what was told of each interval since the one before; where the first one began is not told.
+/// Figures of each interval since the one before; where the first one began is not reported.
 fn of_intervals(totals: &[(f64, f64)]) -> Vec<ImportedPoint> {
     let pairs = totals.windows(2).filter(|pair| pair[1].0 > pair[0].0);
     let point = |pair: &[(f64, f64)]| {
@@ -72,12 +72,12 @@ fn of_intervals(totals: &[(f64, f64)]) -> Vec<ImportedPoint> {
     pairs.map(point).collect()
 }
 
-/// Of what was told of each second in which there was something.
+/// Figures of each second in which there was something.
 fn of_seconds(totals: &[(f64, f64)]) -> Vec<ImportedPoint> {
     let mut points = Vec::new();
     let mut before: Option<(f64, f64)> = None;
     for &(at_s, total) in totals {
-        // In a second of which nothing was told there was nothing.
+        // A second without a report had nothing.
         if let Some((before_s, _)) = before
             && at_s - before_s > 1.5
         {

@@ -19,11 +19,11 @@ pub(super) struct CsvReader {
     /// Whether the usual columns are meant where there is no header.
     is_jtl: bool,
     at: Option<Places>,
-    /// Of a record that has not ended yet: a line's end in quotes is none.
+    /// State of a record that has not ended yet: a line's end in quotes is none.
     held: String,
 }
 
-/// Where the columns stand.
+/// Places of the columns.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     elapsed: usize,
@@ -109,7 +109,7 @@ impl CsvReader {
         }
     }
 
-    /// Where the columns stand in a header; `None`: it is none.
+    /// Places of the columns in a header; `None`: it is none.
     fn places(&self, names: &[&str]) -> Option<Places> {
         let at =
             |name: &str| names.iter().take(COLUMNS_MAX).position(|known| known.eq_ignore_ascii_case(name));
@@ -137,7 +137,7 @@ fn has_open_quote(line: &str) -> bool {
 fn fields(record: &str) -> StringRecord {
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(record.as_bytes());
     let mut fields = StringRecord::new();
-    // Of text at hand, with as many fields as it likes, nothing can fail.
+    // For text at hand, with as many fields as it likes, nothing can fail.
     let _ = reader.read_record(&mut fields);
     fields
 }

@@ -15,10 +15,10 @@ use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::sample::ProbeReading;
 
 const NS_PER_S: f64 = 1e9;
-/// Told of every command, whatever it says.
+/// Reported of every command, whatever it says.
 const ALWAYS: [&str; 3] = [DURATION, SUCCEEDED, EXIT_CODE];
 
-/// The figures of every command of the trial and of its labels: what it told where there is something.
+/// The figures of every command of the trial and of its labels: what it reported where there is something.
 pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for item in trial.evidence.start.trial.effective.commands.keys() {
@@ -49,7 +49,7 @@ fn of_subject(trial: &Trial<'_>, subject: &str, kind: SubjectKind) -> Vec<Findin
     found
 }
 
-/// Why a command is not to be trusted: what was told first of its failure.
+/// Why a command is not to be trusted: its first reported failure.
 pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, &Event)> {
     let commands = evidence.start.trial.effective.commands.keys();
     commands.filter_map(|item| {
@@ -61,7 +61,8 @@ pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, 
     })
 }
 
-/// How many requests of a command failed, and which share of all; `None`: none, or it does not tell, or it failed as a whole.
+/// How many requests of a command failed, and which share of all; `None`: none, or not reported, or it failed as a
+/// whole.
 pub(crate) fn failed_requests(evidence: &TrialEvidence, item: &str) -> Option<(f64, f64)> {
     let own = Readings::of(evidence, item);
     let (errors, requests) = (own.most(series::ERRORS_TOTAL)?, own.most(series::REQUESTS_TOTAL)?);
@@ -78,7 +79,7 @@ pub(crate) fn users_cpu_percent(evidence: &TrialEvidence, item: &str) -> Option<
     (took_s > 0.0).then(|| 100.0 * used_s / took_s)
 }
 
-/// How many requests with a response time a command or label told of.
+/// How many requests with a response time a command or label reported.
 pub(crate) fn responses(evidence: &TrialEvidence, subject: &str) -> Option<f64> {
     Readings::of(evidence, subject).last(series::RESPONSES)
 }

@@ -6,7 +6,7 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 /// Cuts what comes in pieces into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// Of the line that has not ended yet.
+    /// The line that has not ended yet.
     held: Vec<u8>,
     /// It is longer than is read.
     is_too_long: bool,

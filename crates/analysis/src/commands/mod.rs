@@ -1,5 +1,5 @@
-//! Other people's load: what a command tells is read line by line, in bounded memory, and what is known of one in a trial
-//! becomes figures.
+//! Other people's load: the output of a command is read line by line, in bounded memory, and what is known of one in a
+//! trial becomes figures.
 
 mod course;
 mod csv;
@@ -18,7 +18,7 @@ pub use told::{SECONDS_MAX, Told};
 
 use kdyno_model::plan::{OutputFormat, ParsePlan};
 
-/// Reads what a command tells, line by line.
+/// Reads the output of a command, line by line.
 #[derive(Debug)]
 pub struct Reader {
     format: Format,
@@ -33,7 +33,7 @@ enum Format {
 }
 
 impl Reader {
-    /// Of a form.
+    /// A reader of a form.
     pub fn new(plan: &ParsePlan) -> Self {
         let format = match plan.format {
             OutputFormat::Jtl => Format::Csv(csv::CsvReader::jtl()),

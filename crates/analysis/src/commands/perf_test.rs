@@ -15,7 +15,7 @@ pub(super) struct PerfTestReader {
     row: Option<(u64, f64, f64)>,
 }
 
-/// Where columns of a consumer stand.
+/// Places of a consumer's columns.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     /// Records, records per second, MiB per second.
@@ -38,7 +38,7 @@ impl PerfTestReader {
 
     pub(super) fn finish(self, told: &mut Told) {
         if let Some((records, stated)) = self.whole {
-            // Of end-to-end latencies the tool does not say of how many records.
+            // For end-to-end latencies the tool does not say the number of records.
             told.requests = if records > 0 { records } else { self.windows };
             told.stated = stated;
         } else if let Some((records, per_s, mib_per_s)) = self.row {
@@ -74,7 +74,7 @@ impl PerfTestReader {
 
     /// The header, whose columns differ between releases, and the rows under it.
     fn consumer(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) -> bool {
-        // In some locales of the tool a comma without a space stands within its numbers.
+        // In some locales of the tool numbers have a comma without a space.
         let fields: Vec<&str> = line.split(", ").map(str::trim).collect();
         let at = |name: &str| fields.iter().position(|field| *field == name);
         if let (Some(records), Some(per_s), Some(mib_per_s)) =

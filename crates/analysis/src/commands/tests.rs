@@ -1,4 +1,4 @@
-//! What commands tell, in each form.
+//! What commands report, in each form.
 
 use super::*;
 use kdyno_model::event::Subject;
@@ -50,7 +50,7 @@ fn garbage_is_counted_and_nothing_else() {
     }
 }
 
-/// Requests and errors of a subject, as its readings tell them at the end.
+/// Requests and errors of a subject, as its readings have them at the end.
 fn counted(told: &Told, subject: &str) -> (Option<f64>, Option<f64>) {
     let own = Subject::Item(subject.to_owned());
     let readings = told.readings("users", 0, 0, 1_000_000_000);

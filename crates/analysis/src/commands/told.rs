@@ -1,4 +1,4 @@
-//! What a command tells of requests: counts, times and seconds.
+//! What a command reports of requests: counts, times and seconds.
 
 use hdrhistogram::Histogram;
 use kdyno_model::event::Subject;
@@ -15,16 +15,16 @@ const TIME_US_MAX: u64 = 86_400_000_000;
 const OUTSIDE_NS_MAX: i64 = 60 * NS_PER_S;
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// All that a command told.
+/// All that a command reported.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Requests that it told of.
+    /// Requests that it reported.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub errors: u64,
     /// Lines that are not of the form that was named.
     pub unparsed: u64,
-    /// Whether it tells of errors at all.
+    /// Whether it reports errors at all.
     pub tells_errors: bool,
     /// Times of requests, µs.
     times: Option<Histogram<u64>>,
@@ -38,7 +38,7 @@ pub struct Told {
     span_ns: Option<(i64, i64)>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,
-    /// Of the requests with a label, by that: what they are called, and the same of them.
+    /// Requests with a label, by that label: what they are called, and their figures.
     labels: BTreeMap<String, (String, Told)>,
     /// The label of what holds other requests, and so is none by itself.
     apart: Option<String>,
@@ -71,25 +71,25 @@ pub(super) struct Stated {
 }
 
 impl Told {
-    /// Nothing yet; requests with these labels, by what these are called, are also told by themselves, and that with the label
-    /// `apart` only so.
+    /// Nothing yet; requests with these labels, by what these are called, are also reported by themselves, and those
+    /// with the label `apart` only so.
     pub(super) fn with_labels(named: &BTreeMap<String, String>, apart: Option<&str>) -> Self {
         let labels =
             named.iter().map(|(name, label)| (label.clone(), (name.clone(), Self::default()))).collect();
         Self { labels, apart: apart.map(str::to_owned), ..Self::default() }
     }
 
-    /// A request with a label that took so long, s, and when it began, ns since 1970, where that is told.
+    /// A request with a label that took so long, s, and when it began, ns since 1970, where that is reported.
     pub(super) fn request_of(&mut self, label: Option<&str>, took_s: f64, began_unix_ns: Option<i64>) {
         self.each_with(label, |told| told.request(took_s, began_unix_ns));
     }
 
-    /// That a request with a label failed, and when it began, ns since 1970, where that is told.
+    /// A failed request with a label, and when it began, ns since 1970, where that is reported.
     pub(super) fn error_of(&mut self, label: Option<&str>, began_unix_ns: Option<i64>) {
         self.each_with(label, |told| told.error(began_unix_ns));
     }
 
-    /// Counts it with what is told of the label, and with the whole, unless the label is of what holds other requests.
+    /// Counts it with the figures of the label, and with the whole, unless the label is of what holds other requests.
     fn each_with(&mut self, label: Option<&str>, count: impl Fn(&mut Self)) {
         if let Some((_, own)) = label.and_then(|label| self.labels.get_mut(label)) {
             count(own);
@@ -99,12 +99,12 @@ impl Told {
         }
     }
 
-    /// All has been told.
+    /// Everything was reported.
     pub(super) fn finish(&mut self) {
         self.labels.values_mut().for_each(|(_, own)| own.tells_errors = self.tells_errors);
     }
 
-    /// A request that took so long, s, and when it began, ns since 1970, where that is told.
+    /// A request that took so long, s, and when it began, ns since 1970, where that is reported.
     fn request(&mut self, took_s: f64, began_unix_ns: Option<i64>) {
         self.requests += 1;
         let took_us = (took_s * 1e6).clamp(0.0, TIME_US_MAX as f64) as u64;
@@ -125,7 +125,7 @@ impl Told {
         }
     }
 
-    /// That a request failed, and when it began, ns since 1970, where that is told.
+    /// A failed request, and when it began, ns since 1970, where that is reported.
     fn error(&mut self, began_unix_ns: Option<i64>) {
         self.errors += 1;
         if let Some(began_ns) = began_unix_ns {
@@ -133,7 +133,7 @@ impl Told {
         }
     }
 
-    /// Requests of an instant, of which it is not told what they took.
+    /// Requests of an instant, without the time that they took.
     pub(super) fn count(&mut self, unix_ns: i64, requests: u64) {
         self.count_in(unix_ns, Second { requests, ..Second::default() });
     }
@@ -151,8 +151,8 @@ impl Told {
         took_s.is_finite() && (0.0..=TIME_US_MAX as f64 / 1e6).contains(&took_s)
     }
 
-    /// Why what was told is of no use, one lowercase clause; the trial's T0 is in ns since 1970, the command's start and end in
-    /// ns from it.
+    /// Why the output is invalid, one lowercase clause; the trial's T0 is in ns since 1970, the command's start and end
+    /// in ns from it.
     pub fn trouble(&self, t0_unix_ns: u64, (from_ns, end_ns): (i64, i64)) -> Option<String> {
         if self.requests == 0 && self.stated == Stated::default() {
             let lines = match self.unparsed {
@@ -173,9 +173,9 @@ impl Told {
         })
     }
 
-    /// It as readings of a load item and of the labels that are told by themselves, in a trial whose T0 was at an instant, ns
-    /// since 1970; what is of the whole command is put at its end, ns from T0. Seconds before `from_ns` and after that, ns
-    /// from T0, are of no course.
+    /// It as readings of a load item and of the labels that are reported by themselves, in a trial whose T0 was at an
+    /// instant, ns since 1970; what is of the whole command is put at its end, ns from T0. Seconds before `from_ns` and
+    /// after that, ns from T0, are of no course.
     pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
         let named = std::iter::once((item, self));
         let all = named.chain(self.labels.values().map(|(name, own)| (name.as_str(), own)));
@@ -252,7 +252,7 @@ impl Told {
         let Some(times) = self.times.as_ref().filter(|times| !times.is_empty()) else {
             return self.stated.times_s.clone();
         };
-        // The histogram tells the upper end of what it cannot tell apart.
+        // The histogram returns the upper end of what it does not resolve.
         let at = |quantile| times.value_at_quantile(quantile).min(self.longest_us);
         let quantiles = QUANTILES.iter().map(|(name, quantile)| (*name, at(*quantile) as f64));
         let mean_us = self.sum_us as f64 / times.len() as f64;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Facts of `kdyno_testbed::host` that differ between kinds of machines.
 const FACTS: [&str; 4] = ["cpu_model", "memory_bytes", "architecture", "virtualisation"];
 
-/// What tells hosts apart, as far as runs keep it.
+/// What distinguishes hosts, as far as runs keep it.
 pub(super) fn host(session: &Session) -> String {
     let facts = session.host_facts.iter().filter(|(name, _)| FACTS.contains(&name.as_str()));
     let facts = facts.map(|(name, value)| format!("{name} {value}"));
@@ -22,7 +22,7 @@ pub(super) fn host(session: &Session) -> String {
 }
 
 /// A caveat for each case whose pairs ran on several hosts, or on several boots of one, which a resumed run may do: the
-/// two of a pair never did, so each ratio stands, but what all of them say together is a mean over these. `sessions`
+/// two of a pair never did, so each ratio is valid, but what all of them say together is a mean over these. `sessions`
 /// are those of the run.
 pub fn hosts(
     plan: &Plan,

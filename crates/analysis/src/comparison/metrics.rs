@@ -9,10 +9,10 @@ use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
-/// What a record costs is told before how fast it went.
+/// What a record costs is reported before how fast it went.
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
 
-/// Beginnings of names of which more is better; of everything else less is.
+/// Beginnings of names of metrics where more is better; for everything else less is.
 const MORE_IS_BETTER: [&str; 15] = [
     "acked_",
     "achieved_",
@@ -36,16 +36,16 @@ pub(super) const FALSE_SHARE: f64 = 0.10;
 
 /// The smallest change of a latency that matters when nothing else was said.
 const LATENCY_MARGIN: f64 = 0.10;
-/// The same of rates, CPU time and the rest.
+/// Metrics of rates, CPU time and the rest.
 const MARGIN: f64 = 0.03;
 
-/// Which direction of a metric is better when nobody said so.
+/// Which direction of a metric is better by default.
 pub fn better(of: &Address) -> Better {
     let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning));
     if more { Better::Higher } else { Better::Lower }
 }
 
-/// The smallest change that matters, as a share, when nobody said so: 10 % of latencies, 3 % of anything else.
+/// The default of the smallest change that matters, as a share: 10 % of latencies, 3 % of anything else.
 pub fn margin(unit: Unit) -> f64 {
     if unit == Unit::Ns { LATENCY_MARGIN } else { MARGIN }
 }
@@ -54,7 +54,7 @@ fn efficiency() -> [Address; 2] {
     EFFICIENCY.map(|(subject, metric)| Address { subject: subject.to_owned(), metric: metric.to_owned() })
 }
 
-/// Every metric of which stored runs are compared: CPU time per record, then the columns of the table; and by
+/// Every metric in which stored runs are compared: CPU time per record, then the columns of the table; and by
 /// themselves the series that were imported into any of them.
 pub(super) fn compared_runs<'a>(
     plan: &Plan,

@@ -1,8 +1,9 @@
 //! Whether side B differs from side A, metric by metric (docs/METHOD.md, "Comparing A and B").
 //!
-//! [`verdicts`] judges what the pairs of a comparison's plan have shown so far, [`progress`] tells the strategy whether
-//! more of them are wanted, [`settings`] compares what was in force on both sides, [`hosts`] says on which machines they
-//! ran, `time_units` how long a unit of evidence took, and [`of_runs`] says what stored runs can and cannot carry.
+//! [`verdicts`] judges what the pairs of a comparison's plan have shown so far, [`progress`] says to the strategy
+//! whether more of them are wanted, [`settings`] compares what was in force on both sides, [`hosts`] says on which
+//! machines they ran, `time_units` how long a unit of evidence took, and [`of_runs`] says what stored runs can and
+//! cannot carry.
 
 mod hosts;
 mod metrics;

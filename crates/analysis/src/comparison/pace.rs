@@ -1,4 +1,4 @@
-//! How long a unit of evidence took, so that what more of them would cost can be told in time.
+//! How long a unit of evidence took, so that the cost of more of them can be stated as time.
 
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::outcome::Judgement;
@@ -7,7 +7,7 @@ use kdyno_model::run::TrialStart;
 use kdyno_model::trial::Trial;
 use std::collections::BTreeMap;
 
-/// Tells each verdict how long its units took on average.
+/// Gives each verdict how long its units took on average.
 pub(crate) fn time_units(settings: &ComparePlan, starts: &[TrialStart], found: &mut Judgement) {
     let unit_ns = mean_length_ns(settings.unit, starts);
     for one in &mut found.conclusions {
@@ -23,7 +23,7 @@ fn mean_length_ns(unit: EvidenceUnit, starts: &[TrialStart]) -> Option<u64> {
     let unit_of = |trial: &Trial| match unit {
         EvidenceUnit::Start => Some((0, trial.start)),
         EvidenceUnit::Pair => trial.pair.map(|place| (trial.case, place.pair)),
-        // Of these there are as many as there are.
+        // There are as many of these as there are.
         EvidenceUnit::Run | EvidenceUnit::Cluster => None,
     };
     // By session and unit.

@@ -45,9 +45,10 @@ pub(super) struct Pairs<'a> {
     pub(super) lost: Vec<Lost>,
     /// Pairs that ran, lost ones among them.
     ran: u32,
-    /// Units of which all pairs have run, lost ones among them.
+    /// Units whose pairs have all run, lost ones among them.
     pub(super) attempted: u32,
-    /// Units of which all pairs have run and at least one is whole; of clusters all are, as long as lost ones are replaced.
+    /// Units whose pairs have all run and at least one of them is whole; for clusters all are, as long as lost ones are
+    /// replaced.
     pub(super) units: u32,
     /// Number of the pair that is to run next, if one is.
     next_pair: u32,
@@ -180,8 +181,8 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Starts of which not every pair is whole count for nothing: the mean of fewer pairs is another kind of unit. By start the
-/// pairs that ran and that are whole; returns why those were lost that had any.
+/// Starts with a pair that is not whole count for nothing: the mean of fewer pairs is another kind of unit. By start
+/// the pairs that ran and that are whole; returns why those were lost that had any.
 fn leave_out_partial(
     units: &mut BTreeMap<u32, (u32, u32)>,
     pairs_wanted: u32,

@@ -16,13 +16,13 @@ use kdyno_model::finding::{
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, Depth, EvidenceUnit, GivenSource};
+use kdyno_model::plan::{Better, CasePlan, Depth, EvidenceUnit, GivenSource};
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeSet;
 
 /// What the sum of errors of an interval is.
 const ALPHA: f64 = 0.05;
-/// Fewest runs of each side of which an interval can be made.
+/// Fewest runs of each side that an interval can be made from.
 const RUNS_MIN: u32 = 3;
 
 /// One stored run.
@@ -63,10 +63,10 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
     for (case, plan) in (0u32..).zip(&first.header.plan.cases) {
         for side in 0..sides {
             let of_runs = |runs: &[StoredRun<'_>]| -> Option<Vec<Vec<Finding>>> {
-                runs.iter().map(|run| figures(run, &plan.label, side)).collect()
+                runs.iter().map(|run| figures(run, plan, side)).collect()
             };
             let (Some(a), Some(b)) = (of_runs(before), of_runs(after)) else {
-                let detail = without(&all, &plan.label, side);
+                let detail = without(&all, plan, side);
                 found.caveats.extend(evidence(Degree::Usual, detail));
                 break;
             };
@@ -113,7 +113,7 @@ fn evidence(degree: Degree, detail: String) -> Option<ScopedCaveat> {
     ScopedCaveat::compared(Scope::Run, degree, Caveat::EvidenceOfRuns { detail })
 }
 
-/// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
+/// What can be seen to differ apart from the change, and what the numbers of runs cannot support.
 fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Vec<ScopedCaveat>) {
     let fewest = before.len().min(after.len());
     if fewest < RUNS_MIN as usize {
@@ -192,21 +192,25 @@ fn runs(count: usize) -> String {
 }
 
 /// Which runs lack a case, or a side of it.
-fn without(all: &[&StoredRun<'_>], label: &str, side: usize) -> String {
-    let lacking = all.iter().filter(|run| figures(run, label, side).is_none());
+fn without(all: &[&StoredRun<'_>], case: &CasePlan, side: usize) -> String {
+    let lacking = all.iter().filter(|run| figures(run, case, side).is_none());
     let names: Vec<&str> = lacking.map(|run| run.name).collect();
     let has = if names.len() == 1 { "has" } else { "have" };
-    let case = match label {
+    let case = match case.label.as_str() {
         "" => "the scenario's one case".to_owned(),
         label => format!("a case called `{label}` (cases are matched by what they are called)"),
     };
     format!("{} {has} no figures of {case}: it is left out", names.join(", "))
 }
 
-/// The figures of a side (0 is A, or the case itself, 1 is B) of the case with a label; `None`: the run has none.
-fn figures(run: &StoredRun<'_>, label: &str, side: usize) -> Option<Vec<Finding>> {
+/// The figures of a side (0 is A, or the case itself, 1 is B) of the case that is called like this one; `None`: the run has none.
+fn figures(run: &StoredRun<'_>, of: &CasePlan, side: usize) -> Option<Vec<Finding>> {
     let cases = &run.header.plan.cases;
-    let case = u32::try_from(cases.iter().position(|case| case.label == label)?).ok()?;
+    let called_so = cases.iter().position(|case| case.label == of.label);
+    // Earlier versions of kdyno called the same cases otherwise.
+    let is_same =
+        |case: &CasePlan| !case.label.is_empty() && !of.label.is_empty() && case.params == of.params;
+    let case = u32::try_from(called_so.or_else(|| cases.iter().position(is_same))?).ok()?;
     let scope = if side == 1 { Scope::SideB { case } } else { Scope::Case(case) };
     let of_case = |finding: &&Finding| (finding.scope, finding.quantity) == (scope, Quantity::Value);
     let found: Vec<Finding> = run.findings.iter().filter(of_case).cloned().collect();
@@ -216,7 +220,7 @@ fn figures(run: &StoredRun<'_>, label: &str, side: usize) -> Option<Vec<Finding>
 /// One case, or one side of it, of all runs.
 struct Rows {
     scope: Scope,
-    /// Of each run of each side its figures.
+    /// For each run of each side its figures.
     sides: [Vec<Vec<Finding>>; 2],
     /// Why nothing of it may be used.
     reason: Option<String>,
@@ -295,7 +299,7 @@ impl Rows {
         })
     }
 
-    /// Of each side and run the logarithm of a figure.
+    /// For each side and run the logarithm of a figure.
     fn logarithms(&self, of: &Address) -> Result<[Vec<f64>; 2], String> {
         let logarithm = |run: &Vec<Finding>| {
             let finding = run.iter().find(|finding| finding.of == *of);

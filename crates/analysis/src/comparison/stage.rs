@@ -15,7 +15,7 @@ fn look_of(settings: &ComparePlan, units: u32) -> Option<Look> {
     looks.iter().find(|look| look.units >= units).or(looks.last()).copied()
 }
 
-/// Whether so many units can tell each judged metric to differ by itself, with what the look that is to come may spend.
+/// Whether so many units can find each judged metric different by itself, with what the look that is to come may spend.
 pub fn can_tell(settings: &ComparePlan, units: u32) -> bool {
     look_of(settings, units).is_some_and(|look| units >= units_least(look.alpha, together(settings)))
 }

@@ -1,5 +1,5 @@
-//! What pairs and starts differ by without any cause, where no run of its own tells it (docs/benchmarks.md says where it
-//! was measured).
+//! What pairs and starts differ by without any cause, where no run of its own shows it (docs/benchmarks.md says where
+//! it was measured).
 
 use kdyno_model::metric::{Address, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_THREADS_CPU};
 use kdyno_model::plan::{ComparePlan, Depth, PairDesign, Plan};
@@ -8,7 +8,7 @@ use kdyno_model::plan::{ComparePlan, Depth, PairDesign, Plan};
 pub fn pair_sds(metric: &str) -> [f64; 2] {
     match metric {
         "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
-        // Of Java processes that are young, each trial's anew; in a duet assumed.
+        // For Java processes that are young, each trial's new ones; in a duet assumed.
         CLIENT_CPU => [0.13, 0.13],
         CLIENT_THREADS_CPU => [0.1, 0.1],
         CLIENT_ALLOCATED => [0.0025, 0.0025],
@@ -17,7 +17,7 @@ pub fn pair_sds(metric: &str) -> [f64; 2] {
     }
 }
 
-/// The same of a comparison's design.
+/// The typical difference for a comparison's design.
 pub fn pair_sd(of: &Address, settings: &ComparePlan) -> f64 {
     let [turns, duet] = pair_sds(&of.metric);
     match settings.design {

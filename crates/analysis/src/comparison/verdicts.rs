@@ -26,7 +26,7 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
     judged(plan, settings, trials, Stage::of)
 }
 
-/// The same where the budget lets no further trial begin: units enough are judged as at the look that was to come,
+/// The verdicts where the budget lets no further trial begin: units enough are judged as at the look that was to come,
 /// whose part of the error is then spent, so that the run cannot go on. Therefore not while another case has too few of
 /// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
@@ -114,8 +114,8 @@ impl Judging<'_> {
         }
     }
 
-    /// The other quantiles that trials tell. Their ratios, each with an interval of its own, show by how much a distribution is
-    /// shifted; nothing is judged by them.
+    /// The other quantiles that trials have. Their ratios, each with an interval of its own, show by how much a
+    /// distribution is shifted; nothing is judged by them.
     fn shifted(&self, metrics: &[Compared]) -> Vec<Compared> {
         let Some(first) = self.pairs.whole.first() else { return Vec::new() };
         let told = first.sides[0].findings.iter().map(|finding| &finding.of).filter(|of| is_of_shift(of));
@@ -154,7 +154,7 @@ impl Judging<'_> {
         found.caveats.extend(ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
     }
 
-    /// `None`: there is nothing to compare, and nobody asked for it beforehand.
+    /// `None`: there is nothing to compare, and it was not requested beforehand.
     fn measure<'m>(&self, metric: &'m Compared) -> Option<Measured<'m>> {
         let of = &metric.of;
         let mut measured = Measured {
@@ -226,7 +226,7 @@ impl Judging<'_> {
     }
 
     /// Whether a quick look judges a metric by its mean: where starts differ by so much and it has one of them, or where it
-    /// has so few pairs that no rank test could tell one of its metrics (then starts count as alike).
+    /// has so few pairs that no rank test could detect a difference in one of its metrics (then starts count as alike).
     fn by_mean(&self, of: &Address) -> Option<f64> {
         let least = units_least(self.stage.alpha(), together(self.settings));
         let is_short = matches!(self.stage, Stage::Quick) && self.pairs.units < least;
@@ -350,8 +350,8 @@ impl Judging<'_> {
         (Some(ratio), equivalence_interval, says)
     }
 
-    /// What pairs say that ran on one start of several that could be: more of them would tell no more of these. `None`: it is
-    /// what pairs with a start each would say.
+    /// What pairs say that ran on one start of several that could be: more of them would not show more of these.
+    /// `None`: it is what pairs with a start each would say.
     fn on_this_start(
         &self,
         of: &Address,
@@ -433,7 +433,7 @@ enum NoRatio {
     Ever(String),
 }
 
-/// Whether a judged figure of either side must not be used as it stands; one of a load that queued is a bound.
+/// Whether a judged figure of either side is invalid; one of a load that queued is a bound.
 fn is_tie(of: &Address, pair: &Pair<'_>) -> bool {
     pair.sides.iter().any(|trial| {
         let found = trial.finding(of);

@@ -1,4 +1,5 @@
-//! Trials that differ in the rate of one load item alone: together they tell how the use of resources grows with the load.
+//! Trials that differ in the rate of one load item alone: together they show how the use of resources grows with the
+//! load.
 
 use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, Limit};
@@ -39,7 +40,7 @@ pub(super) fn all<'a>(plan: &Plan, trials: &[AnalysedTrial<'a>]) -> Vec<Group<'a
     groups.into_iter().filter_map(|points| group(points, is_search)).collect()
 }
 
-/// Those of one session, that with the most of them or the newest of several: clusters of another are not the same.
+/// Trials of one session, that with the most of them or the newest of several: clusters of another are not the same.
 fn group(points: Vec<Point<'_>>, is_search: bool) -> Option<Group<'_>> {
     let mut sessions: BTreeMap<u32, Vec<Point<'_>>> = BTreeMap::new();
     for point in points {
@@ -57,8 +58,8 @@ fn group(points: Vec<Point<'_>>, is_search: bool) -> Option<Group<'_>> {
     Some(Group { item: &highest.limit.item, scope, points })
 }
 
-/// One point for each load item whose limit was asked for and whose rate may be used. The short trials in which a search
-/// looks for where to begin run before brokers have settled.
+/// One point for each load item whose limit was requested and whose rate may be used. The short trials in which a
+/// search looks for where to begin run before brokers have settled.
 fn points<'a>(of: &AnalysedTrial<'a>) -> Vec<Point<'a>> {
     let trial = of.trial;
     if trial.is_conditioning() || matches!(trial.reason, TrialReason::Search { stage: SearchStage::Ramp, .. })

@@ -14,7 +14,7 @@ pub(super) struct Line {
     /// Sum of the squares of x − mean.
     spread: f64,
     pub(super) slope: f64,
-    /// Student's t × the standard deviation of points about the line; `None`: two points are a line and tell of no scatter.
+    /// Student's t × the standard deviation of points about the line; `None`: two points are a line without scatter.
     scatter: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Line {
         Some(Self { n, mean_x, mean_y, spread, slope, scatter })
     }
 
-    /// The most that the share may be at a load, as far as the scatter of the points tells.
+    /// The most that the share may be at a load, as far as the scatter of the points shows.
     pub(super) fn most_at(&self, x: f64) -> f64 {
         let apart = x - self.mean_x;
         let height = self.mean_y + self.slope * apart;
@@ -62,7 +62,7 @@ impl Line {
         let c = left * left - scatter * scatter / self.n;
         let root = (b * b - a * c).max(0.0).sqrt();
         if a <= 0.0 {
-            // Of the two ends of what is excluded the one above the points is the lowest load that is not.
+            // From the two ends of what is excluded the one above the points is the lowest load that is not.
             let low = (b - root) / a;
             return (c > 0.0 && low > 0.0).then_some((self.mean_x + low, f64::INFINITY));
         }

@@ -14,14 +14,14 @@ use kdyno_model::plan::Plan;
 use line::Line;
 use std::collections::BTreeMap;
 
-/// Loads that lie closer than this, highest ÷ lowest, are one load: a line through them would tell of their noise.
+/// Loads that lie closer than this, highest ÷ lowest, are one load: a line through them would show their noise.
 const SPREAD_MIN: f64 = 1.2;
 /// Loads below this share of the highest one do not count for a line: there batches are not those of the highest.
 const NEAR_SHARE: f64 = 0.25;
 /// Rates that follow each other within this factor are of one load.
 const SAME_LOAD: f64 = 1.05;
 
-/// What can be used wholly, and what is used of it foretold by the load: a quota shows only when it is reached.
+/// What can be used wholly, and is predicted by the load: a quota shows only when it is reached.
 fn resources() -> impl Iterator<Item = LimitKind> {
     RESOURCES.into_iter().filter(|kind| *kind != LimitKind::Quota)
 }
@@ -57,7 +57,8 @@ fn demand(group: &Group<'_>) -> Option<Demand> {
     })
 }
 
-/// Those at their limit, then those of which a load is foretold by that load, then those that may be within, then the rest.
+/// Resources at their limit, then those with a predicted load by that load, then those that may be within, then the
+/// rest.
 fn order(of: &ResourceDemand) -> f64 {
     match of.at_limit {
         AtLimit::Reached => 0.0,
@@ -117,8 +118,8 @@ impl Highest<'_, '_> {
     }
 }
 
-/// What a trial used of a resource: of one thing, where the resource has several. Of the host's processors it is the share of
-/// what other programs left, for they do not follow the load.
+/// What a trial used of a resource: of one thing, where the resource has several. For the host's CPUs it is the share
+/// of what other programs left, for they do not follow the load.
 fn share(point: &Point<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
     let evidence = evidence(point, kind)?;
     let used = of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())?;
@@ -167,7 +168,7 @@ fn loads(points: &[(f64, f64)]) -> u32 {
     1 + u32::try_from(further.count()).unwrap_or(u32::MAX - 1)
 }
 
-/// Of several loads: what does not grow with the load is told from what does.
+/// With several loads: what does not grow with the load is separated from what does.
 fn by_line(line: &Line, tested_per_s: f64) -> AtLimit {
     let bound = Demand::FORETOLD_MAX;
     if line.most_at(bound * tested_per_s) < 1.0 {

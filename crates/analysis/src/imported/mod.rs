@@ -18,7 +18,7 @@ use kdyno_model::sample::Phase;
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Readings before T0 and after the measure phase that are kept beside it, ns: one of a minute's step each.
+/// Readings before T0 and after the measure phase that are also kept, ns: one of a minute's step each.
 const BESIDE_NS: i64 = 60_000_000_000;
 
 /// A trial's part of the columns, as readings of `subject` in order of time.

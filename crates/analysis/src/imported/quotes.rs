@@ -1,14 +1,14 @@
 //! Quotation marks of a CSV file. Its reader takes what follows an open one as one cell, over lines and to the end of the file,
 //! and so loses rows without a word.
 
-/// Where in a cell a byte stands.
+/// Where in a cell a byte is.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Begin,
     Plain,
-    /// Between quotation marks, of which the first stands in this line.
+    /// Between quotation marks, the first of them in this line.
     Quoted(u64),
-    /// Behind a quotation mark that ends such a cell, unless another one follows: two stand for one.
+    /// Behind a quotation mark that ends such a cell, unless another one follows: two mean one.
     Ended(u64),
 }
 

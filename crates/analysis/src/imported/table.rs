@@ -77,7 +77,7 @@ fn shown(text: &str) -> String {
     format!("`{short}`")
 }
 
-/// Reads a file of comma-separated values whose first line names the columns. A value that stands there twice, as where
+/// Reads a file of comma-separated values whose first line names the columns. A value that is in it twice, as where
 /// two exports overlap, counts once.
 ///
 /// # Errors
@@ -128,10 +128,11 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
     Ok(table)
 }
 
-/// A value with its instant, ns since 1970, and the line that it stands in.
+/// A value with its instant, ns since 1970, and its line.
 type Point = (i64, f64, u64);
 
-/// The values in order of time. Of what differs at one instant nobody could say which is right, or whether they are two series.
+/// The values in order of time. If two differ at one instant, it is unknown which is right, or whether they are two
+/// series.
 fn one_at_an_instant(mut points: Vec<Point>, column: &str) -> Result<Vec<(i64, f64)>, TableError> {
     points.sort_by_key(|(at_ns, _, line)| (*at_ns, *line));
     for two in points.windows(2) {

@@ -25,7 +25,7 @@ pub(crate) enum NoInstant {
 const DATE_CHARACTERS: usize = 10;
 
 /// ns since 1970 of an ISO 8601 time with an offset (`2026-03-07T09:05:04Z`), of one without in `zone`, or of a number of
-/// seconds or milliseconds since 1970. A blank may stand for the `T`, and slashes for the dashes of a date.
+/// seconds or milliseconds since 1970. A blank may replace the `T`, and slashes the dashes of a date.
 pub(crate) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInstant> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -36,7 +36,7 @@ pub(crate) fn unix_ns(text: &str, zone: Option<&TimeZone>) -> Result<i64, NoInst
             Err(NoInstant::NoTime)
         };
     }
-    // Of the date alone: the name of a zone, which may follow, has slashes of its own.
+    // The date alone: the name of a zone, which may follow, has slashes of its own.
     let text =
         text.replacen('/', "-", if text.find('/').is_some_and(|at| at < DATE_CHARACTERS) { 2 } else { 0 });
     let timestamp = match text.parse::<Timestamp>() {
@@ -77,7 +77,7 @@ mod tests {
             assert_eq!(unix_ns(text, Some(&new_york)), Ok(AT), "{text}");
             assert_eq!(unix_ns(text, None), Err(NoInstant::NoZone), "{text}");
         }
-        // An offset that stands there counts, whatever the zone.
+        // A given offset counts, whatever the zone.
         assert_eq!(unix_ns("2026-03-07T09:05:04Z", Some(&new_york)), Ok(AT));
         for text in ["", "noon", "2026-13-07T00:00:00Z", "1e300", "inf", "NaN"] {
             assert_eq!(unix_ns(text, Some(&new_york)), Err(NoInstant::NoTime), "{text}");

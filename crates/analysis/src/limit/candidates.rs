@@ -84,7 +84,7 @@ pub(super) fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
 
 /// Why what rests on requests is not judged of a Java client.
 pub(super) const REQUESTS_UNSEEN: &str = "the requests of a Java client are not seen";
-/// The same of what rests on their bytes.
+/// The candidates that rest on their bytes.
 pub(super) const BYTES_UNSEEN: &str = "how many bytes Java clients send and fetch is not seen";
 
 pub(super) fn percent(share: f64) -> String {
@@ -105,7 +105,7 @@ impl Asked<'_> {
         }
         if let Some(share) = self.host_share_of_generator() {
             parts.push(format!(
-                "it used more than the brokers, and than other programs, of a host whose processors were busy for {}",
+                "it used more than the brokers, and than other programs, of a host whose CPUs were busy for {}",
                 percent(share)
             ));
             shares.insert(ShareOf::Host, share);
@@ -115,7 +115,7 @@ impl Asked<'_> {
         }
         if let Some(used_s) = self.java_used_s() {
             let cores = units::significant(used_s / self.window.seconds());
-            parts.push(format!("its Java client used {cores} processors, of how many it can is not known"));
+            parts.push(format!("its Java client used {cores} CPUs, of how many it can is not known"));
         }
         LimitEvidence {
             others: self.others_share(),
@@ -150,7 +150,7 @@ impl Asked<'_> {
     }
 
     /// How busy the shared host is, where the generator has more of its processors than brokers, and than all other
-    /// programs. Of a duet's host that says nothing of one side.
+    /// programs. On a duet's host that says nothing of one side.
     fn host_share_of_generator(&self) -> Option<f64> {
         if self.is_of_duet() {
             return None;
@@ -167,7 +167,7 @@ impl Asked<'_> {
             self.trial.workers().into_iter().chain(java::all_processes(self.trial)).collect();
         let generator_s = cpu::used_by_all_s(probes, &generators, self.window)?;
         let brokers_s = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
-        // Of a target the brokers may be among the others.
+        // In a target the brokers may be among the others.
         let others_s = cpu::host_programs_s(probes, self.window)? - generator_s - brokers_s;
         Some(HostUse { generator_s, brokers_s, others_s })
     }
@@ -185,13 +185,13 @@ impl Asked<'_> {
         (all_s > 0.0).then(|| (others_s / all_s).clamp(0.0, 1.0))
     }
 
-    /// As how many processors of the window a CPU time is told.
+    /// A CPU time as a number of CPUs over the window.
     fn processors(&self, used_s: f64) -> String {
         units::significant(used_s.max(0.0) / self.window.seconds())
     }
 
-    /// Why a host of which so much is busy is not full because of the brokers; `None`: it may be, or it is idle, which says
-    /// how busy its brokers are.
+    /// Why a host with so much of it busy is not full because of the brokers; `None`: it may be, or it is idle, which
+    /// says how busy its brokers are.
     fn not_by_brokers(&self, busy_share: f64) -> Option<String> {
         let is_null = !self.trial.evidence.start.trial.effective.system.is_kafka();
         let is_by_generator = busy_share >= IDLE_SHARE && self.host_share_of_generator().is_some();
@@ -199,7 +199,7 @@ impl Asked<'_> {
             return None;
         }
         let Some(of) = self.host_use() else {
-            return is_null.then(|| "who used the host's processors is not known".to_owned());
+            return is_null.then(|| "who used the host's CPUs is not known".to_owned());
         };
         let (whose, little_s) = match is_null {
             // The client is what is measured, as long as it takes more than what does nothing.
@@ -208,7 +208,7 @@ impl Asked<'_> {
         };
         let is_little = of.brokers_s < little_s;
         let [used, all] = [of.brokers_s, of.all_s()].map(|used_s| self.processors(used_s));
-        is_little.then(|| format!("{whose} used {used} of the {all} processors that were in use"))
+        is_little.then(|| format!("{whose} used {used} of the {all} CPUs that were in use"))
     }
 
     /// Why a host that is busy is full neither because of brokers nor of the load: other programs use most of it, and more than
@@ -219,7 +219,7 @@ impl Asked<'_> {
         let [others, all, brokers] =
             [of.others_s, of.all_s(), of.brokers_s].map(|used_s| self.processors(used_s));
         Some(format!(
-            "other programs used {others} of the {all} processors that were in use, the brokers {brokers}"
+            "other programs used {others} of the {all} CPUs that were in use, the brokers {brokers}"
         ))
     }
 
@@ -234,7 +234,7 @@ impl Asked<'_> {
         }
         let start = &self.trial.evidence.start;
         if !start.is_on_this_host() {
-            return not_judged(kind, "nothing is known of the processors of a cluster elsewhere");
+            return not_judged(kind, "nothing is known of the CPUs of a cluster elsewhere");
         }
         let cluster = start.trial.effective.system.cluster();
         let (place, by_place) = match cluster.map_or(&[][..], |cluster| cluster.pinned_to.as_slice()) {
@@ -251,7 +251,7 @@ impl Asked<'_> {
         LimitEvidence { others: by_place.others, ..found }
     }
 
-    /// Of brokers with a limit of CPU time: the one that used most of it.
+    /// For brokers with a limit of CPU time: the one that used most of it.
     fn limited_broker(&self, processors: f64) -> LimitEvidence {
         let kind = LimitKind::BrokerProcessors;
         let Some(used) = self.busiest_broker() else {
@@ -270,21 +270,21 @@ impl Asked<'_> {
         };
         let whose = if brokers == 1 { "a broker" } else { &format!("{brokers} brokers together") };
         let busy = percent(share);
-        let detail = format!("the processors that {whose} may run on were busy for {busy} at least");
+        let detail = format!("the CPUs that {whose} may run on were busy for {busy} at least");
         evidence(kind, Some(share), detail)
     }
 
-    /// Of brokers that share their host with the load.
+    /// For brokers that share their host with the load.
     fn shared_host(&self) -> LimitEvidence {
         let kind = LimitKind::BrokerProcessors;
         let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
             return not_judged(kind, "the host was not probed");
         };
         if share >= IDLE_SHARE && self.trial.brokers().is_empty() {
-            // Of a target: who filled them is not known. Of a host that is mostly idle its brokers use no more than that.
+            // For a target: what filled them is not known. If a host is mostly idle its brokers use no more than that.
             let busy = percent(share);
             let detail = format!(
-                "the brokers were not probed: what they used of this host's processors, which were busy for {busy}, cannot be \
+                "the brokers were not probed: what they used of this host's CPUs, which were busy for {busy}, cannot be \
                  separated from what other programs used"
             );
             return not_judged(kind, &detail);
@@ -297,7 +297,7 @@ impl Asked<'_> {
             format!("; something waited for one of them for {} of the window", percent(share))
         });
         let busy = percent(share);
-        let detail = format!("the shared host's processors were busy for {busy}{waited}");
+        let detail = format!("the shared host's CPUs were busy for {busy}{waited}");
         let shares = BTreeMap::from([(ShareOf::Host, share)]);
         LimitEvidence { others: self.others_share(), ..largest(kind, shares, detail) }
     }
@@ -309,7 +309,7 @@ impl Asked<'_> {
         Some(all.into_iter().reduce(f64::max)? / self.window.seconds())
     }
 
-    /// Of brokers that are pinned to processors: how busy the busiest of these were, with everything that runs on
+    /// For brokers that are pinned to CPUs: how busy the busiest of these were, with everything that runs on
     /// them, and how many brokers share them.
     fn pinned_share(&self, cpus: &[Vec<u32>]) -> Option<(f64, usize)> {
         let probes = self.trial.probes();

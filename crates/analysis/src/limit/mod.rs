@@ -35,7 +35,7 @@ pub(crate) const RESOURCES: [LimitKind; 6] = [
     LimitKind::Link,
 ];
 
-/// The limit of each item that produces, which a probe is not for; of load that conditions a cluster nobody asks.
+/// The limit of each item that produces, which a probe is not for; load that conditions a cluster has no such question.
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
     let is_asked = !trial.evidence.start.trial.is_conditioning();
     let has_acknowledged =

@@ -21,8 +21,8 @@ impl Asked<'_> {
         ratio(counts.in_flight_ns, counts.requests).filter(|ns| *ns > 0.0)
     }
 
-    /// Requests in flight, of those that all connections together may have, or that synchronous clients may, each of which
-    /// waits for the one that it sent; and how many these are.
+    /// Requests in flight, among those that all connections together may have, or that synchronous clients may, each of
+    /// which waits for the one that it sent; and how many these are.
     fn in_flight_share(&self) -> Option<(f64, f64)> {
         let topics = &self.trial.evidence.start.trial.effective.topics;
         let partitions = topics.get(&self.item.plan.topic)?.partitions;

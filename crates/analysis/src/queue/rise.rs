@@ -3,7 +3,7 @@
 use crate::statistics::PairedMean;
 use crate::steady::median;
 
-/// Parts of a window, each of which has a level: the median of its seconds, which a pause of the brokers does not move.
+/// Parts of a window, each with a level: the median of its seconds, which a pause of the brokers does not move.
 const PARTS: usize = 8;
 /// Fewest parts whose levels are judged; a part has two seconds at least.
 const PARTS_MIN: usize = 5;
@@ -22,7 +22,7 @@ pub(super) struct Rise {
 
 impl Rise {
     /// The rise of a course of one point per second; `None`: its steps from part to part do not differ from ones that go up as
-    /// often and as far as down, or it is too short to tell.
+    /// often and as far as down, or it is too short to determine.
     ///
     /// The steps of a level that comes back make up for each other, so that they differ from nothing less often than is
     /// allowed; those of a queue at a load of just what is carried are independent, and do as often.
@@ -75,12 +75,12 @@ mod tests {
     /// How a load is offered, and what varies.
     #[derive(Clone, Copy, Default)]
     struct World {
-        /// Of what the link carries.
+        /// Share of what the link can do.
         load: f64,
         is_poisson: bool,
         /// The time of each record is exponential, not constant.
         is_exponential: bool,
-        /// The link stands still for so long every five seconds, s.
+        /// The link does nothing for so long every five seconds, s.
         pause_s: f64,
         /// Standard deviation of the logarithm of what it carries from second to second, with an autocorrelation of 0.9.
         wanders: f64,

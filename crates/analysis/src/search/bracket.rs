@@ -101,8 +101,8 @@ pub(super) fn inverted<'a>(
 }
 
 /// What a fit may use: trials that ran as planned, near the lowest load that failed, for far below it a curve is as good as
-/// flat. Of the ramp only those next to its own first failure, and only where no whole trial has said more. A trial that
-/// failed is left out where another one of the same load was far below the limit: it was disturbed.
+/// flat. From the ramp only those next to its own first failure, and only where no whole trial has said more. A trial
+/// that failed is left out where another one of the same load was far below the limit: it was disturbed.
 pub fn fit_points(points: &[PointSoFar]) -> Vec<At> {
     let failing: Vec<Load> = loads(points).into_iter().filter(|load| !load.passed()).collect();
     let below = |load: &Load| load.per_s / (RAMP_FACTOR * 1.1);

@@ -43,7 +43,8 @@ impl Search<'_> {
         }
     }
 
-    /// One more trial at a load of which some passed; the end, where too few are left for the rest or no load is.
+    /// One more trial at a load with some trials that passed; the end, where too few are left for the rest or no load
+    /// is.
     fn confirm_at(&self, load: Option<f64>, passed: usize) -> Choice {
         let needed = (self.settings.confirm_trials as usize).saturating_sub(passed);
         match load.filter(|_| needed <= self.confirming_left()) {

@@ -1,4 +1,4 @@
-//! How long the trials of a search are, and how many of them fit into its time (the arithmetic stands in
+//! How long the trials of a search are, and how many of them fit into its time (the arithmetic is in
 //! docs/reference/searches.md, Time).
 
 use super::question::reserved;
@@ -11,7 +11,7 @@ const SETTLE_NS_MAX: u64 = 20 * S;
 /// Conditions on a higher quantile need more records, thus longer and fewer trials.
 const QUANTILE_LONG: f64 = 0.99;
 
-/// What a search's trials are like when nobody says otherwise.
+/// The default trials of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// Measured window of a trial of the ramp, ns.

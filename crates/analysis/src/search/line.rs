@@ -87,7 +87,7 @@ pub fn fit(trials: &[At]) -> Option<Line> {
     Some(Line { slope, crossing, scatter, near: near.len() })
 }
 
-/// Those within `window` of `centre`, but at least the nearest [`LINE_MIN`].
+/// Points within `window` of `centre`, but at least the nearest [`LINE_MIN`].
 fn nearest(trials: &[At], centre: f64, window: f64) -> Vec<At> {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|a, b| (a.ln_load - centre).abs().total_cmp(&(b.ln_load - centre).abs()));

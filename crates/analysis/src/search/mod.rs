@@ -4,7 +4,7 @@
 //! the crossing of a fitted line, trials that confirm. [`line`] is the fit, [`interval`] how sure
 //! its crossing is, `wander` what capacity that changes adds to that, [`lengths`] says how long the trials are,
 //! [`trials`] makes the numbers of a run's trials, and [`result`] says what they show. The procedure and its
-//! constants stand in docs/METHOD.md, "Throughput at an SLA", and docs/reference/searches.md; what it achieves on known
+//! constants are in docs/METHOD.md, "Throughput at an SLA", and docs/reference/searches.md; what it achieves on known
 //! curves, in docs/benchmarks.md.
 
 mod bracket;

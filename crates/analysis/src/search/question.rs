@@ -53,7 +53,7 @@ pub enum Reading {
 }
 
 impl PointSoFar {
-    /// Whether all conditions held; `None`: it cannot be told.
+    /// Whether all conditions held; `None`: inconclusive.
     pub fn passed(&self) -> Option<bool> {
         match self.reading {
             Reading::Complete { passed, .. } => Some(passed),

@@ -168,7 +168,7 @@ impl<'a> CaseSearch<'a> {
         findings
     }
 
-    /// A load, with what has to be said beside the conditions' figures of the trials that it rests on.
+    /// A load, with the marks of the conditions' figures of the trials that it rests on.
     fn finding(
         &self,
         metric: &str,

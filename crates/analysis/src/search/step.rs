@@ -14,7 +14,7 @@ const BRACKET_EXCESS: f64 = 0.5;
 const SPREAD_EXCESS: f64 = 0.15;
 /// Farthest of such steps, ln(load).
 const SPREAD_MAX: f64 = 0.1;
-/// Trials near the crossing after which the estimate stands.
+/// Trials near the crossing after which the estimate is final.
 const NEAR_TRIALS: usize = 8;
 /// A load that failed in one trial is tried again after so many loads below it passed.
 const DISPUTED_BY: usize = 2;
@@ -260,7 +260,7 @@ impl<'a> Search<'a> {
         self.points.iter().filter(move |point| point.stage == stage)
     }
 
-    /// The highest load of which a whole trial passed, below every load that two trials agree fails.
+    /// The highest load at which a whole trial passed, below every load that two trials agree fails.
     pub(super) fn highest_passed(&self) -> Option<f64> {
         let end = self.loads.iter().find(|load| load.settled() == Some(false));
         let end = end.map_or(f64::INFINITY, |load| load.per_s);
@@ -283,7 +283,7 @@ impl<'a> Search<'a> {
         self.loads.iter().find(|load| !load.passed()).map(|load| load.per_s)
     }
 
-    /// How it stands when no trial is left.
+    /// The outcome when no trial is left.
     pub(super) fn end_early(&self) -> SearchOutcome {
         match (self.held(), self.loads.first()) {
             (Some(highest_passed_per_s), _) => SearchOutcome::NotConfirmed { highest_passed_per_s },
@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How it stands when every load up to `top` passed.
+    /// The outcome when every load up to `top` passed.
     pub(super) fn end_at(&self, top: f64) -> SearchOutcome {
         match self.is_end(top) {
             true => SearchOutcome::EveryLoadPasses { highest_per_s: top },

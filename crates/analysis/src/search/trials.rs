@@ -16,7 +16,7 @@ pub struct JudgedTrial {
     pub point: PointSoFar,
     /// The metric of each condition, in the plan's order.
     pub values: Vec<Value>,
-    /// What has to be said beside each of them.
+    /// The marks of each of them.
     pub marks: Vec<BTreeSet<Mark>>,
     /// Index of the condition that binds: the one that is nearest to its limit, or farthest beyond.
     pub binds: Option<u32>,
@@ -57,7 +57,7 @@ fn figure<'a>(condition: &Condition, findings: &'a [Finding]) -> Option<&'a Find
     findings.iter().find(|finding| finding.of == condition.of && finding.quantity == Quantity::Value)
 }
 
-/// How the conditions stand.
+/// The state of the conditions.
 #[derive(Debug, Clone, Copy)]
 struct Met {
     /// `None`: a metric has no value, and those that have one are met.
@@ -85,14 +85,14 @@ fn excess(condition: &Condition, value: Value) -> Option<f64> {
     let limit = condition.limit;
     match (condition.must_be, value) {
         (_, Value::None) => None,
-        // The quantile falls among records that were never acknowledged: nobody knows how late they would be.
+        // The quantile falls among records that were never acknowledged: how late they would be is unknown.
         (Threshold::AtMost, Value::AtLeast(_)) => Some(f64::INFINITY),
         (Threshold::AtMost, Value::Is(number)) => Some(ln_ratio(number, limit)),
         (Threshold::AtLeast, Value::Is(number) | Value::AtLeast(number)) => Some(ln_ratio(limit, number)),
     }
 }
 
-/// ln(part ÷ whole) of numbers from 0 on; without a ratio only its sign is told.
+/// ln(part ÷ whole) of numbers from 0 on; without a ratio only its sign is given.
 fn ln_ratio(part: f64, whole: f64) -> f64 {
     if part <= whole && (part <= 0.0 || whole <= 0.0) {
         f64::NEG_INFINITY
@@ -108,8 +108,8 @@ fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) ->
     // A caveat of another item, or of quantiles beyond those of the conditions, says nothing of whether they hold.
     let concerns =
         |scoped: &ScopedCaveat| find.conditions.iter().any(|condition| scoped.concerns.covers(&condition.of));
-    // But a load that was not carried has failed, whatever the conditions are of. Of items beside the one that is raised the
-    // queue must have grown: what a slow one owes at a single instant may be one record.
+    // But a load that was not sustained has failed, whatever the conditions are of. For items other than the one that
+    // is raised the queue must have grown: what a slow one owes at a single instant may be one record.
     let overloaded = invalid().filter_map(|scoped| match &scoped.caveat {
         Caveat::QueueGrowth { item, growth_s, allowed_s, .. } => {
             let is_told = *item == find.item || growth_s > allowed_s || concerns(scoped);

@@ -2,8 +2,8 @@
 //!
 //! Each trial near the crossing names a place on the line, so a search visits one load again and again, and the places in
 //! their order show drift and spread. Beforehand capacity keeps still with a probability of 0.4, or wanders by one of
-//! [`WANDERS`]; how likely each is afterwards, what the places say ([`Fit::of`]). Few trials cannot tell chance from wandering
-//! for certain, so what is left of its likelihood widens the interval.
+//! [`WANDERS`]; how likely each is afterwards, what the places say ([`Fit::of`]). Few trials cannot separate chance
+//! from wandering for certain, so what is left of its likelihood widens the interval.
 
 use super::line::{At, EXCESS_MAX, LINE_MIN, Line};
 

@@ -13,7 +13,7 @@ const FIRST_ALPHA_MAX: f64 = ALPHA / 2.0;
 /// Fewest units of evidence with which a two-sided rank test of a single metric can reach 5 %: 2 · 2⁻⁶.
 pub const UNITS_MIN: u32 = 6;
 
-/// Fewest units of which a mean is given an interval (Student's t): of two it would be wider than anything it is to show.
+/// Fewest units whose mean is given an interval (Student's t): with two it would be wider than anything it is to show.
 pub const MEAN_UNITS_MIN: u32 = 3;
 
 /// A look at the evidence.
@@ -28,8 +28,8 @@ pub struct Look {
 /// The looks of a comparison that judges so many metrics together: 5 % for a single one; 1 %, 1.5 % and 2.5 % for three;
 /// else in proportion to their units.
 ///
-/// The first of several gets as much as one metric needs to be told to differ there by itself, where half of the error is
-/// enough for that; the later ones share the rest.
+/// The first of several gets as much as one metric needs to be found different there by itself, where half of the error
+/// is enough for that; the later ones share the rest.
 pub fn looks(units: &[u32], together: u32) -> Vec<Look> {
     let sum: f64 = units.iter().copied().map(f64::from).sum();
     let planned = |at: usize| match units.len() {
@@ -51,13 +51,13 @@ pub(super) fn p_least(units: u32, together: u32) -> f64 {
     f64::from(together.max(1)) * 2.0 * 0.5_f64.powi(i32::try_from(units).unwrap_or(i32::MAX))
 }
 
-/// Fewest units with which each of several metrics (or rows) judged together can be told to differ at `alpha`, whatever
-/// the others show.
+/// Fewest units with which each of several metrics (or rows) judged together can be found different at `alpha`,
+/// whatever the others show.
 pub fn units_least(alpha: f64, together: u32) -> u32 {
     (1..1000).find(|units| p_least(*units, together) <= alpha).unwrap_or(u32::MAX)
 }
 
-/// The same of a comparison that has a single look, and of the first one where it has several.
+/// The same number for a comparison that has a single look, and for the first one where it has several.
 pub fn look_least(looks: usize, together: u32) -> u32 {
     units_least(if looks > 1 { FIRST_ALPHA_MAX } else { ALPHA }, together)
 }
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(raised[0], 6.0 / 256.0);
         assert!((raised[1] - 0.009_961).abs() < 1e-6 && (raised[2] - 0.016_602).abs() < 1e-6, "{raised:?}");
         assert_eq!(alphas(&[9, 16, 24], 4)[0], 8.0 / 512.0);
-        // More than half of the error: too much for what such a look tells.
+        // More than half of the error: too much for what such a look shows.
         assert_eq!(alphas(&[8, 16, 24], 4), [0.01, 0.015, 0.025]);
         assert_eq!(alphas(&[7], 3), [0.05]);
     }

@@ -1,7 +1,7 @@
 //! Exact and small-sample statistics on plain numbers: what repeats, pairs and clusters of records can carry.
 //!
 //! All differences are natural logarithms of ratios (ln B ÷ A), one for each unit of evidence. Nothing here knows of
-//! trials or metrics. Definitions and levels stand in docs/METHOD.md, "Comparing A and B" and
+//! trials or metrics. Definitions and levels are in docs/METHOD.md, "Comparing A and B" and
 //! "Repeats and intervals"; what simulations of them showed, in docs/benchmarks.md.
 
 mod bounds;

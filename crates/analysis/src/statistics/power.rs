@@ -1,4 +1,4 @@
-//! The smallest difference that a comparison would find, told before it begins.
+//! The smallest difference that a comparison would find, computed before it begins.
 
 use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
@@ -13,11 +13,11 @@ const POWER: f64 = 0.8;
 /// Comparisons that are simulated; the same for every question.
 const DRAWN: usize = 1_000;
 const SEED: u64 = 20_261_122;
-/// Steps of the bisection: to 16 ÷ 2¹², far below what so many comparisons tell.
+/// Steps of the bisection: to 16 ÷ 2¹², far below the resolution of so many comparisons.
 const STEPS: u32 = 12;
 /// A difference of so many spreads is found by any comparison that finds any.
 const SPREADS_MAX: f64 = 16.0;
-/// More units than these have too many Walsh averages to be made a thousand times: Student's t stands for the ranks,
+/// More units than these have too many Walsh averages to be made a thousand times: Student's t replaces the ranks,
 const WALSH_UNITS_MAX: usize = 60;
 /// which find as much of as many units as t does of this share of them (π ÷ 3 times as many).
 const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
@@ -27,7 +27,7 @@ const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 pub struct Spread {
     /// Standard deviation of ln(B ÷ A).
     pub sd: f64,
-    /// The same between starts, of a quick look that sees one of them; else 0.
+    /// The same between starts, for a quick look that sees one of them; else 0.
     pub starts_sd: f64,
     /// Share that matters.
     pub margin: f64,
@@ -40,8 +40,8 @@ impl Spread {
     }
 }
 
-/// Of each metric judged the smallest change, as a share, that a comparison with these looks says to be one in four cases
-/// of five: where it is the only one that differs, each moves by itself and nothing disturbs them. `None` when the looks
+/// For each metric judged the smallest change, as a share, that a comparison with these looks reports in four cases of
+/// five: where it is the only one that differs, each moves by itself and nothing disturbs them. `None` when the looks
 /// cannot find any. A comparison that ends since everything is clear, this metric as equivalent, has not found it.
 pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
     let together = u32::try_from(judged.len()).unwrap_or(u32::MAX);
@@ -96,7 +96,8 @@ fn is_found(metrics: &[Vec<Seen>], judged: &[Spread], at: usize, spreads: f64) -
 #[derive(Debug, Clone, Copy)]
 struct Rule {
     units: usize,
-    /// Of the bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its error.
+    /// The bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its
+    /// error.
     alphas: [f64; 3],
     /// Whether bounds are Walsh averages, `reach[…]` from either end; else they lie so many standard errors off the mean.
     is_by_ranks: bool,
@@ -188,7 +189,7 @@ fn normals(draw: usize, count: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// In spreads, of several metrics of which nothing ends as equivalent.
+    /// In spreads, for several metrics none of which ends as equivalent.
     fn spreads(units: &[u32], together: usize) -> Option<f64> {
         let smallest =
             smallest_visible(units, &vec![Spread { sd: 0.001, starts_sd: 0.0, margin: 0.0 }; together]);
@@ -202,7 +203,7 @@ mod tests {
         // errors of 1,000 comparisons are 0.063 ÷ (6 · 0.83 · 0.08) = 0.16.
         let six = spreads(&[6], 1).unwrap();
         assert!((six - 1.793).abs() < 0.16, "{six}");
-        // Of three metrics seven pairs tell one by itself where all have one sign: Φ(δ)⁷ = 0.8 at δ = 1.858.
+        // With three metrics seven pairs detect one by itself where all have one sign: Φ(δ)⁷ = 0.8 at δ = 1.858.
         let seven = spreads(&[7], 3).unwrap();
         assert!((seven - 1.858).abs() < 0.16, "{seven}");
         assert_eq!(spreads(&[2], 1), None);
@@ -244,7 +245,7 @@ mod tests {
         let of = |pairs: u32, starts_sd: f64| {
             smallest_visible(&[pairs], &[Spread { sd: 0.01, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
         };
-        // Of starts that are known to differ by σ: (1.98 + 0.84) σ, and 5 standard errors of a rise by 0.28 ÷ σ.
+        // For starts that are known to differ by σ: (1.98 + 0.84) σ, and 5 standard errors of a rise by 0.28 ÷ σ.
         for pairs in [3, 8, 50] {
             let starts = of(pairs, 0.1) / 0.1;
             assert!((2.60..3.05).contains(&starts), "{pairs} pairs: {starts}");

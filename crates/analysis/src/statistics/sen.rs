@@ -2,7 +2,7 @@
 
 use crate::steady::{median, slopes};
 
-/// Fewest points of which an interval is stated: below, Kendall's law is no normal one.
+/// Fewest points for which an interval is stated: below, Kendall's law is no normal one.
 pub const SEN_MIN: usize = 8;
 
 /// Normal deviate of 95 %.

@@ -6,7 +6,7 @@
 
 use crate::statistics::student;
 
-/// Up to so many differences the law is computed; beyond, Student's t stands for it (docs/METHOD.md, Comparing A and B).
+/// Up to so many differences the law is computed; beyond, Student's t replaces it (docs/METHOD.md, Comparing A and B).
 const EXACT_MAX: usize = 100;
 
 /// Largest T for which an interval from the (T+1)-th smallest to the (T+1)-th largest Walsh average of `n` differences
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn beyond_the_exact_law_the_interval_hardly_grows() {
-        // The same formula where the exact law is still known.
+        // The formula where the exact law is still known.
         let (exact, _) = critical(100, 0.05).unwrap();
         let (approximate, _) = critical(101, 0.05).unwrap();
         // Each further difference moves T by about n/2 less what the spread takes: 1955 of 100, by the tables.

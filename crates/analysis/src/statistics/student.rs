@@ -103,7 +103,7 @@ impl WelchMean {
         self.between(|degrees| two_sided_p(self.estimate / self.standard_error, degrees))
     }
 
-    /// Degrees of freedom are a fraction here: between those of the whole numbers beside it.
+    /// Degrees of freedom are a fraction here: between those of the adjacent whole numbers.
     fn between(&self, of: impl Fn(u32) -> f64) -> f64 {
         let whole = self.degrees.floor().max(1.0);
         let share = (self.degrees - whole).max(0.0);
@@ -204,7 +204,7 @@ mod tests {
         // Starts that do not differ: three pairs, as ever.
         let (same, own) = (known(0.0).interval(0.05), mean.interval(0.05));
         assert!((same.low - own.low).abs() < 1e-12 && (same.high - own.high).abs() < 1e-12);
-        // Variances 0.01 ÷ 3 and 1: degrees 1.0033² ÷ ((0.01 ÷ 3)² ÷ 2), of which 100 are enough.
+        // Variances 0.01 ÷ 3 and 1: degrees 1.0033² ÷ ((0.01 ÷ 3)² ÷ 2); 100 are enough.
         let wide = known(1.0);
         assert_eq!(wide.degrees, DEGREES_MAX);
         assert!((wide.interval(0.05).high - 1.0 - 1.984 * 1.003_33_f64.sqrt()).abs() < 1e-3);

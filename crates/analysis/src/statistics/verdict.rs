@@ -9,7 +9,7 @@ use crate::statistics::student::WelchMean;
 /// Further than any difference: where a tie is put that may lie anywhere.
 const FAR: f64 = 1e6;
 
-/// More units than this nobody will run.
+/// No run has more units than this.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
 
 /// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
@@ -22,7 +22,8 @@ pub struct Margin {
 }
 
 impl Margin {
-    /// Of a share, e.g. 0.1 for 10 %: B may be 10 % less or 10 % more than A. In logarithms the lower side is the wider.
+    /// For a share, e.g. 0.1 for 10 %: B may be 10 % less or 10 % more than A. In logarithms the lower side is the
+    /// wider.
     pub fn of(share: f64) -> Self {
         Self { low: (1.0 - share.clamp(0.0, 1.0)).ln(), high: share.max(0.0).ln_1p() }
     }
@@ -65,7 +66,7 @@ pub enum Decision {
     },
     /// They would differ if no other metric were judged: with all of them such a difference may be by chance.
     DifferentAlone {
-        /// About how many units in all would tell it among them, if the estimate is right; `None`: no number of them.
+        /// About how many units in all would detect it among them, if the estimate is right; `None`: no number of them.
         units_needed: Option<u32>,
     },
     /// They differ by less than the margin, if at all.
@@ -84,7 +85,7 @@ pub struct Compared {
     pub estimate: f64,
     /// Its interval at the look's level; `None` when there are too few differences for one.
     pub interval: Option<Bounds>,
-    /// The same at twice the error, by which it is judged whether a difference matters.
+    /// The interval at twice the error, by which it is judged whether a difference matters.
     pub equivalence_interval: Option<Bounds>,
     /// Two-sided p value of no difference, of this metric alone.
     pub p: f64,
@@ -101,7 +102,7 @@ pub fn compare(differences: &[f64], margin: Margin, alpha: f64, family: Option<F
     compare_with_ties(&known, margin, alpha, family)
 }
 
-/// The same where units are ties (`None`): nothing is known of their differences. They count as 0 where a difference is
+/// The test where units are ties (`None`): nothing is known of their differences. They count as 0 where a difference is
 /// looked for, and may lie anywhere where the sides are to be equivalent.
 pub fn compare_with_ties(
     differences: &[Option<f64>],
@@ -131,8 +132,8 @@ pub fn compare_with_ties(
     Some(evidence.judge(margin, alpha))
 }
 
-/// The same by Student's t, for so few differences that no rank test could say anything, or for those on one start where
-/// starts are known to differ by `starts_sd` (else 0). It takes them for normal.
+/// The test by Student's t, for so few differences that no rank test could say anything, or for those on one start
+/// where starts are known to differ by `starts_sd` (else 0). It takes them for normal.
 pub fn compare_by_mean(
     differences: &[Option<f64>],
     starts_sd: f64,
@@ -159,7 +160,7 @@ pub fn compare_by_mean(
     Some(evidence.judge(margin, alpha))
 }
 
-/// The same of two sides that are not paired.
+/// The test of two sides that are not paired.
 pub fn compare_unpaired(means: &WelchMean, margin: Margin, alpha: f64) -> Compared {
     let p = means.p_value();
     let evidence = Evidence {
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn equivalence_is_judged_at_twice_the_error_and_bounds_must_lie_inside() {
-        // Of eight the interval at 5 % leaves out 3 Walsh averages at either end, at 10 % five.
+        // With eight the interval at 5 % leaves out 3 Walsh averages at either end, at 10 % five.
         let differences = around(0.0, 0.01);
         let walsh = WalshAverages::of(&differences).unwrap();
         let (wide, narrow) = (walsh.interval(0.05).unwrap(), walsh.interval(0.1).unwrap());
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!((judged(7, 1, 0.2).p, judged(7, 3, 0.2).p), (2.0 / 128.0, 2.0 / 128.0));
         assert_eq!(judged(5, 3, 0.2).p, 2.0 / 32.0);
         assert_eq!(judged(8, 0, 0.0).decision, Decision::Equivalent);
-        // Of eight five averages at either end are left out at 10 %: a tie makes eight that lie anywhere.
+        // With eight five averages at either end are left out at 10 %: a tie makes eight that lie anywhere.
         let tied = judged(7, 1, 0.0);
         assert!(
             matches!(tied.decision, Decision::Inconclusive { .. }) && tied.equivalence_interval.is_none()

@@ -18,8 +18,8 @@ const US_PER_S: f64 = 1e6;
 /// Share of a series' seconds that must have a value.
 const KNOWN_SHARE_MIN: f64 = 0.8;
 
-/// Seconds whose median response is worked out, at most about; of a longer series every so many-th second stands for those
-/// after it too, since an hour of histograms takes seconds to read.
+/// Seconds whose median response is worked out, at most about; in a longer series every so many-th second represents
+/// those after it too, since an hour of histograms takes seconds to read.
 const MEDIANS_MAX: usize = 600;
 
 /// Which second a latency belongs to.
@@ -88,7 +88,7 @@ pub(crate) fn response_p50(
         Ok::<_, AnalysisError>(match response.quantile(0.5) {
             Value::Is(ns) => Some(ns),
             // In the end half of that second's records were open: for how long is a matter of when the trial ended, a
-            // second less for each later second. Of a trial under way it is a queue that grows.
+            // second less for each later second. In a trial under way it is a queue that grows.
             Value::AtLeast(ns) => (of == SecondOf::Outcome).then_some(ns),
             Value::None => None,
         })

@@ -1,4 +1,4 @@
-//! Whether a trial's window was steady: its series are tested, and what the figures sum up is told beside them.
+//! Whether a trial's window was steady: its series are tested, and their figures are reported with the result.
 
 pub(crate) mod courses;
 mod short_term;
@@ -29,7 +29,7 @@ const BROKERS: &str = "brokers";
 pub(crate) struct Judged {
     pub(crate) conclusions: Vec<Conclusion>,
     pub(crate) caveats: Vec<ScopedCaveat>,
-    /// A series is not steady, or too short to tell.
+    /// A series is not steady, or too short to determine.
     has_doubtful: bool,
 }
 
@@ -150,7 +150,7 @@ fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec
     let seconds = || window.first_second..window.end_second;
     let rate = courses::rate(trial.evidence, item.name, seconds());
     let metric = if item.plan.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
-    // Of a load of less than a record a second, most seconds hold none by its schedule.
+    // At less than a record a second, most seconds hold none by the schedule.
     let has_rate = rate.iter().sum::<f64>() >= rate.len() as f64;
     let tested = has_rate.then(|| Tested::of(item.name, metric, Figure::Rate, &rate, window));
     let mut tested: Vec<Tested> = tested.flatten().into_iter().collect();
@@ -199,8 +199,8 @@ fn put(mark: Mark, findings: &mut [Finding], concerns: impl Fn(&Address) -> bool
 }
 
 impl Judged {
-    /// What the series of one subject say: the first that is unsteady, or else too short to tell, or else the one that
-    /// comes first.
+    /// What the series of one subject say: the first that is unsteady, or else too short to determine, or else the one
+    /// that comes first.
     fn add(&mut self, trial: &Trial<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
         let Some(first) = tested.first() else { return };
         let scope = trial.scope();

@@ -9,13 +9,14 @@ use kdyno_model::sample::Timing;
 use kdyno_model::trial::TrialReason;
 use std::collections::BTreeMap;
 
-/// Segments that each partition must have filled: until then no log is deleted, and files are made anew.
+/// Segments that each partition must have filled: until then no log is deleted, and files are created rather than
+/// reused.
 const SEGMENT_ROLLS: u32 = 2;
 
 /// Times that the kernel's limit of dirty pages must have been written: until then memory takes the load, not the disk.
 const FLUSH_CYCLES: u32 = 3;
 
-/// Burst credits of rented machines and disks last so long at most, seconds, where nobody says how long they do.
+/// Burst credits of rented machines and disks last so long at most, seconds, where their duration is not stated.
 const BURST_CREDITS_S: u32 = 3600;
 
 /// Kafka's default of `log.segment.bytes` (`segment.bytes` of a topic).
@@ -91,7 +92,8 @@ pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
     !matches!(trial.evidence.start.trial.reason, TrialReason::Pair | TrialReason::Duet)
 }
 
-/// What was in force of the topic, or of a broker; else what was asked for, of the topic or of the brokers, or Kafka's own.
+/// What was in force for the topic, or for a broker; else what was requested, for the topic or the brokers, or Kafka's
+/// own.
 fn segment_bytes(trial: &Trial<'_>, name: &str, topic: &BTreeMap<String, String>) -> f64 {
     let start = &trial.evidence.start;
     let of = |subject: &Subject, setting| Some(start.settings.get(subject)?.get(setting)?.value.as_str());

@@ -26,9 +26,9 @@ pub const POINTS_MAX: usize = 120;
 /// How much a description must take off the squared deviations to be believed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Penalties {
-    /// Of a straight line.
+    /// Penalty of a straight line.
     pub line: f64,
-    /// Of each level after the first, per ln n.
+    /// Penalty of each level after the first, per ln n.
     pub level: f64,
 }
 
@@ -45,7 +45,7 @@ const SEEN: f64 = 1.281_6;
 /// By how many points' worth the smallest step is wider because the noise of a few points is not well known: ÷ n.
 const NOISE_UNSURE: f64 = 4.0;
 
-/// A series that would not have shown a step of this ratio is too short to tell.
+/// A series that would not have shown a step of this ratio is too short to determine.
 const STEP_MAX: f64 = 1.3;
 
 /// Points that a series of fewer than [`POINTS_MIN`] is said to need.
@@ -216,7 +216,7 @@ fn drifting(batches: &[f64], logs: &[f64], size: usize, least: f64) -> Option<Sh
 }
 
 /// The levels of a division, neighbours that differ by less than matters taken together; unless one is left. They differ by
-/// what both their medians do and their means, of which what lies far from the median counts as three standard deviations.
+/// both their medians and their means; in these, what lies far from the median counts as three standard deviations.
 fn several_levels(
     points: &[f64],
     (logs, sd): (&[f64], f64),
@@ -233,7 +233,7 @@ fn several_levels(
     };
     let apart = |pair: &[(Level, f64)]| {
         let ((first, first_mean), (second, second_mean)) = (pair[0], pair[1]);
-        // Of two levels of 0 there is no ratio.
+        // Two levels of 0 have no ratio.
         (second.value / first.value).ln().abs().min((second_mean - first_mean).abs())
     };
     let mut starts = starts.to_vec();

@@ -10,7 +10,7 @@ const KEPT: f64 = 0.8;
 const KEPT_MEAN: f64 = 0.437_7;
 
 /// Autocorrelation that a series is taken to have before it is seen, and how many points that is worth: twenty points
-/// alone do not tell 0 from 0.5.
+/// alone do not distinguish 0 from 0.5.
 const PRIOR: (f64, f64) = (0.3, 20.0);
 
 /// Bounds of the autocorrelation. A negative one (an open loop makes up for what it was short of) would make means
@@ -29,9 +29,9 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Of a series with level shifts and drift that it does not know: from differences of points one and two seconds
-    /// apart, which for an autocorrelation φ have the variances `2 sd² (1 − φ)` and `2 sd² (1 − φ²)`. `sd_min` is the
-    /// least standard deviation that is believed, for values come in grains. `None` of fewer than 6 points.
+    /// The noise of a series with level shifts and drift that it does not know: from differences of points one and two
+    /// seconds apart, which for an autocorrelation φ have the variances `2 sd² (1 − φ)` and `2 sd² (1 − φ²)`. `sd_min`
+    /// is the least standard deviation that is believed, for values come in grains. `None` of fewer than 6 points.
     pub fn of(points: &[f64], sd_min: f64) -> Option<Self> {
         if points.len() < 6 {
             return None;

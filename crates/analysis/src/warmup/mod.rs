@@ -13,11 +13,11 @@ const QUEUE_S_MAX: f64 = 0.05;
 /// How much the queue may change from five seconds to the next five, seconds of load: half a percent of the load.
 const QUEUE_CHANGE_S_MAX: f64 = 0.025;
 
-/// Points whose median tells where a queue stands.
+/// Points whose median is the level of a queue.
 const QUEUE_POINTS: usize = 5;
 
-/// Newest points that are looked at, at most; with so many a series that varies too much to tell is taken for settled,
-/// for a noisy host is no quieter later.
+/// Newest points that are looked at, at most; with so many a series that varies too much to determine is taken for
+/// settled, for a noisy host is no quieter later.
 const POINTS_MAX: usize = 30;
 
 /// Between what a warm-up may last.
@@ -62,7 +62,7 @@ pub enum Judged {
     Queue,
 }
 
-/// How a warm-up stands.
+/// The state of a warm-up.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// It has settled.
@@ -142,7 +142,7 @@ fn mean(points: &[f64]) -> f64 {
     points.iter().sum::<f64>() / points.len() as f64
 }
 
-/// Whether a queue stands above the level of what is in flight, or is on its way.
+/// Whether a queue is above the level of what is in flight, or is on its way.
 fn queues(points: &[f64]) -> Option<String> {
     let stands = |points: &[f64]| steady::median(&mut points.to_vec()).unwrap_or(0.0);
     let (older, newest) = points.split_at(points.len() - QUEUE_POINTS);

@@ -10,7 +10,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, PhasesPlan};
 
 impl Bounds {
-    /// Those of a warm-up that ends by evidence; `None` of one that always lasts the same time.
+    /// Series of a warm-up that ends by evidence; `None` for one that always lasts the same time.
     pub fn of(phases: &PhasesPlan) -> Option<Self> {
         let auto = phases.warmup_auto?;
         let seconds = |ns: u64| u32::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX);
@@ -19,8 +19,8 @@ impl Bounds {
     }
 }
 
-/// How the warm-up of a trial under way stands. `evidence` holds what was stored of it since T0, `seconds` says of how
-/// many whole seconds since T0 all rows have come. `None`: its warm-up does not end by evidence.
+/// The state of the warm-up of a trial under way. `evidence` holds what was stored of it since T0, `seconds` says of
+/// how many whole seconds since T0 all rows have come. `None`: its warm-up does not end by evidence.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
@@ -41,7 +41,7 @@ pub fn so_far(evidence: &TrialEvidence, seconds: u32) -> Result<SoFar, AnalysisE
         let rate = courses::rate(evidence, name, 0..seconds);
         let served: f64 = rate.iter().sum();
         records += served;
-        // Somebody who reads what nobody writes has nothing to settle.
+        // An item that reads what no one writes has nothing to settle.
         if item.role.as_produce().is_some() || served > 0.0 {
             let metric = if item.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
             watched.push(as_figure(format!("{name}.{metric}"), Figure::Rate, rate));

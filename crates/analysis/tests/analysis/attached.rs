@@ -38,7 +38,7 @@ pub fn target(price: Option<Price>) -> SystemPlan {
     })
 }
 
-/// Caveats about processors of a trial beside programs that used 0.6 of the host's two, which may be the brokers unless
+/// Caveats about CPUs of a trial next to programs that used 0.6 of the host's two, which may be the brokers unless
 /// these were probed.
 fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)> {
     let mut trial = Trial::clean();
@@ -58,7 +58,7 @@ fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)>
     found
 }
 
-/// What is told of the log of a topic that was there before the run, when it grew by so many records; 12,000 were
+/// What is reported of the log of a topic that was there before the run, when it grew by so many records; 12,000 were
 /// acknowledged.
 fn told_of_log(growth: u64) -> Vec<Caveat> {
     let mut trial = Trial::clean();
@@ -203,8 +203,8 @@ fn a_window_is_short_of_what_the_one_who_measures_says() {
     assert_eq!(missing(Some(10 * S)), (None, false));
 }
 
-/// What is told of brokers that had taken so many records each when the load began, of which it brings each 500 per second, and
-/// that were first asked at this instant.
+/// What is reported of brokers that had taken so many records each when the load began, which brings each 500 per
+/// second, and that were first asked at this instant.
 fn fresh(system: SystemPlan, taken: f64, first_ms: i64) -> Vec<(Severity, Caveat)> {
     let mut trial = Trial::clean();
     trial.start.trial.effective.system = system;

@@ -11,7 +11,7 @@ use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, Pa
 use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
-/// A command of which these readings are known.
+/// A command with these readings.
 fn command(trial: &mut Trial, readings: &[(i64, &str, f64)]) {
     let plan = CommandPlan {
         run: vec!["./import".to_owned()],
@@ -73,7 +73,8 @@ fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
     let subject = || Subject::Item("import".to_owned());
     trial.events.push(event(EventKind::CommandStarted, subject(), "import started"));
     assert_eq!(trial.told(is_cut_short).len(), 1);
-    // Without records, and before it told anything, the last reading of any process says how far it came: from second 2 to 7.
+    // Without records, and before its first output, the last reading of any process says how far it came: from second 2
+    // to 7.
     let (samples, probes) = (std::mem::take(&mut trial.samples), trial.probes.clone());
     trial.probes.retain(|reading| reading.at_ns < 8_000_000_000);
     let told = trial.told(is_cut_short);
@@ -186,7 +187,7 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
     assert!(busy(1e6).told(is_other).is_empty());
 }
 
-/// A second in which nothing began has no mean, and what is told of the whole at the end is of no second.
+/// A second in which nothing began has no mean, and what is reported of the whole at the end is of no second.
 #[test]
 fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
     let mut trial = Trial::clean();

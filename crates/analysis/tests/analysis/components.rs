@@ -53,7 +53,7 @@ fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
     assert_eq!(trial.findings().len(), before + 2 + 5);
 }
 
-/// After a crash of one of its processes PostgreSQL starts anew, without being a component that died.
+/// After a crash of one of its processes PostgreSQL starts again, without being a component that died.
 #[test]
 fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
     let mut trial = both();

@@ -1,4 +1,4 @@
-//! End-to-end latencies: what was handed over, what never was, and where there is no telling.
+//! End-to-end latencies: what was handed over, what never was, and where it is unknown.
 
 use crate::fixture::{MS, PER_SECOND, READERS, S, Trial, histogram};
 use kdyno_analysis::series;
@@ -11,7 +11,7 @@ fn reader_seconds(trial: &mut Trial) -> impl Iterator<Item = &mut Sample> {
     trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
 }
 
-/// A trial whose readers were handed all records but `missing` of second 5, each after 6 ms, of which 1 ms is hand-over.
+/// A trial whose readers were handed all records but `missing` ones of second 5, each after 6 ms, 1 ms of it hand-over.
 fn trial(missing: u64) -> Trial {
     let mut trial = Trial::clean();
     for row in reader_seconds(&mut trial) {
@@ -70,7 +70,7 @@ fn percentiles_stand_beside_what_they_are_of() {
     assert!(readers.percentiles.is_empty() && !readers.end_to_end_percentiles.is_empty());
 }
 
-/// 200 of 10,000 never came: p50 stands, p99 is at least what they have waited, from the end of their second on.
+/// 200 of 10,000 never came: p50 is known, p99 is at least what they have waited, from the end of their second on.
 #[test]
 fn what_never_came_lies_above_every_quantile() {
     let trial = trial(200);
@@ -119,7 +119,7 @@ fn where_there_is_no_telling_nothing_is_told() {
     assert!(nothing(&changed(|trial| trial.writers().payload = Payload::Pooled { pool_bytes: 1 })));
     assert!(nothing(&changed(|trial| readers(trial).read = Read::Crc)));
     assert!(nothing(&Trial::clean()), "consumers of earlier versions did not look");
-    // Of transactions that were aborted, those who read what was committed are handed nothing.
+    // Readers of committed records are handed nothing of aborted transactions.
     let aborted = changed(|trial| {
         readers(trial).isolation_level = IsolationLevel::ReadCommitted;
         trial.counts(4).aborted = 1;
@@ -127,7 +127,7 @@ fn where_there_is_no_telling_nothing_is_told() {
     assert!(!is_stated(&aborted, "readers.censored"));
     assert!(about(aborted.value("readers.end_to_end.p99"), 6.0));
     assert!(is_stated(&changed(|trial| trial.counts(4).aborted = 1), "readers.censored"));
-    // Of those who come late, or go, nobody knows which records they were to be handed.
+    // For consumers that come late, or go, it is unknown which records they were to be handed.
     let span = |at_ns, until_ns| LoadSpan { at_ns, until_ns };
     for (span, from, is_told) in [
         (span(Some(3 * S), None), StartOffset::Latest, false),

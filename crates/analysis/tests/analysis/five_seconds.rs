@@ -13,7 +13,7 @@ fn varied() -> Trial {
     let mut random = rand_pcg::Pcg64::seed_from_u64(5);
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (t0_second, seconds) in [(0, 3), (5, 5), (10, 2)] {
-        // Of five decades, slower ones later.
+        // Latencies of five decades, slower ones later.
         let floor = f64::from(t0_second) / 5.0;
         let values: Vec<(u64, u64)> = (0..seconds * PER_SECOND)
             .map(|_| (10f64.powf(2.0 + floor + 3.0 * random.random::<f64>()) as u64, 1))

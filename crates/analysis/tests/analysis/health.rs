@@ -114,7 +114,7 @@ fn one_full_processor_stands_out_while_others_are_idle() {
     let two = [(first.as_str(), 0.2), (second.as_str(), 0.97)];
     assert_eq!(value(HealthRule::OneProcessorFull, &two), (0.97, true));
     let found = check(HealthRule::OneProcessorFull, &two).expect("asked");
-    assert_eq!(found.of, "processor 1");
+    assert_eq!(found.of, "CPU 1");
     // Where the mean of all is high, no one of them stands out.
     assert_eq!(
         check(HealthRule::OneProcessorFull, &[(second.as_str(), 0.97), (series::CPU_USER_S_TOTAL, 9.0)]),
@@ -188,7 +188,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         trial.counter(broker.clone(), series::SAFEPOINT_S_TOTAL, stopped);
         for second in 0..14 {
             for (name, value) in [
-                // The window goes from second 2 to 12, and what a reading tells was in the second before it.
+                // The window goes from second 2 to 12, and a reading is about the second before it.
                 (
                     series::GC_PAUSE_S_LONGEST,
                     match second {
@@ -222,7 +222,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
         let found = findings.iter().find(|one| one.of.to_string() == of).map(|one| one.estimate);
         if let Some(Value::Is(value)) = found { value } else { panic!("{of}: {found:?}") }
     };
-    // The same are figures of each broker, and of all the one that is held up most.
+    // Each broker has the figures too, and all have those of the one that is held up most.
     for (of, expected) in [
         ("broker-0.gc_pause_max", 0.02e9),
         ("broker-1.gc_pause_max", 0.15e9),

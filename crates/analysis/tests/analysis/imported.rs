@@ -48,7 +48,7 @@ fn what_lies_in_the_window_has_a_mean_and_what_lies_in_the_trial_is_drawn() {
     let series = kdyno_analysis::series::trial(&trial).expect("series");
     let [drawn] = &series.imported[..] else { panic!("{:?}", series.imported) };
     assert_eq!((drawn.name.as_str(), drawn.points.len(), drawn.points[0].at_s), ("CPU", 4, 1.0));
-    // They are among what is said of a trial that is judged anew.
+    // They are among what is said of a trial that is judged again.
     let judged = kdyno_analysis::trial::judge(&trial).expect("judged");
     assert!(judged.findings.iter().any(|one| one.of == cpu.of));
 }

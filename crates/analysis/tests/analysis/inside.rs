@@ -1,4 +1,4 @@
-//! What brokers tell of themselves, as metrics of theirs; the window is 10 s, from second 2 to second 12.
+//! What brokers report of themselves, as metrics of theirs; the window is 10 s, from second 2 to second 12.
 
 use crate::attached::target;
 use crate::fixture::Trial;
@@ -116,7 +116,7 @@ fn idle_shares_are_those_of_the_busiest_broker_and_listener() {
     close(&trial, "broker-0.network_processor_idle", 0.5);
     close(&trial, "broker-1.network_processor_idle", 0.4);
     assert_eq!(check(&trial, HealthRule::NetworkProcessorsIdle).map(|found| found.2), Some(false));
-    // One that ended early told totals, of too short a time; the share that it told beside them is of its start.
+    // One that ended early reported totals, of too short a time; the share that it also reported is of its start.
     trial.probes.retain(|one| one.subject != Subject::Broker(1));
     told(&mut trial, 1, &listener("CLIENTS"), [(0, 0.0), (4_000, 3.9)]);
     told(&mut trial, 1, series::NETWORK_PROCESSOR_IDLE_SHARE, [(0, 0.1), (4_000, 0.2)]);

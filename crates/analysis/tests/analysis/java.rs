@@ -123,7 +123,7 @@ fn what_is_not_seen_has_no_value_instead_of_0() {
 fn nothing_is_doubted_for_what_is_not_seen() {
     let trial = by_java();
     assert_eq!(trial.caveats(), [], "neither late nor a queue");
-    // Half of the response is schedule delay, of which the way to the Java process and its wait for `send()` are a part.
+    // Half of the response is schedule delay, including the way to the Java process and its wait for `send()`.
     let mut late = by_java();
     for row in late.samples.iter_mut().filter(|row| row.phase == Phase::Measure) {
         if row.histograms.contains_key(&Timing::ScheduleDelay) {
@@ -172,7 +172,7 @@ fn limits_that_rest_on_requests_and_batches_are_not_judged() {
         assert!(of(kind).detail.contains("Java client"), "{kind:?}: {}", of(kind).detail);
     }
     let generator = of(LimitKind::Generator);
-    assert!(generator.detail.contains("its Java client used 0.250 processors"), "{}", generator.detail);
+    assert!(generator.detail.contains("its Java client used 0.250 CPUs"), "{}", generator.detail);
     assert_eq!(limit.named, LimitKind::Unknown);
 }
 
@@ -200,7 +200,7 @@ fn processors_that_a_java_client_fills_before_a_null_broker_are_the_generators()
     assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::Generator)));
     let brokers = limit::of(&found, LimitKind::BrokerProcessors);
     assert_eq!(brokers.used, None);
-    assert!(brokers.detail.contains("used 0.0120 of the 1.66 processors"), "{}", brokers.detail);
+    assert!(brokers.detail.contains("used 0.0120 of the 1.66 CPUs"), "{}", brokers.detail);
     trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
     let unread = limit::limit(&trial);
     assert_eq!(
@@ -226,7 +226,7 @@ fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
     assert_eq!((little.named, more.named), (LimitKind::Generator, LimitKind::Generator));
     assert_eq!(limit::of(&little, LimitKind::BrokerProcessors).used, None);
     limit::close(limit::of(&more, LimitKind::BrokerProcessors).used, 0.93);
-    // The same brokers where nobody fills the host, and where others do.
+    // The brokers where the host is not full, and where others fill it.
     for (processors, busy, used) in [(0.5, 0.45, Some(0.45)), (0.1, 0.93, None)] {
         let mut trial = filling(processors, busy);
         limit::used_times(&mut trial, 0.1, |subject| matches!(subject, Subject::Broker(_)));
@@ -405,7 +405,7 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
             })
             .collect::<Vec<_>>()
     };
-    assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a processor");
+    assert_eq!(share(0.0012), [], "12 ms each 10 s, of a tenth of a CPU");
     assert_eq!(share(0.004), [(Severity::Warning, 0.04)]);
 }
 

@@ -102,7 +102,7 @@ fn who_never_catches_up_has_not_for_as_long_as_it_was_there() {
     assert_eq!(caught_up(&trial), Some(Value::AtLeast(5e9)));
 }
 
-/// While a consumer has not been told where the log ends, nobody knows how far behind it is.
+/// While a consumer does not know where the log ends, it is unknown how far behind it is.
 #[test]
 fn who_does_not_know_the_logs_end_has_not_caught_up_yet() {
     let lags = [None, None, Some(1_500), None, Some(200), Some(0), Some(0)];

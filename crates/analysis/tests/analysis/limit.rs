@@ -125,7 +125,7 @@ fn a_host_that_others_fill_says_nothing_of_the_brokers() {
     let found = limit(&trial);
     let brokers = of(&found, LimitKind::BrokerProcessors);
     assert_eq!((brokers.used, found.named), (None, LimitKind::Unknown));
-    assert!(brokers.detail.starts_with("other programs used 1.36 of the 1.90 processors"), "{brokers:?}");
+    assert!(brokers.detail.starts_with("other programs used 1.36 of the 1.90 CPUs"), "{brokers:?}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     assert_eq!(with(1_700, -1, 0.45).named, LimitKind::Replication);
     assert_eq!(with(1_700, -1, 0.55).named, LimitKind::RequestsInFlight, "the brokers are not idle");
     assert_eq!(of(&with(1_700, 0, 0.45), LimitKind::RequestsInFlight).used, None);
-    // Of 10 requests/s two clients that wait for each of theirs have two in flight at most.
+    // With 10 requests/s two clients that wait for each of theirs have two in flight at most.
     let mut one_by_one = at_maximum();
     one_by_one.stages([0, 0, MS, 0, 0, 180 * MS, 0]);
     close(of(&limit(&one_by_one), LimitKind::RequestsInFlight).used, 0.09);
@@ -349,7 +349,7 @@ fn answers_that_were_held_back_are_a_quotas() {
 fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
     let mut trial = at_maximum();
     trial.is("writers.throttled_share", 0.0);
-    // Two clients; of what came in the warm-up nothing is told.
+    // Two clients; what came in the warm-up is not reported.
     trial.counts(1).throttled_ns = 1_000 * MS;
     for second in 2..7 {
         trial.counts(second).throttled_ns = 500 * MS;
@@ -357,7 +357,7 @@ fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
     trial.is("writers.throttled_share", 0.125);
 }
 
-/// The same on a cluster elsewhere of two brokers, with what its target file declares.
+/// A cluster elsewhere of two brokers, with what its target file declares.
 pub fn elsewhere(facts: &[(&str, &str)]) -> Trial {
     let mut trial = at_maximum();
     let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));

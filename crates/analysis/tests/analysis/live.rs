@@ -1,4 +1,4 @@
-//! How a trial stands, from its newest rows.
+//! The state of a trial, from its newest rows.
 
 use crate::fixture::{S, Trial, WRITERS, histogram};
 use kdyno_analysis::live::Live;
@@ -107,7 +107,7 @@ fn processor_time_of_all_brokers_is_summed() {
     let mut trial = silent();
     assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, None);
     for (subject, used_s) in [(Subject::Broker(0), 0.5), (Subject::Broker(1), 0.25), (Subject::Host, 1.0)] {
-        // In the first second ten times as much: only the newest is told.
+        // In the first second ten times as much: only the newest is reported.
         for (second, times) in [(0, 0.0), (1, 10.0), (2, 11.0)] {
             for name in [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL] {
                 trial.probes.push(ProbeReading {
@@ -122,7 +122,7 @@ fn processor_time_of_all_brokers_is_summed() {
     assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
     assert_eq!(Live::default().figures(&trial, 2).workers_cpu_percent, None);
     assert_eq!(Live::default().figures(&trial, 2).java_cpu_percent, None);
-    // A Java client tells its own in one counter.
+    // A Java client reports its own in one counter.
     for (second, used_s) in [(0, 0.0), (1, 0.5), (2, 0.75)] {
         trial.probes.push(ProbeReading {
             at_ns: second * S.cast_signed(),

@@ -1,4 +1,4 @@
-//! What a run that goes on tells a monitoring system.
+//! What a run that goes on exposes to a monitoring system.
 
 use crate::fixture::{Trial, WRITERS, histogram};
 use crate::java::java;
@@ -89,7 +89,7 @@ fn counters_stand_at_0_before_anything_is_counted_and_are_not_set_back() {
     assert_eq!(values(&items, &metrics::RECORDS_ACKNOWLEDGED), [(labels(["a=1", "writers"]), 100.0)]);
     let told = values(&items, &metrics::RECORDS_FAILED);
     assert!(told.contains(&(labels(["a=1", "writers", "TIMED_OUT"]), 2.0)) && told.len() == 3, "{told:?}");
-    // Of a transaction records fail for one reason more.
+    // Records of a transaction can fail for one reason more.
     trial.writers().transactions = Some(TransactionsPlan { every_ns: 1, abort_share: 0.0 });
     items.begin("a=2", &trial.start.trial.effective.load);
     let told = values(&items, &metrics::RECORDS_FAILED);

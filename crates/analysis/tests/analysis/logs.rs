@@ -1,4 +1,4 @@
-//! What the cluster tells of logs and groups; the window is 10 s, from second 2 to second 12.
+//! What the cluster reports of logs and groups; the window is 10 s, from second 2 to second 12.
 
 use crate::fixture::Trial;
 use kdyno_model::event::Subject;
@@ -93,8 +93,8 @@ fn groups_are_told_at_both_ends_of_the_window() {
     );
     told(&mut trial, &group, series::COMMITTED_LAG_S_AT_LEAST, [(0, 0.0), (2_001, 2.5)]);
     told(&mut trial, &group, series::COMMITTED_LAG_S, [(10_000, 0.5), (12_001, 0.25)]);
-    assert_eq!(value(&trial, "group:g.x.committed_lag_records_at_start"), Some(Value::Is(70.0)));
-    assert_eq!(value(&trial, "group:g.x.committed_lag_records_at_end"), Some(Value::Is(9.0)));
-    assert_eq!(value(&trial, "group:g.x.committed_lag_at_start"), Some(Value::AtLeast(2.5e9)));
-    assert_eq!(value(&trial, "group:g.x.committed_lag_at_end"), Some(Value::Is(0.25e9)));
+    assert_eq!(value(&trial, "group:g.x.committed_lag_at_start"), Some(Value::Is(70.0)));
+    assert_eq!(value(&trial, "group:g.x.committed_lag_at_end"), Some(Value::Is(9.0)));
+    assert_eq!(value(&trial, "group:g.x.committed_lag_time_at_start"), Some(Value::AtLeast(2.5e9)));
+    assert_eq!(value(&trial, "group:g.x.committed_lag_time_at_end"), Some(Value::Is(0.25e9)));
 }

@@ -159,7 +159,7 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
     let told = trial.unsteady();
     assert_eq!(told.iter().map(|(item, _)| item.as_str()).collect::<Vec<_>>(), ["readers", "writers"]);
     assert!(told[1].1.starts_with("writers.acked_per_s stayed at 2 levels, the highest 3.4"), "{told:?}");
-    // Of what was not timed there is nothing to mark.
+    // What was not timed has nothing to mark.
     is_marked(&marked, &[], &["writers.service.p50"]);
     // In an open loop latencies are not what the rate makes them.
     let trial = Course { per_s, ..STEADY }.trial();
@@ -217,7 +217,7 @@ fn an_end_that_cuts_waiting_short_is_no_drift_of_latency() {
     trial.take_totals();
     assert_eq!(trial.steadiness("writers").state, SteadyState::Steady);
     assert!(trial.marked(Mark::Drifting).is_empty());
-    // What they do to the latencies is told.
+    // What they do to the latencies is reported.
     let is_told =
         judge(&trial).unwrap().caveats.iter().any(|found| matches!(found.caveat, Caveat::Unresolved { .. }));
     assert!(is_told);
@@ -297,7 +297,7 @@ fn without_readings_of_every_broker_their_time_is_not_judged() {
 
 #[test]
 fn a_few_seconds_without_readings_do_no_harm() {
-    // Of the window's 20 s four are missing, or five.
+    // Four of the window's 20 s are missing, or five.
     let from = |second: i64| {
         let mut trial = STEADY.trial();
         trial.probes.retain(|reading| reading.at_ns >= second * S.cast_signed());
@@ -464,7 +464,8 @@ fn a_queue_of_the_cold_start_must_have_drained() {
     assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotYet { .. })));
 }
 
-/// Only some of the medians are worked out, and levels are found in means of many seconds; they are told in seconds.
+/// Only some of the medians are worked out, and levels are found in means of many seconds; they are reported in
+/// seconds.
 #[test]
 fn a_long_window_is_looked_at_more_coarsely() {
     let p50_ns = |second| if second < 902 { 4 * MS } else { 5 * MS };

@@ -66,7 +66,8 @@ fn every_metric_of_every_subject_is_stated_and_known() {
     }
 }
 
-/// What is told of transactions, where there are any: counts of the window, and times of commits that began in the phase.
+/// What is reported of transactions, where there are any: counts of the window, and times of commits that began in the
+/// phase.
 #[test]
 fn the_figures_of_transactions() {
     let mut trial = Trial::clean();
@@ -290,7 +291,7 @@ fn a_record_limit_ends_the_window_when_it_is_reached() {
     trial.is("brokers.cpu_us_per_record", 600.0);
 }
 
-/// A consumer that had enough: what comes then is nobody's load.
+/// A consumer that had enough: what comes then belongs to no load.
 #[test]
 fn a_load_that_consumes_and_ended_by_itself_ends_the_window() {
     let mut trial = Trial::clean();
@@ -404,11 +405,11 @@ fn rates_of_items_that_come_and_go_are_of_their_own_seconds() {
     trial.is("readers.fetched_per_s", f64::from(60 + 70 + 80) / 3.0);
     trial.is("writers.acked_per_s", 1_000.0);
     assert!(!trial.judged().conclusions.iter().any(|one| matches!(one, Conclusion::Steadiness(_))));
-    // One of which no whole second lies in the window has no rates.
+    // An item without a whole second in the window has no rates.
     let brief = LoadSpan { at_ns: Some(3_500 * MS), until_ns: Some(4_900 * MS) };
     trial.start.trial.effective.load.get_mut("readers").unwrap().span = brief;
     assert_eq!(trial.value("readers.fetched_per_s"), Value::None);
-    // Those that had yet to come when the trial was cut off leave the others their window.
+    // Clients that had yet to come when the trial was cut off leave the others their window.
     trial.samples.retain(|row| row.id != READERS);
     trial.totals.retain(|totals| totals.id != READERS);
     trial.is("writers.acked_per_s", 1_000.0);

@@ -1,4 +1,4 @@
-//! Cases some of whose repeats must not be used.
+//! Cases with invalid repeats.
 
 use crate::fixture::{P99, RATE, Run, address, late, plan, queued};
 use kdyno_model::conclusion::{ClaimSays, Conclusion};
@@ -45,7 +45,7 @@ fn an_overloaded_repeat_stays_in_the_table_as_a_lower_bound() {
     assert_eq!(p99.range, Some((Value::Is(12.0 * MS), Value::AtLeast(8_000.0 * MS))));
     let p99 = p99_of_case(&overloaded(3));
     assert_eq!((p99.estimate, p99.is_invalid()), (Value::AtLeast(8_000.0 * MS), true));
-    // Rates stand: what was acknowledged was carried.
+    // Rates remain valid: what was acknowledged was handled.
     let mut run = Run::default();
     run.repeats(RATE, &[&[1.0, 2.0, 3.0]]);
     queued(&mut run.outcomes[2]);

@@ -144,12 +144,12 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
     ] {
         assert_eq!(at_most(value, parts, limit), ClaimSays::CannotTell, "{why}");
     }
-    // The same beside another figure, and in the second of two trials alone.
+    // The mark on another figure, and in the second of two trials alone.
     let twice = ClaimExpr::Product(Box::new(number(2.0)), Box::new(metric(P99, 0)));
     let both = one_trial(20.0, Some((18.0, 24.0)));
     let claim = claiming(twice, ClaimOp::Less, number(4.0));
     assert_eq!(judged(&both, &claim).says, ClaimSays::DoesNot);
-    // Of a side that may be 0 or less there is no such factor.
+    // A side that may be 0 or less has no such factor.
     let loss = ClaimExpr::Difference(Box::new(number(5.0)), Box::new(metric(P99, 0)));
     let claim = claiming(loss, ClaimOp::AtMost, number(-6.0));
     assert_eq!(judged(&one_trial(20.0, Some((15.0, 25.0))), &claim).says, ClaimSays::CannotTell);
@@ -170,7 +170,7 @@ fn a_threshold_is_about_this_run_alone() {
     assert_eq!(judged(&run, ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);
     let held = judged(&run, ClaimOp::AtMost, 20.2);
     assert_eq!((held.says, held.reason, held.n), (ClaimSays::Holds, None, 1));
-    // Of a figure that is at least so much, more of it may change the answer or not.
+    // With a figure that is at least so much, more of it may change the answer or not.
     let mut at_least = one_trial(0.0, None);
     at_least.outcomes[0].findings[0].estimate = Value::AtLeast(30.0);
     assert_eq!(judged(&at_least, ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);

@@ -1,4 +1,4 @@
-//! Ratios of rows with intervals, and which rows a column tells apart.
+//! Ratios of rows with intervals, and which rows differ in a column.
 
 use crate::fixture::{RATE, Run, address, invalid, plan};
 use kdyno_model::caveat::Concern;
@@ -80,7 +80,7 @@ fn one_trial_or_two_tell_nothing() {
     let mut run = Run::default();
     run.repeats(RATE, &[&[100.0, 100.0], &[200.0, 201.0]]);
     assert_eq!(told_apart(&run, 2), told(&[], &[], Some("2 trials each are too few, 3 are needed")));
-    // A single row has nothing to be told from.
+    // A single row has nothing to differ from.
     let mut run = Run::default();
     run.repeats(RATE, &[&[100.0, 100.0]]);
     assert_eq!((told_apart(&run, 1), ratios(&run, 1)), (vec![], vec![]));
@@ -118,7 +118,7 @@ fn rows_are_told_from_the_row_that_their_ratios_are_to() {
     }
     assert_eq!(told_apart(&run, 4), told_from(1, &[2], &[3], None));
     assert_eq!((ratios(&run, 4)[0].scope, ratios(&run, 4)[0].estimate), (Scope::Case(1), Value::Is(1.0)));
-    // Beside published figures it is the first one that has both.
+    // Next to published figures it is the first one that has both.
     let mut plan = plan(3, &[RATE]);
     let brokers = |brokers: i64| BTreeMap::from([("brokers".to_owned(), ParamValue::Int(brokers))]);
     for (case, number) in plan.cases.iter_mut().zip([1, 3, 5]) {

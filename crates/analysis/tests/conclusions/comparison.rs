@@ -232,7 +232,7 @@ fn pairs_of_one_start_are_one_unit() {
     let first = "start 5 ended before all of its pairs had run".to_owned();
     let lost = Caveat::PairsLost { pairs: 1, first, likewise: 0, ended_after: None };
     assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
-    // Nor does a start of which one pair is lost, though the other one is whole.
+    // Nor does a start with one lost pair, though the other one is whole.
     cut_short(&mut run.outcomes[0]);
     assert_eq!(run.verdicts(&plan).remove(0).n, 3);
     let Caveat::PairsLost { pairs, first, .. } = &run.judged(&plan).caveats[0].caveat else {
@@ -450,7 +450,7 @@ fn pairs_of_several_hosts_or_boots_are_told_apart() {
     let boots = told(&[session(1, "a", 2), session(2, "b", 2), session(3, "c", 64)]);
     assert!(boots[0].ends_with("its place: 2 boots"), "{boots:?}");
     let hosts = told(&[session(1, "a", 2), session(2, "b", 64)]);
-    let each = "5 on cpu_model Xeon · 2 processors, 3 on cpu_model Xeon · 64 processors";
+    let each = "5 on cpu_model Xeon · 2 CPUs, 3 on cpu_model Xeon · 64 CPUs";
     assert_eq!(
         hosts,
         [format!("the pairs ran on 2 different hosts ({each}): the ratio is a mean over them")]

@@ -139,7 +139,7 @@ fn other_programs_are_no_demand() {
         }
         demand(&run)
     };
-    // Of 0.64 of the host 80,000/s are the most.
+    // With 0.64 of the host 80,000/s are the most.
     let found = of([0.36, 0.36]);
     near(times(&found), 80_000.0 / 65_000.0);
     near(found.resources[0].used, 65_000.0 * 8e-6 / 0.64);
@@ -178,7 +178,7 @@ fn a_line_is_of_one_of_a_generators_shares() {
     near(times(&found), 60_000.0 / 50_000.0);
     near(found.resources[0].ns_per_further_record.unwrap(), 1e9 / 60_000.0);
     assert_eq!((found.resources[0].loads, found.resources[0].trials), (4, 4));
-    // A load of which that share is not known is left out, and no other share stands in for it.
+    // A load with an unknown share is left out, and no other share replaces it.
     let Some(Conclusion::Limit(limit)) = run.outcomes[0].conclusions.last_mut() else { panic!("a limit") };
     limit.evidence[0].shares.remove(&ShareOf::Host);
     let found = demand(&run);

@@ -11,7 +11,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunHeader;
 
-/// A run of trials of which nothing but their own figures is stored.
+/// A run of trials with nothing stored but their own figures.
 fn stored(plan: Plan, run: &Run) -> DrawnRun {
     let findings = run.outcomes.iter().flat_map(|outcome| outcome.findings.clone());
     let caveats = run.outcomes.iter().flat_map(|outcome| outcome.caveats.clone());

@@ -1,4 +1,4 @@
-//! What clients, topics and Java told of both sides, and why it differs.
+//! What clients, topics and Java reported on both sides, and why it differs.
 
 use crate::fixture::{Run, comparing, settings as compared};
 use crate::settings::producing;
@@ -33,7 +33,7 @@ fn start(outcome: &TrialOutcome, told: Told<'_>, java: &str, flags: &str) -> Tri
     }
 }
 
-/// What is said of sides that told this, with this Java and these options.
+/// What is said of sides that reported this, with this Java and these options.
 fn judged(plan: &mut Plan, told: [Told<'_>; 2], java: [&str; 2], flags: [&str; 2]) -> Judgement {
     let mut run = Run::default();
     run.pairs("writers.acked_per_s", &[1.0]);
@@ -91,7 +91,7 @@ fn clients_differ_as_given_or_by_the_default_of_another_version() {
             is("writers x", WhyDiffers::ComesWith)
         ]
     );
-    // That nobody told brokers' settings is the only caveat.
+    // The only caveat is that brokers' settings were not reported.
     assert_eq!(found.caveats.len(), 1, "{:?}", found.caveats);
 }
 
@@ -140,7 +140,7 @@ fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
     let mut run = Run::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
-    for (start, limit) in starts.iter_mut().zip(["none", "1.5 processors"]) {
+    for (start, limit) in starts.iter_mut().zip(["none", "1.5 CPUs"]) {
         start.cluster.insert("cpu_limit".to_owned(), limit.to_owned());
     }
     let of_plan = compared(&mut plan).clone();

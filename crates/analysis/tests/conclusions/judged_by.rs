@@ -1,4 +1,4 @@
-//! The interval that stands beside a verdict is the one that it rests on.
+//! The interval that is shown with a verdict is the one that it rests on.
 
 use crate::fixture::{P99, Run, comparing, settings};
 use kdyno_model::conclusion::Says;

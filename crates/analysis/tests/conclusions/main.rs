@@ -1,4 +1,4 @@
-//! What the trials of a run say together, of made-up figures: which rows can be told apart, claims, comparisons.
+//! What the trials of a run say together, of made-up figures: which rows differ, claims, comparisons.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 

@@ -5,7 +5,7 @@ use kdyno_model::conclusion::{Says, Verdict};
 use kdyno_model::finding::{Interval, IntervalMethod};
 use kdyno_model::plan::{Depth, EvidenceUnit};
 
-/// Of pairs with such ratios around the first number; whether both sides have one system.
+/// Verdicts for pairs with such ratios around the first number; whether both sides have one system.
 fn looked(centre: f64, pairs: usize, is_shared: bool) -> Verdict {
     let mut plan = comparing(&[RATE], &[8], &[]);
     plan.depth = Depth::Quick;
@@ -34,7 +34,7 @@ fn a_difference_no_larger_than_what_starts_differ_by_is_told_of_this_start() {
         };
         assert!((low - 0.984).abs() < 0.002 && (high - 1.164).abs() < 0.003, "{low} {high}");
         assert!((level - 0.95).abs() < 1e-9 && method == IntervalMethod::StudentT);
-        // Of one system there is one start, for both sides.
+        // One system has one start, for both sides.
         assert_eq!(looked(1.07, pairs, true).says, Says::Different { material: false, worse: true });
     }
 }

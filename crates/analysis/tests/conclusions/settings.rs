@@ -16,7 +16,7 @@ use kdyno_model::plan::{
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart};
 use std::collections::BTreeMap;
 
-/// A trial whose broker told these settings, and not where they come from.
+/// A trial whose broker reported these settings, and not where they come from.
 fn start(outcome: &kdyno_model::outcome::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
     let unknown = |value: &&str| SettingInForce::new(SettingOrigin::Unknown, *value);
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), unknown(value))).collect();
@@ -194,9 +194,9 @@ fn settings_of_targets_may_differ_with_the_versions_that_they_declare() {
     let (old, new) = (Some("3.7.2"), Some("4.1.1"));
     assert_eq!(found(target("a", old), target("b", new)), (vec![true], vec![]));
     let undeclared = |severity| (vec![false], vec![severity]);
-    // The same version has the same defaults: somebody set it.
+    // One version has equal defaults: the value was set.
     assert_eq!(found(target("a", new), target("b", new)), undeclared(Severity::Invalid));
-    // What is found out tells no fix: two of one line may be the same.
+    // What is found out has no patch number: two of one line may be the same.
     for versions in [[None, new], [old, None], [None, None], [Some("4.1"), new]] {
         let [a, b] = versions;
         assert_eq!(found(target("a", a), target("b", b)), undeclared(Severity::Warning), "{versions:?}");
@@ -204,7 +204,7 @@ fn settings_of_targets_may_differ_with_the_versions_that_they_declare() {
     assert_eq!(found(target("a", None), target("a", None)), undeclared(Severity::Invalid), "one cluster");
 }
 
-/// What is said of two targets that declare these versions, whose brokers told these values of one setting.
+/// What is said of two targets that declare these versions, and whose brokers reported these values of one setting.
 fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -> Judgement {
     let mut plan = alike();
     plan.cases[0].system = target("a", Some(versions[0]));
@@ -239,7 +239,7 @@ fn defaults_of_another_version_are_expected_and_what_somebody_set_is_not() {
         assert_eq!(severities(alike, set, four(Default)), [Severity::Invalid]);
     }
     assert_eq!(severities(apart, eight(Default), four(Dynamic)), [Severity::Warning]);
-    // The same value is none, whoever set it.
+    // An equal value is none, wherever it was set.
     assert_eq!(of_targets(apart, &[eight(Static)], &[eight(Default)]), Judgement::default());
 }
 
@@ -285,7 +285,7 @@ fn settings_of_all_clusters_are_compared() {
     let caveats: Vec<_> = found.caveats.iter().map(|of| (of.severity, of.caveat.clone())).collect();
     assert!(matches!(caveats[0], (Severity::Invalid, Caveat::UndeclaredDifference { .. })), "{caveats:?}");
     assert_eq!(caveats[1..], [(Severity::Warning, differ)]);
-    // What differs everywhere is told once.
+    // What differs everywhere is reported once.
     let found = of_several(["8"; 3], ["4"; 3]);
     assert_eq!(told(&found), [differs("brokers num.io.threads", "8 → 4", false)]);
     assert_eq!(found.caveats.len(), 1, "{:?}", found.caveats);

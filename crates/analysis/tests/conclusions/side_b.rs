@@ -54,7 +54,7 @@ fn what_was_imported_is_compared_and_changes_no_other_verdict() {
     let [cpu] = &imported[..] else { panic!("{imported:?}") };
     assert_eq!((cpu.of.to_string().as_str(), cpu.a, cpu.b), (CPU, Value::Is(0.3), Value::Is(0.4)));
     assert!(cpu.ratio.is_some_and(|ratio| (ratio.estimate - 4.0 / 3.0).abs() < 1e-9), "{cpu:?}");
-    // Of a pair of which it was imported for one side alone there is no ratio.
+    // A pair with an import on one side alone has no ratio.
     let mut run = Run::default();
     run.pairs(P99, &[1.5; 8]);
     let mut one_side = run.outcomes[0].findings[0].clone();

@@ -185,7 +185,7 @@ fn of_runs_that_compare_two_sides_each_side_is_set_against_its_like() {
     assert_eq!((a, b), (Value::Is(225.0), Value::Is(112.5)));
     assert!((ratio - 0.5).abs() < 1e-12, "{ratio}");
     assert_eq!((verdicts.len(), caveats.len()), (2, 2), "{caveats:?}");
-    // What the sides are is told where it is not the same, and where one has none.
+    // What the sides are is reported where it is not the same, and where one has none.
     let (_, caveats) = compared(&before, &[of_two_sides(0.25, "newer")]);
     let told = "not all of the runs have the same sides, and sides A are set against each other, and sides B: before \
                 compares kafka=3.7.2 (its side A) with new (its side B); after compares kafka=3.7.2 (its side A) with newer \
@@ -237,7 +237,7 @@ fn what_else_differs_is_named() {
         [
             "the profiles differ: p, published",
             "parameters set by hand differ: (), (size=1KiB)",
-            "the hosts differ: cpu_model Xeon · 2 processors, cpu_model Xeon · 64 processors",
+            "the hosts differ: cpu_model Xeon · 2 CPUs, cpu_model Xeon · 64 CPUs",
             "versions of kdyno differ: 0.1.0, 0.2.0",
             "the host was restarted in between: 2 boots",
         ]
@@ -301,7 +301,7 @@ fn a_case_or_figure_that_a_run_lacks_is_told() {
     for finding in &mut invalid.findings {
         finding.marks.insert(Mark::Invalid);
     }
-    // It stands in the table all the same, with its mark.
+    // It is in the table all the same, with its mark.
     let verdict = compared(&all(&[100.0]), &[invalid]).0.remove(0);
     assert_eq!(verdict.marks, [BTreeSet::new(), BTreeSet::from([Mark::Invalid])]);
     assert_eq!(reason(verdict.says), format!("{RATE} of a run is invalid"));

@@ -1,4 +1,4 @@
-//! Pairs of which a judged figure must not be used.
+//! Pairs with an invalid judged figure.
 
 use crate::fixture::{P99, Run, comparing, late, settings};
 use kdyno_model::caveat::{Caveat, PairsTied};

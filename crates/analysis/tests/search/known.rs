@@ -98,8 +98,8 @@ fn a_steep_curve_is_found_within_its_bounds() {
     }
 }
 
-/// As they are planned, with a first load that lies far below the answer too: a search that ends without a confirmed load
-/// has told its user little.
+/// As they are planned, with a first load that lies far below the answer too: a search that ends without a confirmed
+/// load has not helped its user much.
 #[test]
 fn searches_end_with_a_confirmed_load_that_hardly_ever_lies_above_the_truth() {
     for (depth, up_to) in
@@ -164,7 +164,7 @@ fn a_curve_that_bends_like_a_queue_is_found_with_little_bias() {
     }
 }
 
-/// The band is one-sided: an interval that covers more often than it says misleads nobody.
+/// The band is one-sided: an interval that covers more often than it says is no harm.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     for slope in SLOPES {

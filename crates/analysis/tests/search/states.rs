@@ -207,7 +207,7 @@ fn trials_without_figures_are_repeated_once() {
     let (points, found) = search(&SETTINGS, |_, _| Reading::Nothing);
     let none = SearchOutcome::NoFigures { load_per_s: 20_000.0, highest_passed_per_s: None };
     assert_eq!((found.outcome, points.len()), (none, 2));
-    // What is known by then is told.
+    // What is known by then is reported.
     let mut count = 0;
     let (_, found) = search(&SETTINGS, |stage, load| {
         count += 1;

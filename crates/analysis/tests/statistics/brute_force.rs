@@ -46,7 +46,7 @@ fn differences(most: usize) -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #[test]
     fn the_law_is_that_of_all_flips(differences in differences(12)) {
-        // Of nothing but zeros both are 1.
+        // For nothing but zeros both are 1.
         let (fast, slow) = (p_value(&differences), p_by_flips(&differences));
         prop_assert!((fast - slow).abs() < 1e-12, "{fast} is not {slow}");
     }

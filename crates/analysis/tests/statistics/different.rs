@@ -11,7 +11,7 @@ struct Power {
     material_percent: f64,
     wrong_sign: u32,
     pairs_mean: f64,
-    /// Of the estimate when it stopped, percent.
+    /// Error of the estimate when it stopped, percent.
     bias_when_stopped: f64,
 }
 

@@ -44,7 +44,7 @@ fn run(random: &mut Pcg64, burst_records: f64) -> Vec<f64> {
 /// What became of the experiments with so many runs, each with so many bursts on average.
 struct Coverage {
     resolved: u32,
-    /// Of those resolved.
+    /// Share of those resolved.
     held: u32,
     /// An interval that takes records for independent, of all experiments.
     held_by_records: u32,
@@ -97,7 +97,7 @@ fn the_interval_of_a_pooled_p99_holds_it_at_least_as_often_as_it_says() {
         assert!(share <= 0.95 + 5.0 * standard_error, "{runs} runs, {bursts} bursts: {share}");
         assert!(held_by_records < EXPERIMENTS * 7 / 10, "bursts must matter: {held_by_records}");
     }
-    // Ten bursts in all say little of how many come: often nothing can be told.
+    // Ten bursts in all say little of how many come: often nothing can be determined.
     let few = coverage(5, 2.0, high);
     assert!(few.resolved < EXPERIMENTS * 7 / 10, "{}", few.resolved);
 }

@@ -4,7 +4,7 @@ use kdyno_analysis::statistics::{Compared, Decision, Family, Look, Margin, compa
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Of all statistical tests: the date, never searched for.
+/// Seed of all statistical tests: the date, never searched for.
 pub const SEED: u64 = 20_261_122;
 
 /// What a run's figure is made of, in logarithms.

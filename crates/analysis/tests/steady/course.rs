@@ -1,4 +1,4 @@
-//! Steady, drifting, several levels, too short to tell.
+//! Steady, drifting, several levels, too short to determine.
 
 use crate::made::{Chance, LEVEL, Maker, shares};
 use kdyno_analysis::steady::{Figure, Penalties, Shape, course};
@@ -165,7 +165,7 @@ fn what_is_too_short_says_how_long_would_do() {
     let expected = 20.0 * (smallest.ln_1p() / 1.3f64.ln()).powi(2);
     assert!((needed as f64 - expected).abs() <= 1.0, "{needed} is not {expected}");
     assert!(smallest > 0.3);
-    // Of means of three the same, in points.
+    // The pattern in means of three, in points.
     let noisy = of(&maker.series(250, Chance::of(0.7, 0.4), |_| 1.0)).unwrap();
     let Shape::TooShort { needed } = noisy.shape else { panic!("{noisy:?}") };
     let expected = 250.0 * (noisy.smallest_step.unwrap().ln_1p() / 1.3f64.ln()).powi(2);

@@ -74,7 +74,7 @@ impl Shares {
     }
 }
 
-/// Of so many series of `n` points of a shape.
+/// Percent of so many series of `n` points of a shape.
 pub fn shares(count: u32, n: usize, chance: Chance, shape: impl Fn(f64) -> f64) -> Shares {
     let mut maker = Maker::new();
     let mut shares = Shares::default();

@@ -24,7 +24,7 @@ fn the_truncation_is_the_one_of_least_error() {
     // It changes up to the end: at the bound.
     let points: Vec<f64> = (0..42).map(f64::from).collect();
     assert_eq!((truncation(&points), truncation_max(42)), (20, 20));
-    // Of two batches none can be left out: one alone has no spread.
+    // With two batches none can be left out: one alone has no spread.
     assert_eq!(truncation(&[[9.0; 5], [1.0; 5]].concat()), 0);
     assert_eq!((truncation(&[5.0, 1.0, 1.0]), truncation(&[]), truncation_max(9)), (0, 0, 0));
 }

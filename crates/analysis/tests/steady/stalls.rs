@@ -47,8 +47,8 @@ fn a_stall_is_no_level() {
     }
 }
 
-/// Steps too small to matter, as of a p50 that is known in grains: what is found beside them is taken together by what each
-/// stretch stayed at.
+/// Steps too small to matter, as of a p50 that is known in grains: neighbouring ones are taken together by the level of
+/// each stretch.
 #[test]
 fn steps_that_do_not_matter_stay_so_when_a_second_stalled() {
     let mut maker = Maker::new();

@@ -106,8 +106,8 @@ struct Place<'a> {
     memory_bytes: Option<u64>,
 }
 
-/// Holds brokers against the tables, with the memory of the host that all of them run on. What they have in common is told
-/// once.
+/// Compares brokers with the tables, with the memory of the host that all of them run on. What they have in common is
+/// reported once.
 pub(crate) fn examine(
     brokers: &[Broker],
     cluster: Option<&Cluster>,
@@ -207,13 +207,13 @@ fn in_force(broker: &Broker, name: &str, default: &str) -> Option<Setting> {
 fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
     let network = Reason {
         severity: Medium,
-        why: "network threads carry TLS and copies; of 16 processors 6, and at most half of them, so that requests find one",
+        why: "network threads carry TLS and copies; of 16 CPUs 6, and at most half of them, so that requests find one",
         source: source::INTEL,
     };
     let io = Reason {
         severity: Medium,
-        why: "request handlers work on processors, and wait for disks: 8 are Kafka's default also on few processors, and of more \
-              processors no more than these",
+        why: "request handlers work on CPUs, and wait for disks: 8 are Kafka's default also on few CPUs, and of more \
+              CPUs no more than these",
         source: source::INTEL,
     };
     let network_range = broker.processors.map(|all| {
@@ -230,8 +230,9 @@ fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
             let recommended = match &range {
                 Some(range) if range.start() == range.end() => range.start().to_string(),
                 Some(range) => format!("{} to {}", range.start(), range.end()),
-                None => "by the processors of a broker, which the target's facts may declare (vcpus: 16)"
-                    .to_owned(),
+                None => {
+                    "by the CPUs of a broker, which the target's facts may declare (vcpus: 16)".to_owned()
+                }
             };
             let best =
                 range.as_ref().map_or(0, |range| number.unwrap_or(0).clamp(*range.start(), *range.end()));
@@ -321,7 +322,7 @@ mod tests {
         }
         let own = pair(add(one, "false"), add(one, "true"));
         assert_eq!(commands(&[on(7, Level::Broker)], "broker 7", NAME), own);
-        // Of several brokers.
+        // The memory of several brokers.
         let all = "--entity-default";
         let several = |level| [on(7, level), on(8, level)];
         assert_eq!(commands(&several(Level::Start), "brokers", NAME), pair(add(all, "false"), delete(all)));

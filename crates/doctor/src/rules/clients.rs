@@ -103,9 +103,9 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
     let words = |value: Option<&str>| Some(value.unwrap_or("the JVM's default").to_owned());
     let reason = |why| Reason { severity: Low, why, source: source::INTEL };
     let heap = given(HEAP);
-    // What the JVM takes by itself depends on the host's memory: it is not what was asked for.
+    // What the JVM takes by itself depends on the host's memory: it is not what was requested.
     let is_enough = heap.map_or(Some(false), |heap| Some(java_bytes(heap)? >= HEAP_BYTES));
-    // Of up to eight processors a JVM takes as many threads, of more five eighths of those beyond.
+    // With up to eight CPUs a JVM takes as many threads, with more five eighths of those beyond.
     let default = processors.map(|all| if all <= 8 { all } else { 8 + (all - 8) * 5 / 8 });
     let threads = given(THREADS).map_or(default, |count| count.parse().ok());
     let most = processors.map_or(5, |all| all.clamp(1, 5));
@@ -123,7 +123,7 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
             THREADS,
             (words(given(THREADS)), threads.map(|threads| threads <= most)),
             format!("at most {most}"),
-            reason("collections leave processors to the client's own threads and to the brokers next to it"),
+            reason("collections leave CPUs to the client's own threads and to the brokers next to it"),
             |_| in_scenario(&format!("{THREADS}{most}")),
         ),
     ]
@@ -156,7 +156,7 @@ fn consumers(of: &str, item: &LoadPlan, topic: &Topic) -> Advice {
     advice(of, "consumers", (Some(clients.to_string()), Some(fits)), recommended, reason, how)
 }
 
-/// Of a member whose heartbeats are its own setting; those of the newer protocol are the brokers'.
+/// For a member whose heartbeats are its own setting; those of the newer protocol are the brokers'.
 fn heartbeats(of: &str, name: &str, protocol: &GroupProtocol) -> Option<Advice> {
     const NAME: &str = "heartbeat.interval.ms";
     let GroupProtocol::Classic { session_timeout_ns, heartbeat_interval_ns, .. } = protocol else {

@@ -124,7 +124,7 @@ fn access_times(of: &str, disk: &Disk) -> Advice {
     let found = ["noatime", "relatime", "strictatime"].into_iter().find(|option| has(option));
     let current = found.unwrap_or("atime").to_owned();
     let remount = |options: &str| format!("mount -o remount,{options} {}", quoted(&disk.mount_point));
-    // The kernel takes all options of access times anew; `atime` takes `noatime` away.
+    // The kernel takes all options of access times again; `atime` takes `noatime` away.
     let before = if found == Some("relatime") { "relatime" } else { "strictatime" };
     let of_folders = if has("nodiratime") { ",nodiratime" } else { "" };
     let undo = format!("atime,{before}{of_folders}");

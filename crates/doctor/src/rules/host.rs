@@ -60,7 +60,7 @@ const RULES: &[Rule] = &[
         Place::TunedProfile,
         Expect::Is("latency-performance"),
         Low,
-        "keeps processors out of deep sleep, from which they wake up late",
+        "keeps CPUs out of deep sleep, from which they wake up late",
         source::INTEL,
     ),
     rule(
@@ -166,7 +166,7 @@ const RULES: &[Rule] = &[
         GOVERNOR,
         Expect::Is("performance"),
         Medium,
-        "processors that slow down in pauses wake up late, and two measurements meet two speeds",
+        "CPUs that slow down in pauses wake up late, and two measurements meet two speeds",
         source::INTEL,
     ),
     rule(
@@ -174,7 +174,7 @@ const RULES: &[Rule] = &[
         ENERGY_BIAS,
         Expect::Is("0"),
         Low,
-        "0 is performance: the processor does not trade speed for power",
+        "0 is performance: the CPU does not trade speed for power",
         source::INTEL,
     ),
 ];
@@ -241,7 +241,7 @@ fn dirty_ratio(host: &Host) -> Option<u64> {
     host.settings.get(DIRTY_RATIO)?.trim().parse().ok().filter(|ratio| *ratio <= 100)
 }
 
-/// Of files that each processor has: the value, or how many have each.
+/// For files that each CPU has: the value, or how many have each.
 fn of_files(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
     let Some(files) = host.files.get(rule.setting) else { return (None, None) };
     let values = values(files);
@@ -287,7 +287,7 @@ fn change(rule: &Rule, current: &str, host: &Host) -> Change {
             };
             Change::commands(write(&value, pattern), undo.join(" && "))
         }
-        // What is in use must fit into memory, which nobody can promise.
+        // What is in use must fit into memory, which cannot be promised.
         Place::SwapBytes => Change::by_hand(
             "swapoff -a, if what is in use of it (`free -m`) fits into memory; and take it out of /etc/fstab",
         ),
@@ -301,12 +301,12 @@ fn change(rule: &Rule, current: &str, host: &Host) -> Change {
     }
 }
 
-/// Writes a value to files; unlike a redirection it may stand after `sudo`, and takes several.
+/// Writes a value to files; unlike a redirection it may follow `sudo`, and takes several.
 fn write(value: &str, files: &str) -> String {
     format!("echo {} | tee {files} > /dev/null", quoted(value))
 }
 
-/// Limits belong to a user or a service, and come into force when it logs in or starts anew.
+/// Limits belong to a user or a service, and come into force when it logs in or starts again.
 fn limit(name: &str, of_service: &str, value: &str) -> Change {
     let of_systemd = if value == "unlimited" { "infinity" } else { value };
     Change::by_hand(format!(

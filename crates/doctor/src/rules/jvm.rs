@@ -1,4 +1,4 @@
-//! Options of brokers' JVMs, and their heaps beside the memory of the host.
+//! Options of brokers' JVMs, and their heaps compared with the memory of the host.
 
 use super::{Reason, advice, source};
 use crate::advice::Severity::{High, Low, Medium};
@@ -63,7 +63,7 @@ pub(crate) fn examine(of: &str, jvm: &Jvm, memory_bytes: Option<u64>, is_planned
     ]
 }
 
-/// The heaps of all brokers of one host together beside its memory; `None` where no heap is known.
+/// The heaps of all brokers of one host together, compared with its memory; `None` where no heap is known.
 pub(crate) fn heaps(brokers: &[Broker], memory_bytes: u64) -> Option<Advice> {
     let known: Vec<u64> = brokers.iter().filter_map(|broker| Some(broker.jvm.as_ref()?.heap_bytes)).collect();
     if known.is_empty() {
@@ -75,7 +75,7 @@ pub(crate) fn heaps(brokers: &[Broker], memory_bytes: u64) -> Option<Advice> {
     let is_followed = match (all_bytes > most_bytes, known.len() == brokers.len()) {
         (true, _) => Some(false),
         (false, true) => Some(true),
-        // Those that are not known come on top.
+        // Unknown heaps come on top.
         (false, false) => None,
     };
     let reason = Reason {

@@ -25,7 +25,7 @@ pub(crate) mod source {
     pub(crate) const CANONICAL: &str = "Canonical, Charmed Apache Kafka, performance tuning";
 }
 
-/// What a rule says, whatever it is held against.
+/// What a rule says, whatever it is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reason {
     pub(crate) severity: Severity,
@@ -33,7 +33,7 @@ pub(crate) struct Reason {
     pub(crate) source: &'static str,
 }
 
-/// A recommendation held against a value: `is_followed` is `None` where the value is not known or cannot be read.
+/// A recommendation compared with a value: `is_followed` is `None` where the value is not known or cannot be read.
 pub(crate) fn advice(
     of: &str,
     setting: &str,

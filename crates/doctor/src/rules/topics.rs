@@ -20,7 +20,7 @@ pub(crate) fn examine(topics: &[Topic], brokers: usize, cluster: Option<&Cluster
 fn of_topic(topic: &Topic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
     let of = format!("topic {}", topic.name);
     let mut all = vec![replicas(&of, topic, brokers)];
-    // Of its own topics Kafka chooses settings and partitions.
+    // Kafka chooses settings and partitions of its own topics.
     if !topic.is_internal {
         all.extend(in_sync(&of, topic, cluster));
         all.extend(SETTINGS.iter().filter_map(|rule| setting(&of, topic, rule, cluster)));
@@ -85,12 +85,12 @@ fn replicas(of: &str, topic: &Topic, brokers: usize) -> Advice {
     advice(of, "replication factor", current, format!("at least {wanted}"), reason, how)
 }
 
-/// `min.insync.replicas`: two of three, and of more at least two. Of two replicas one must do, or a broker that is away
-/// stops the writers: nothing is said unless it does.
+/// `min.insync.replicas`: two of three, and of more at least two. With two replicas one must do, or a broker that is
+/// away stops the writers: nothing is said unless it does.
 fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice> {
     const NAME: &str = "min.insync.replicas";
     let setting = topic.settings.get(NAME);
-    // Of a plan it is Kafka's default unless it is set.
+    // In a plan it is Kafka's default unless it is set.
     let default = topic.placement.is_none().then(|| "1".to_owned());
     let value = setting.map(|setting| setting.value.clone()).or(default);
     let number = value.as_deref().and_then(|value| value.trim().parse::<usize>().ok());
@@ -313,7 +313,7 @@ mod tests {
             ),
             "that partition alone: {elect}"
         );
-        // A running cluster that did not tell a setting has not the default of a plan.
+        // A running cluster that did not report a setting has not the default of a plan.
         assert_eq!(of(&all, "min.insync.replicas").verdict, Verdict::Unknown);
         let one = examine(&[Topic { replicas: 1, ..topic(None) }], 1, None);
         assert_eq!(of(&one, "replication factor").verdict, Verdict::Followed);

@@ -37,7 +37,7 @@ fn told(poll: &'static str, questions: usize, is_last: bool) -> Told {
     })
 }
 
-/// A path that is not there would be asked for until the timeout, an hour if nothing is said.
+/// A path that is not there would be polled until the timeout, an hour by default.
 #[test]
 fn a_job_whose_questions_are_refused_again_and_again_has_failed() {
     let told = told("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", 20, true);

@@ -57,7 +57,8 @@ fn step(name: &str, path: &str) -> HttpStep {
     }
 }
 
-/// What a load told: of each request and turn its name and whether it was good; in words; and why it did not end well.
+/// What a load printed: of each request and turn its name and whether it was good; in words; and why it did not end
+/// well.
 struct Told {
     requests: Vec<(String, bool)>,
     words: String,

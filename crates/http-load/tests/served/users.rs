@@ -1,4 +1,4 @@
-//! Users: what is told of an application that hangs, TLS, and what is of no use.
+//! Users: what is reported of an application that hangs, TLS, and unusable settings.
 
 use crate::{GENEROUS, MS, Told, answer, each_connection, run, serve, step, target};
 use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
@@ -41,7 +41,7 @@ fn requests_without_an_answer_when_the_load_ends_are_told_as_failed() {
             if path != "/hang" {
                 return Some(answer("200 OK", "{}"));
             }
-            // Nobody may ask any more.
+            // The client may be gone.
             let _ = tell.send(());
             None
         });
@@ -96,7 +96,7 @@ impl Secured {
             let session = ServerConnection::new(Arc::clone(&config)).expect("a session");
             let mut stream = StreamOwned::new(session, stream);
             while stream.conn.is_handshaking() {
-                // Whoever does not trust it goes away.
+                // A client that does not trust it goes away.
                 if stream.conn.complete_io(&mut stream.sock).is_err() {
                     return;
                 }

@@ -12,21 +12,21 @@ pub(crate) const HEAD_BYTES: usize = 61;
 /// Bytes of the head that its own length field does not count.
 const UNCOUNTED_BYTES: usize = 12;
 
-/// Where the checksum stands; it covers everything behind it.
+/// Place of the checksum; it covers everything behind it.
 const CHECKSUM_AT: usize = 17;
 
-/// Where the attributes stand.
+/// Place of the attributes.
 const ATTRIBUTES_AT: usize = 21;
-/// Of attributes: the batch is a marker.
+/// Attribute: the batch is a marker.
 const CONTROL_BIT: i16 = 0x20;
 
-/// Where the producer's id stands.
+/// Place of the producer's id.
 const PRODUCER_AT: usize = 43;
 
 /// What a broker needs of a batch's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BatchHead {
-    /// Of the whole batch, head included.
+    /// Bytes of the whole batch, head included.
     pub bytes: usize,
     /// Records as the head says; the body is not looked at.
     pub records: u32,
@@ -132,8 +132,8 @@ pub(crate) fn is_control(batch: &[u8]) -> bool {
     i16::from_be_bytes([batch[ATTRIBUTES_AT], batch[ATTRIBUTES_AT + 1]]) & CONTROL_BIT != 0
 }
 
-/// What a cleaner leaves of an uncompressed batch, as brokers do it: records whose offsets `keeps` names, in a batch that
-/// reaches from the first to the last offset of before. Tells how many records these are.
+/// What a cleaner leaves of an uncompressed batch, as brokers do it: records whose offsets `keeps` names, in a batch
+/// that reaches from the first to the last offset of before. Returns how many records these are.
 ///
 /// # Errors
 /// The batch cannot be read.

@@ -6,7 +6,7 @@ use super::{RequestHead, TopicRef, begin_frame, end_frame};
 use kdyno_kafka::messages::m01_fetch::{BY_NAME_MAX, RACKS_FROM, SESSIONS_FROM, SessionStep};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 
-/// One partition asked for.
+/// One requested partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FetchPartition {
     pub index: i32,
@@ -120,11 +120,11 @@ pub(crate) struct FetchOutcome {
     pub last_stable: i64,
     /// First offset that is there; -1 with an error.
     pub log_start: i64,
-    /// Producer and first offset of aborted transactions; `None`: nobody asked.
+    /// Producer and first offset of aborted transactions; `None`: not requested.
     pub aborted: Option<Vec<(i64, i64)>>,
     /// The replica to read from; -1: this one.
     pub preferred: i32,
-    /// Of the records that follow.
+    /// Bytes of the records that follow.
     pub records_bytes: usize,
     /// Who leads instead, and since which election.
     pub leader: Option<(i32, i32)>,
@@ -136,7 +136,7 @@ impl FetchOutcome {
         Self { error, log_start: -1, ..Self::of(index, -1) }
     }
 
-    /// A partition that ends there, and of which nothing is sent.
+    /// A partition that ends there, with nothing sent.
     pub fn of(index: i32, high_watermark: i64) -> Self {
         Self {
             index,

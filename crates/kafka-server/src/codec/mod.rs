@@ -40,13 +40,13 @@ pub(crate) mod code {
     pub const INVALID_PRODUCER_EPOCH: i16 = 47;
     /// The coordinator reads its log.
     pub const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
-    /// Nobody coordinates.
+    /// There is no coordinator.
     pub const COORDINATOR_NOT_AVAILABLE: i16 = 15;
     /// Another broker coordinates.
     pub const NOT_COORDINATOR: i16 = 16;
     /// The transaction is not one that this can be done to.
     pub const INVALID_TXN_STATE: i16 = 48;
-    /// Nobody knows the transactional id.
+    /// The transactional id is unknown.
     pub const INVALID_PRODUCER_ID_MAPPING: i16 = 49;
     /// The producer's transaction before is not over.
     pub const CONCURRENT_TRANSACTIONS: i16 = 51;
@@ -127,7 +127,7 @@ impl Api {
         Self::ConsumerGroupHeartbeat,
     ];
 
-    /// The same API as our client knows it.
+    /// The API as our client knows it.
     fn of_client(self) -> messages::Api {
         match self {
             Self::Produce => messages::m00_produce::API,
@@ -164,7 +164,7 @@ impl Api {
             Self::Fetch => (4, 17),
             Self::Metadata => (0, 13),
             Self::EndTxn => (0, 5),
-            // Those in which members by either protocol commit and ask for offsets.
+            // Versions in which members by either protocol commit and request offsets.
             Self::OffsetCommit => (9, 9),
             Self::OffsetFetch => (9, 9),
             Self::JoinGroup => (9, 9),
@@ -177,7 +177,7 @@ impl Api {
     }
 
     /// First and last version spoken; some lower ones than those of our own client, for other clients. Topics go
-    /// by name. Of what is not spoken at all the last one is below the first.
+    /// by name. Where an API is not spoken at all the last one is below the first.
     pub fn versions(self) -> (i16, i16) {
         match self {
             Self::Produce => (3, 9),
@@ -287,8 +287,8 @@ pub(crate) fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&
 
 /// A topic as a request names it, by its name or its id.
 ///
-/// The ids of the fake cluster are made of what they stand for: a byte that counts how often the topic was made,
-/// and its name. Topics with longer names than fit have none.
+/// The ids of the fake cluster consist of a byte that counts how often the topic was made, and the topic's name. Topics
+/// with longer names than fit have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TopicRef<'a> {
     /// Its name.
@@ -303,7 +303,7 @@ impl<'a> TopicRef<'a> {
         Self { name, id: [0; 16] }
     }
 
-    /// Reads a name, or an id. One that was not made here stands for no name.
+    /// Reads a name, or an id. One that was not made here means no name.
     pub fn read(reader: &mut Reader<'a>, flexible: bool, by_id: bool) -> Result<Self> {
         if !by_id {
             return topic_name(reader, flexible).map(Self::named);

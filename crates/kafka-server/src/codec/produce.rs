@@ -8,9 +8,9 @@ use kdyno_kafka::wire::{Reader, Result, Writer};
 /// The fields in front of the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProduceStart<'a> {
-    /// Of a transactional producer.
+    /// The id of a transactional producer.
     pub transactional_id: Option<&'a str>,
-    /// 0: nobody waits for an answer.
+    /// 0: no answer is expected.
     pub acks: i16,
 }
 
@@ -98,8 +98,8 @@ impl ProduceResponse {
         self.partition_led_by(out, index, (error, base_offset), None);
     }
 
-    /// As [`partition`](Self::partition), with who leads instead, and since which election, where that is known
-    /// and the version can tell it.
+    /// As [`partition`](Self::partition), with who leads instead, and since which election, where that is known and the
+    /// version has it.
     pub fn partition_led_by(
         &self,
         out: &mut Vec<u8>,
@@ -145,7 +145,7 @@ impl ProduceResponse {
     }
 }
 
-/// The first version whose responses tell who leads instead.
+/// The first version whose responses say who leads instead.
 const LEADER_HINTS_FROM: i16 = 10;
 
 /// A `LeaderIdAndEpoch`.

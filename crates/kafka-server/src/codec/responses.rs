@@ -51,14 +51,14 @@ pub(crate) fn api_versions(
     }
 }
 
-/// The topics asked for, or all of `names`; `describe` tells a topic's error and partitions.
+/// The requested topics, or all of `names`; `describe` returns a topic's error and partitions.
 pub(crate) fn metadata<'a>(
     request: m03_metadata::Request,
     version: i16,
     names: impl Iterator<Item = &'a str>,
     describe: impl Fn(&str) -> (i16, Vec<m03_metadata::MetadataResponsePartition>),
 ) -> Result<Vec<m03_metadata::MetadataResponseTopic>> {
-    // Before version 1, which brought null, an empty list asked for all.
+    // Before version 1, which brought null, an empty list requested all.
     let wanted = request.topics.filter(|topics| version > 0 || !topics.is_empty());
     let names: Vec<_> = match wanted {
         Some(topics) => topics.into_iter().map(|topic| topic.name.unwrap_or_default()).collect(),
@@ -122,7 +122,7 @@ pub(crate) fn cluster<'a>(
     }
 }
 
-/// `find` tells error and offset of a topic's partition at a timestamp: -1 latest, -2 earliest.
+/// `find` returns error and offset of a topic's partition at a timestamp: -1 latest, -2 earliest.
 pub(crate) fn list_offsets(
     request: m02_list_offsets::Request,
     find: impl Fn(&str, i32, i64) -> (i16, i64),
@@ -144,7 +144,7 @@ pub(crate) fn list_offsets(
     m02_list_offsets::Response { topics, ..Default::default() }
 }
 
-/// `create` makes a topic, or only checks it, and tells its error, partitions and replicas.
+/// `create` makes a topic, or only checks it, and returns its error, partitions and replicas.
 pub(crate) fn create_topics(
     request: m19_create_topics::Request,
     mut create: impl FnMut(&m19_create_topics::CreatableTopic, bool) -> (i16, i32, i16),
@@ -226,7 +226,7 @@ const COORDINATORS_MAX: usize = 1 << 12;
 /// The last version of FindCoordinator that asks for one alone.
 const FIND_ONE_MAX: i16 = 3;
 
-/// The same outcome for each partition.
+/// One outcome for all partitions.
 pub(crate) fn add_partitions(
     topics: &[m24_add_partitions_to_txn::AddPartitionsToTxnTopic],
     error: i16,

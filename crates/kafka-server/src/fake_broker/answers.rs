@@ -157,7 +157,7 @@ impl FakeCluster {
         Ok(responses::cluster(&self.cluster_id, controller, brokers, topics))
     }
 
-    /// Error and offset of a partition, as one broker tells it.
+    /// Error and offset of a partition, as one broker reports it.
     fn find_offset(
         &self,
         broker: i32,

@@ -95,7 +95,7 @@ pub struct FakeCluster {
     pub(super) now_ns: u64,
     pub(super) brokers: BTreeMap<i32, Broker>,
     addresses: BTreeMap<i32, (String, u16)>,
-    /// As metadata tells it.
+    /// As metadata reports it.
     pub(super) cluster_id: String,
     pub(super) topics: BTreeMap<String, Vec<PartitionLog>>,
     /// How often a topic of a name was deleted.
@@ -216,8 +216,8 @@ impl FakeCluster {
         if self.outputs.is_empty() { self.next_event_ns() } else { Some(self.now_ns) }
     }
 
-    /// Lets everything happen that is due until `now_ns`, and returns what came of it, in order. An instant
-    /// before the latest one told is that one.
+    /// Lets everything happen that is due until `now_ns`, and returns what came of it, in order. An instant before the
+    /// latest one given is that one.
     pub fn poll(&mut self, now_ns: u64) -> Vec<Output> {
         self.advance(now_ns);
         std::mem::take(&mut self.outputs)
@@ -321,8 +321,7 @@ impl FakeCluster {
         [self.plan.next_ns(), servers, timer].into_iter().flatten().min()
     }
 
-    /// Of what is due at one instant the script comes first, then completions by broker, then the rest in
-    /// the order it was set up.
+    /// At one instant the script comes first, then completions by broker, then the rest in the order it was set up.
     fn advance(&mut self, now_ns: u64) {
         while let Some(at_ns) = self.next_event_ns().filter(|at| *at <= now_ns) {
             self.now_ns = self.now_ns.max(at_ns);

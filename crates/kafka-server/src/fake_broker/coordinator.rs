@@ -20,9 +20,9 @@ pub(super) struct Coordinator {
 pub(super) struct Transactional {
     pub(super) id: i64,
     pub(super) epoch: i16,
-    /// The epoch with which it asked for the one of now: it may ask again, since an answer can be lost.
+    /// The epoch with which it requested the present one: it may ask again, since an answer can be lost.
     pub(super) renewed: Option<i16>,
-    /// Of the open transaction.
+    /// Partitions of the open transaction.
     pub(super) partitions: BTreeSet<(String, usize)>,
     /// How the one before ended.
     pub(super) before: Option<bool>,

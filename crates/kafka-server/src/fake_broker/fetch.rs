@@ -221,7 +221,7 @@ impl FakeCluster {
         self.answer(waiting.conn, waiting.slot, bytes);
     }
 
-    /// What a session has told: partitions with records come last the next time.
+    /// What a session has reported: partitions with records come last the next time.
     fn remember(&mut self, session: i32, told: Vec<((String, i32), i64, bool)>) {
         let Some(session) = self.fetch_sessions.get_mut(&session) else { return };
         for (place, high_watermark, has_records) in told {

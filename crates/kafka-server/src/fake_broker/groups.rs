@@ -14,7 +14,7 @@ use kdyno_kafka::wire::{Result, WireError};
 use std::collections::BTreeMap;
 
 impl FakeCluster {
-    /// A member is heard, which joins, leaves or stays, and is told what it is to have.
+    /// A request of a member that joins, leaves or stays; the answer says what it is to have.
     pub(super) fn hear_member(&mut self, broker: i32, request: &heartbeat::Request) -> heartbeat::Response {
         let refused = |error_code| heartbeat::Response { error_code, ..Default::default() };
         if let Err(error) = self.not_coordinating(broker) {
@@ -93,7 +93,7 @@ impl FakeCluster {
         fetch::Response { groups, ..Default::default() }
     }
 
-    /// Hears a member by the classic protocol, and tells it and others what there is to tell by then.
+    /// Takes a request of a member by the classic protocol, and answers it and others as far as answers are due.
     ///
     /// # Errors
     /// The body is not what its header promised.

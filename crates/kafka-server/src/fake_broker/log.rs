@@ -69,7 +69,7 @@ pub(super) struct PartitionLog {
 struct AbortedTransaction {
     producer: i64,
     first: i64,
-    /// Of its marker.
+    /// Offset of its marker.
     last: i64,
 }
 
@@ -324,7 +324,7 @@ mod tests {
         BatchHead { bytes: 0, records: 5, producer_id: ID, producer_epoch, base_sequence, is_transactional }
     }
 
-    /// Of two batches in flight the first is refused for another reason: the second must not take its place.
+    /// The first of two batches in flight is refused for another reason: the second must not take its place.
     #[test]
     fn in_a_transaction_no_batch_overtakes_the_first() {
         let refused = Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER);

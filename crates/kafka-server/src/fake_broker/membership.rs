@@ -11,7 +11,7 @@ const HEARTBEAT_INTERVAL_MS: i32 = 100;
 /// A group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
-    /// Of the next assignment: it counts the changes of its members.
+    /// Number of the next assignment: it counts the changes of its members.
     epoch: i32,
     /// The one topic that its members read.
     pub(super) topic: String,
@@ -28,7 +28,7 @@ pub(super) struct Member {
     pub(super) epoch: i32,
     /// What it says that it has.
     owned: BTreeSet<i32>,
-    /// What it was told to have.
+    /// What the latest answer gave it.
     told: BTreeSet<i32>,
 }
 
@@ -51,7 +51,7 @@ impl Group {
         Ok(())
     }
 
-    /// What a member is told: of what it is to have, that which nobody else has yet.
+    /// The answer to a member: from what it is to have, that which no other member still has.
     pub(super) fn answer(
         &mut self,
         request: &heartbeat::Request,
@@ -111,7 +111,7 @@ mod tests {
         (response.member_epoch, told)
     }
 
-    /// A member is told what is another's only once that one has said that it gave it up.
+    /// A member is given what is another's only once that one has said that it gave it up.
     #[test]
     fn a_partition_is_never_two_members() {
         let mut group = Group::default();

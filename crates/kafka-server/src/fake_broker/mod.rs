@@ -72,8 +72,8 @@ pub struct FakeConfig {
     pub keeps_batches: bool,
     /// Keeps a [`RequestTrace`] of each finished produce request until it is taken.
     pub keeps_traces: bool,
-    /// Topics have ids, by which the newest versions name them, and a broker that does not lead a partition tells
-    /// who does; otherwise the brokers are older.
+    /// Topics have ids, by which the newest versions name them, and a broker that does not lead a partition says who
+    /// does; otherwise the brokers are older.
     pub has_topic_ids: bool,
     /// Level of the feature `transaction.version`; it is 0 where brokers are older than topics' ids.
     pub transaction_version: i16,
@@ -85,7 +85,7 @@ pub struct FakeConfig {
     pub racks: BTreeMap<i32, String>,
     /// What clients are refused.
     pub denied: BTreeSet<Right>,
-    /// What brokers say of a topic that they do not make, beside the error.
+    /// What brokers say of a topic that they do not make, in addition to the error.
     pub words: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use super::service::Service;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Whether records are stored although the client is not told so.
+/// Whether records are stored although the client gets no acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
     /// The records are in the log.

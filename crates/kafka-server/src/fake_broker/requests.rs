@@ -49,7 +49,7 @@ pub(super) struct FetchedPartition {
     /// Id of the topic, where it was named by that.
     pub topic_id: [u8; 16],
     pub asked: FetchPartition,
-    /// High watermark that the session has told last.
+    /// High watermark that the session has reported last.
     pub told: i64,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct FetchedPartition {
 #[derive(Debug)]
 pub(super) struct FetchSession {
     pub broker: i32,
-    /// Of the next request.
+    /// Number of the next request.
     pub epoch: i32,
     pub partitions: Vec<FetchedPartition>,
 }
@@ -72,5 +72,5 @@ pub(super) struct Control {
     pub body_at: usize,
 }
 
-/// Instant of a timer, and a number that tells it from others.
+/// Instant of a timer, and a number that distinguishes it from others.
 pub(super) type TimerKey = (u64, u64);

@@ -1,4 +1,4 @@
-//! How a fake cluster is told to misbehave: first say when, then what.
+//! How a fake cluster is made to misbehave: first say when, then what.
 
 use super::cluster::FakeCluster;
 use super::plan::{Action, Fate, Hostile, Stored, When};
@@ -58,7 +58,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// An instant or a choice of requests, and what to do then. Of several things done to one request the first
+/// An instant or a choice of requests, and what to do then. If several things are done to one request the first
 /// counts.
 #[derive(Debug)]
 #[must_use]
@@ -90,12 +90,12 @@ impl<'a> Step<'a> {
         self.add(Action::DeleteTopic { topic: topic.to_owned() })
     }
 
-    /// Deletes a topic and makes it anew with another id, empty, each partition led by the broker that led it.
+    /// Deletes a topic and creates it again with another id, empty, each partition led by the broker that led it.
     pub fn recreate_topic(self, topic: &str) -> Script<'a> {
         self.add(Action::RecreateTopic { topic: topic.to_owned() })
     }
 
-    /// Tells another cluster id from then on, as if another cluster had taken over the addresses.
+    /// Reports another cluster id from then on, as if another cluster had taken over the addresses.
     pub fn set_cluster_id(self, cluster_id: &str) -> Script<'a> {
         self.add(Action::SetClusterId { cluster_id: cluster_id.to_owned() })
     }
@@ -116,7 +116,7 @@ impl<'a> Step<'a> {
         self.add(Action::CloseConnections { broker })
     }
 
-    /// Sends bytes that nobody asked for to all connections of a broker. Those kinds that spoil an answer
+    /// Sends unrequested bytes to all connections of a broker. Those kinds that spoil an answer
     /// have none to spoil and send garbage.
     pub fn send_hostile(self, broker: i32, hostile: Hostile) -> Script<'a> {
         self.add(Action::SendHostile { broker, hostile })

@@ -72,7 +72,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The same seed gives the same draws.
+    /// Equal seeds give equal draws.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64::seed_from_u64(seed), drawn: 0 }
     }

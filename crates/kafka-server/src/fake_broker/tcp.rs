@@ -93,7 +93,7 @@ impl FakeServer {
         &self.addresses
     }
 
-    /// `host:port` of each broker, as clients are told where to begin.
+    /// `host:port` of each broker, as clients get them for bootstrapping.
     pub fn bootstrap(&self) -> Vec<String> {
         self.addresses.values().map(ToString::to_string).collect()
     }
@@ -111,7 +111,7 @@ impl FakeServer {
     }
 
     fn wake(&self) {
-        // When the pipe is full it wakes already; when its other end is gone there is nobody to wake.
+        // When the pipe is full it wakes already; when its other end is gone there is nothing to wake.
         let _ = (&self.wake).write(&[0]);
     }
 }

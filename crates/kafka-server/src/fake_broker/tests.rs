@@ -106,7 +106,7 @@ proptest! {
         let mut cluster = FakeCluster::new(FakeConfig::new(1).topic("t", 1).service(service).keep_traces());
         cluster.script().at(stall_at).stall(0, stall_for);
         let conn = cluster.open(0, 0);
-        // An instant is worked in unless it is in the stall: Lindley on a clock that stands still there.
+        // An instant is worked in unless it is in the stall: Lindley on a clock that is stopped there.
         let stall_end = stall_at + stall_for;
         let finish = |start: u64, work: u64| {
             let from = if (stall_at..stall_end).contains(&start) { stall_end } else { start };
@@ -336,7 +336,7 @@ fn a_claim_makes_nothing_be_held() {
     cluster.receive(conn, &i32::MAX.to_be_bytes(), 0);
     assert_eq!(cluster.poll(0), [Output::Close { conn }]);
     assert_eq!((cluster.held_bytes(conn), cluster.counts().protocol_errors), (0, 1));
-    // Answered requests are let go, and their batches are not kept unless asked for.
+    // Answered requests are let go, and their batches are not kept unless requested.
     let conn = cluster.open(0, 0);
     for id in 0..1000 {
         cluster.receive(conn, &frame(id, 0, 50), u64::from(id as u32));
@@ -376,7 +376,7 @@ fn behind_real_sockets_it_is_the_same_cluster() {
     assert_eq!(answer.brokers.len(), 1);
     assert_eq!(i32::from(server.addresses()[&0].port()), answer.brokers[0].port);
     assert!(answer.topics[0].partitions.iter().all(|p| p.leader_id.0 == 0));
-    // A removed broker's port takes nobody in.
+    // A removed broker's port accepts no connection.
     assert_eq!(connect(server.addresses()[&1]).read(&mut [0; 8]).expect("end"), 0);
     let address = server.addresses()[&0];
     drop(server);

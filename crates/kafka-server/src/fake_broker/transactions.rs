@@ -154,8 +154,8 @@ impl FakeCluster {
         m26_end_txn::Response { error_code, producer_id, producer_epoch, ..Default::default() }
     }
 
-    /// Ends a transaction, or says again how it ended to a producer that has not heard it: since KIP-890 its epoch tells
-    /// that from the end of a further transaction.
+    /// Ends a transaction, or says again how it ended to a producer that has not heard it: since KIP-890 its epoch
+    /// separates that from the end of a further transaction.
     fn end_transaction(&mut self, request: &m26_end_txn::Request, is_v2: bool) -> Result<(i64, i16), i16> {
         let (id, now_ns) = (&request.transactional_id, self.now_ns);
         let who = (request.producer_id, request.producer_epoch);
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(end(&mut cluster, 5, 0, false), (code::NONE, 1));
         cluster.now_ns += 10;
         assert_eq!(end(&mut cluster, 5, 0, false), (code::NONE, 1), "its answer may be lost");
-        // Of the next transaction no leader has heard: its abort brings an epoch too, its commit is none.
+        // For the next transaction, unknown to every leader: its abort brings an epoch too, its commit is none.
         assert_eq!(end(&mut cluster, 5, 1, true), (code::INVALID_TXN_STATE, -1));
         assert_eq!(end(&mut cluster, 5, 1, false), (code::NONE, 2));
         assert_eq!(end(&mut cluster, 5, 2, false), (code::NONE, 3));

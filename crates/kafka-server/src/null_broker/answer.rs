@@ -36,7 +36,7 @@ pub(super) struct Broker {
 }
 
 impl Broker {
-    /// A broker that tells clients to reach it at `host:port`.
+    /// A broker that clients reach at `host:port`.
     pub fn new(host: String, port: u16, options: &NullBrokerOptions) -> Self {
         let batch = match options.fetch {
             FetchAnswer::Empty => Vec::new(),
@@ -130,7 +130,7 @@ pub(super) fn answer(
     Ok(Answered::Now)
 }
 
-/// The same of requests of producers with an id, and of their transactions.
+/// The answers for requests of producers with an id, and of their transactions.
 fn coordinate(head: &RequestHead, body: &[u8], broker: &mut Broker, out: &mut Vec<u8>) -> Result<Answered> {
     let version = head.version;
     match head.api {

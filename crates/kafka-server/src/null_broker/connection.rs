@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How much is read at a time.
 const READ_BYTES: usize = 1 << 20;
 
-/// Of the buffer that all connections share: a read behind the beginning of a piece.
+/// Part of the buffer that all connections share: a read behind the beginning of a piece.
 pub(super) const BUFFER_BYTES: usize = READ_BYTES + PIECE_BYTES_MAX;
 
 /// From how many skippable bytes on they are dropped by the kernel: below, a copy costs less than a call.
@@ -27,7 +27,7 @@ const READS_PER_TURN: u32 = 64;
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// The socket has nothing more to give or takes no more: its next event will tell.
+    /// The socket has nothing more to give or takes no more: its next event will report.
     Idle,
     /// Enough for now; more is there.
     Again,
@@ -37,7 +37,7 @@ pub(super) enum Turn {
     Closed,
 }
 
-/// What one read told.
+/// What one read returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Received {
     /// There may be more.
@@ -221,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// A read that gave less than asked for has emptied the socket (epoll(7), question 9), which saves the
+    /// A read that returned less than requested has emptied the socket (epoll(7), question 9), which saves the
     /// call that would only say so.
     fn after(&self, count: usize, wanted: usize) -> Received {
         if count < wanted && !self.end_is_near { Received::Drained } else { Received::More }

@@ -3,7 +3,7 @@
 //!
 //! Honest: every byte crosses a real socket, every request is framed, every partition is answered with the
 //! offset its records' counts add up to. Cheapest: one thread, no storage; record bytes are dropped, mostly
-//! inside the kernel and uncopied. It is one broker that leads every partition; any topic asked for exists.
+//! inside the kernel and uncopied. It is one broker that leads every partition; every requested topic exists.
 //!
 //! It is a process that anybody on the host can connect to: what is no request closes its connection and is
 //! counted, and nothing is allocated because a length field says so.

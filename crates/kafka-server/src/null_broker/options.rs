@@ -1,4 +1,4 @@
-//! How the null broker behaves, and what it tells at its end.
+//! How the null broker behaves, and what it reports at its end.
 
 use super::topics::PARTITIONS_MAX;
 use std::io;
@@ -13,7 +13,7 @@ pub enum FetchAnswer {
     #[default]
     Empty,
     /// At once, for each partition, a batch of that many records without key and that many bytes of value,
-    /// at whatever offset was asked for: a log without end.
+    /// at whatever offset was requested: a log without end.
     Batch {
         /// Records in the batch, 1 or more.
         records: u32,
@@ -72,7 +72,7 @@ pub struct NullBrokerStats {
     pub connections: u64,
     /// Requests read to their end, of all kinds.
     pub requests: u64,
-    /// Of these, produce requests.
+    /// Produce requests among these.
     pub produce_requests: u64,
     /// Records taken in, as the heads of their batches count them.
     pub records: u64,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// How much ciphertext is read at a time.
 pub(super) const CIPHERTEXT_BYTES: usize = 256 << 10;
-/// Plaintext that one read may give beside its own size: a record that was there but for its end.
+/// Plaintext that one read may give in addition to its own size: a record that was there but for its end.
 pub(super) const RECORD_BYTES_MAX: usize = 32 << 10;
 
 /// Lets the null broker speak TLS.
@@ -57,7 +57,7 @@ impl NullBrokerTls {
 pub(super) struct TlsEnd(Box<ServerConnection>);
 
 impl TlsEnd {
-    /// Reads once: how much ciphertext came (0: the peer has closed), and how much plaintext stands at the front of
+    /// Reads once: how much ciphertext came (0: the peer has closed), and how much plaintext is at the front of
     /// `plaintext`, which has room for all of it.
     pub fn read(
         &mut self,

@@ -208,7 +208,7 @@ fn a_session_that_is_refused_is_told_and_not_tried_again() {
     rounds(&mut wire, &mut client, |client, _| client.connections().refusal().is_some());
     let refusal = client.connections().refusal().expect("a refusal").clone();
     assert!(matches!(refusal, Refusal::Session(_)), "{refusal:?}");
-    assert_eq!(refusal.to_string(), "no session is possible: the other end said no");
+    assert_eq!(refusal.to_string(), "TLS handshake failed: the other end said no");
     wire.now_ns += 1_000 * SECOND;
     wire.round(&mut client);
     let connections: &mut BrokerConnections<_> = client.connections_mut();
@@ -290,7 +290,7 @@ fn the_admin_client_does_not_insist_where_it_is_refused() {
     let connected =
         Admin::connect_by(in_toys(), std::slice::from_ref(&address), "me", Duration::from_secs(60));
     let error = connected.unwrap_err().to_string();
-    assert_eq!(error, format!("broker {address}: no session is possible: the other end said no"));
+    assert_eq!(error, format!("broker {address}: TLS handshake failed: the other end said no"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Toy {
     received: Vec<u8>,
     outgoing: Vec<u8>,
     data: u64,
-    /// Of the server's end: questions sent, and answered.
+    /// Counts of the server's end: questions sent, and answered.
     pub pings: u64,
     pub pongs: u64,
 }

@@ -38,7 +38,7 @@ impl Deadline {
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left.max(WAIT_MIN)) }
     }
 
-    /// An equal share of the time that is left, of which `shares` are to be had; all of it when that is one.
+    /// An equal share of the time that is left, for one of `shares`; all of it when that is one.
     pub fn share(self, shares: usize) -> Self {
         if shares <= 1 {
             return self;
@@ -87,7 +87,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Tries every address the host name stands for. The look-up itself is the system's and has its own limits.
+/// Tries every address of the host name. The look-up itself is the system's and has its own limits.
 pub(super) fn connect(address: &Address, deadline: Deadline) -> Result<TcpStream> {
     let name = address.to_string();
     let found = (address.host.as_str(), address.port).to_socket_addrs();

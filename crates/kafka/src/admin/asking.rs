@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 const MAKING_TIME_MAX: Duration = Duration::from_secs(10);
 
 impl Admin {
-    /// A topic, asked for as Kafka's producers ask: brokers that make topics by themselves (`auto.create.topics.enable`)
-    /// make it by their defaults, if it is not there. Waits until each of its partitions has a leader; `waiting` is called once
-    /// where nobody knows the topic at first.
+    /// A topic, requested as Kafka's producers do: brokers that make topics by themselves (`auto.create.topics.enable`)
+    /// make it by their defaults, if it is not there. Waits until each of its partitions has a leader; `waiting` is
+    /// called once where no broker knows the topic at first.
     ///
     /// # Errors
-    /// `UNKNOWN_TOPIC_OR_PARTITION` when it is not there and nobody makes it; as [`Self::topics`] otherwise.
+    /// `UNKNOWN_TOPIC_OR_PARTITION` when it is not there and no broker makes it; as [`Self::topics`] otherwise.
     pub fn topic_by_asking(&mut self, name: &str, waiting: &dyn Fn()) -> Result<TopicInfo> {
         checked_text("topic name", name)?;
         let (started, deadline) = (Instant::now(), Deadline::after(self.timeout));

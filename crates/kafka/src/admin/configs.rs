@@ -1,4 +1,4 @@
-//! What brokers tell of themselves: settings in force, features.
+//! What brokers report of themselves: settings in force, features.
 
 use super::types::{ConfigOf, FeatureInfo, SettingInfo, features, setting_info};
 use super::{Admin, Result, checked_text};

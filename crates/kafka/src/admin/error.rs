@@ -21,7 +21,7 @@ pub enum AdminError {
     /// No bootstrap address was given.
     #[error("no bootstrap address was given")]
     NoAddress,
-    /// A host name that stands for nothing.
+    /// A host name without an address.
     #[error("host of broker {address} cannot be resolved: {source}")]
     Resolve {
         /// Address of the broker.
@@ -29,7 +29,7 @@ pub enum AdminError {
         /// What the resolver said.
         source: io::Error,
     },
-    /// Nobody listens there.
+    /// Nothing listens there.
     #[error("broker {address} refused the connection")]
     Refused {
         /// Address of the broker.
@@ -137,7 +137,7 @@ pub enum AdminError {
         /// Id of the one that answers.
         found: String,
     },
-    /// A broker that lets itself be found where nobody can listen.
+    /// A broker that advertises an address where nothing can listen.
     #[error("broker {id} advertises the address {address:?}: that needs a host, and a port from 1 to 65535")]
     Advertised {
         /// Its id.
@@ -190,6 +190,15 @@ fn list(errors: &[AdminError]) -> String {
 }
 
 impl AdminError {
+    /// Whether a listener requires TLS that this client has not.
+    pub fn needs_tls(&self) -> bool {
+        match self {
+            Self::Unreachable(errors) => errors.iter().any(Self::needs_tls),
+            Self::Session { source, .. } => *source == SessionError::NeedsTls,
+            _ => false,
+        }
+    }
+
     /// The broker's error code, if it is one.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
@@ -215,7 +224,7 @@ impl AdminError {
         }
     }
 
-    /// Whether what was asked for is unknown, which may only mean: not known yet.
+    /// Whether the requested thing is unknown, which may only mean: not known yet.
     pub(super) fn is_unknown(&self) -> bool {
         match self {
             Self::UnknownBroker { .. } => true,

@@ -60,7 +60,7 @@ pub struct Admin {
     connections: Vec<Broker>,
     /// Where the brokers of the last metadata listen; an error for one that cannot.
     known: BTreeMap<i32, std::result::Result<Address, String>>,
-    /// As the first metadata told it that did.
+    /// As the first metadata that had it reported it.
     cluster_id: Option<String>,
     controller_id: i32,
 }
@@ -70,7 +70,7 @@ impl Admin {
     /// and every later call, retries included.
     ///
     /// # Errors
-    /// When no address leads to a broker; the error tells why for each.
+    /// When no address leads to a broker; the error says why for each.
     pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
         Self::connect_by(Security::default(), bootstrap, client_id, timeout)
     }
@@ -291,11 +291,11 @@ impl Admin {
                 Err(error) => error,
             };
             if error.code().is_none() {
-                self.connections.clear(); // whichever it was, it is not worth telling apart
+                self.connections.clear(); // either way the answer is the same
             }
             let believed = error.is_unknown() && started.elapsed() > UNKNOWN_GRACE;
             if !error.is_retriable() || believed || deadline.left() <= BACKOFF {
-                // What an earlier try said tells more than that there was no time for the last one.
+                // What an earlier try said is more useful than that there was no time for the last one.
                 let cut_short = matches!(error, AdminError::Timeout { .. });
                 return Err(before.filter(|_| cut_short).unwrap_or(error));
             }

@@ -1,7 +1,8 @@
-//! What brokers tell of logs and groups while a load goes on: how large the logs are and how far they reach, and how far
-//! groups of consumers have committed.
+//! What brokers report of logs and groups while a load goes on: how large the logs are and how far they reach, and how
+//! far groups of consumers have committed.
 //!
-//! Partitions and groups that are not told are left out, since the next look is not far; what a user may not see is told as such.
+//! Partitions and groups without a report are left out, since the next look is not far; what a user may not see is
+//! reported as such.
 
 use super::{Admin, AdminError, Result, TopicInfo, checked_text};
 use crate::errors::ErrorCode;
@@ -20,15 +21,15 @@ pub type Partition = (String, i32);
 pub struct Committed {
     /// The group.
     pub group: String,
-    /// Why its offsets are not told, or those of some partitions: an error that is none, the first one.
+    /// Why its offsets are missing, or those of some partitions: an error that is none, the first one.
     pub error: ErrorCode,
     /// The offset of the next record to be read, of each partition for which it has committed one.
     pub offsets: BTreeMap<Partition, i64>,
 }
 
 impl Admin {
-    /// Bytes of the logs that a broker keeps, by topic, all of its log directories together, and of its replicas those too
-    /// that are being moved to another directory. `None`: it names no directory, which is how brokers before Kafka 3.0 tell that
+    /// Bytes of the logs that a broker keeps, by topic, over all of its log directories, including replicas that are
+    /// being moved to another directory. `None`: it names no directory, which is how brokers before Kafka 3.0 say that
     /// this user may not ask.
     ///
     /// # Errors
@@ -66,11 +67,11 @@ impl Admin {
         })
     }
 
-    /// What groups have committed for all partitions of these topics, as their coordinator tells: in one request, from Kafka
-    /// 3.0 on.
+    /// What groups have committed for all partitions of these topics, as their coordinator reports: in one request,
+    /// from Kafka 3.0 on.
     ///
     /// # Errors
-    /// There is no answer in time. That a group is not told of is in its answer.
+    /// There is no answer in time. A group without a report is in its answer.
     pub fn committed(
         &mut self,
         coordinator: i32,
@@ -91,8 +92,8 @@ impl Admin {
         })
     }
 
-    /// The ends of the logs of all partitions that have a leader, as these tell: the offset after the last record that readers
-    /// may see. One request for each leader.
+    /// The ends of the logs of all partitions that have a leader, as the leaders report: the offset after the last
+    /// record that readers may see. One request for each leader.
     ///
     /// # Errors
     /// A leader does not answer in time.

@@ -1,4 +1,4 @@
-//! What the admin client is asked for and tells.
+//! Requests to and answers of the admin client.
 
 use crate::errors::ErrorCode;
 use crate::messages::{self, m03_metadata, m18_api_versions, m32_describe_configs};
@@ -49,7 +49,7 @@ pub struct PartitionInfo {
     pub leader: i32,
     /// Brokers that keep a copy; the first is the preferred leader.
     pub replicas: Vec<i32>,
-    /// Those of them that are in sync.
+    /// The replicas that are in sync.
     pub isr: Vec<i32>,
     /// What is wrong with it, as far as the asked broker knows.
     pub error: ErrorCode,
@@ -61,11 +61,11 @@ pub struct SettingInfo {
     /// Its value; nothing when it has none, is secret, or is not known.
     pub value: Option<String>,
     /// False when the broker was given it and does not know it, as a misspelt one. Brokers before Kafka 2.6 do
-    /// not tell; then it is true.
+    /// not report it; then it is true.
     pub known: bool,
     /// Where its value comes from.
     pub source: SettingSource,
-    /// The default of the broker's version; nothing when it has none or does not tell.
+    /// The default of the broker's version; nothing when it has none or does not report it.
     pub default: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub enum SettingSource {
     DynamicBroker,
     /// Somebody set it while the cluster ran, for all brokers.
     DynamicDefaultBroker,
-    /// The broker did not tell, or something that came after this was written.
+    /// The broker did not report it, or something that came after this was written.
     Unknown,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInf
     TopicInfo { name, error: topic.error_code, internal: topic.is_internal, partitions }
 }
 
-/// The features that a broker tells with its versions, by name; brokers before Kafka 2.7 tell none.
+/// The features that a broker reports with its versions, by name; brokers before Kafka 2.7 report none.
 pub(super) fn features(reply: &m18_api_versions::Response) -> Vec<FeatureInfo> {
     let supported = reply.supported_features.iter().map(|of| (&of.name, Some(of.max_version), None));
     let finalized = reply.finalized_features.iter().map(|of| (&of.name, None, Some(of.max_version_level)));

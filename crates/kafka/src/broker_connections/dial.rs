@@ -7,7 +7,7 @@ use super::{
 use crate::connection::{ConnectionError, Refusal};
 use std::collections::BTreeSet;
 
-/// What the caller does, and what it tells.
+/// What the caller does, and what it reports.
 impl<T> BrokerConnections<T> {
     /// Whether there is somebody to ask, or soon will be: a broker that is up, or one bootstrap address at
     /// least half way. So a client has one connection more than there are brokers, and that only at first.
@@ -174,8 +174,8 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// Whether nothing is done for a connection until somebody has a use for it: it was closed because nothing was sent
-    /// over it or nobody wanted it any more, or its broker is refused.
+    /// Whether nothing is done for a connection until it is needed: it was closed because nothing was sent over it or
+    /// it was no longer needed, or its broker is refused.
     pub fn is_at_rest(&self, connection: usize) -> bool {
         let connection = &self.connections[connection];
         connection.is_idle || !connection.is_wanted || connection.state == ConnectionState::Refused
@@ -186,7 +186,7 @@ impl<T> BrokerConnections<T> {
         self.connections[connection].is_idle = false;
     }
 
-    /// The broker has told that it throttles the client for so long, and leaves it to the client to wait: nothing
+    /// The broker has reported that it throttles the client for so long, and leaves it to the client to wait: nothing
     /// is sent meanwhile, and what is in flight may take so much longer
     /// ([KIP-219](https://cwiki.apache.org/confluence/display/KAFKA/KIP-219+-+Improve+quota+communication)).
     pub fn throttle(&mut self, connection: usize, throttled_ns: u64, now_ns: u64) {
@@ -204,8 +204,8 @@ impl<T> BrokerConnections<T> {
         self.connections[connection].connection.hold_back(longer_ns);
     }
 
-    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now, and a
-    /// broker that refuses us from now on is tried again.
+    /// The load begins: what cannot be reached since before is reported once more, since it concerns the load now, and
+    /// a broker that refuses us from now on is tried again.
     pub fn begin(&mut self, now_ns: u64) {
         self.has_begun = true;
         for connection in &self.connections {
@@ -231,8 +231,8 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// A connection that has waited too long for a response, or for its socket, or that the client leaves to begin anew at
-    /// the bootstrap addresses; it must be closed.
+    /// A connection that has waited too long for a response, or for its socket, or that the client leaves to start
+    /// again at the bootstrap addresses; it must be closed.
     pub fn to_close(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
         let timeout_ns = self.config.request_timeout_ns;
         let is_late = |at: &usize| {

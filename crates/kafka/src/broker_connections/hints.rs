@@ -1,4 +1,4 @@
-//! What responses say of leaders beside their own matter
+//! What responses say of leaders in addition to their own matter
 //! ([KIP-951](https://cwiki.apache.org/confluence/display/KAFKA/KIP-951%3A+Leader+discovery+optimisations+for+the+client)).
 
 use super::metadata::{BROKERS_MAX, Leader};
@@ -11,7 +11,7 @@ impl<T> BrokerConnections<T> {
     /// known. Returns the partitions whose leader is another now.
     pub fn take_hints(&mut self, topic: usize, hints: LeaderHints, now_ns: u64) -> Vec<usize> {
         let (mut moved, mut is_any_new) = (Vec::new(), false);
-        // Of two that are told of a broker the later one counts.
+        // If a broker is reported twice the later report counts.
         let told = hints.endpoints.into_iter().take(BROKERS_MAX);
         let endpoints: BTreeMap<i32, (String, i32)> =
             told.map(|endpoint| (endpoint.broker, (endpoint.host, endpoint.port))).collect();

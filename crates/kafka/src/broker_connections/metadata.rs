@@ -14,10 +14,10 @@ pub(super) const REBOOTSTRAP_AFTER_NS: u64 = 300_000_000_000;
 /// What is known of the cluster, and when it is asked again.
 #[derive(Debug)]
 pub(super) struct Metadata {
-    /// Host and port of each broker, as it was told: not each number is a port.
+    /// Host and port of each broker, as reported: not each number is a port.
     pub(super) brokers: BTreeMap<i32, (String, i32)>,
     pub(super) topics: Vec<Topic>,
-    /// As the first reply told it that did.
+    /// As the first reply that had it reported it.
     pub(super) cluster_id: Option<String>,
     pub(super) is_wanted: bool,
     /// A request for it is in flight.
@@ -32,7 +32,7 @@ pub(super) struct Metadata {
     pub(super) next_connection: usize,
     /// Requests in a row that were not answered.
     failures: u32,
-    /// Responses in a row that told nothing new.
+    /// Responses in a row that reported nothing new.
     repeats: u32,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Metadata {
 #[derive(Debug)]
 pub(super) struct Topic {
     pub(super) name: String,
-    /// Its id, all 0 where brokers do not tell it: a topic that is made anew under its name has another.
+    /// Its id, all 0 where brokers do not report it: a topic that is created again under its name has another.
     pub(super) id: [u8; 16],
     pub(super) leaders: Vec<Leader>,
     /// Partitions that the client needs; `None`: all.
@@ -63,7 +63,7 @@ impl Topic {
 pub(super) struct Leader {
     /// Its id; −1: none is known.
     pub(super) broker: i32,
-    /// Grows with each election; −1: not told.
+    /// Grows with each election; −1: not reported.
     pub(super) epoch: i32,
     /// The connection to it.
     pub(super) connection: Option<usize>,
@@ -109,8 +109,7 @@ impl Metadata {
         self.topics.get(topic).map_or(&[], |topic| &topic.leaders)
     }
 
-    /// A request was answered. The next one is not sent before a pause, which grows while responses tell nothing
-    /// new.
+    /// A request was answered. The next one is not sent before a pause, which grows while responses report nothing new.
     pub(super) fn answered(
         &mut self,
         is_news: bool,
@@ -141,14 +140,14 @@ impl Metadata {
         }
     }
 
-    /// Whether it is to be asked for now.
+    /// Whether it is to be requested now.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         self.is_wanted && !self.is_asked && self.not_before_ns <= now_ns
     }
 
-    /// Whether it has been missed for so long that whom the client knows is no use; it is then missed anew.
+    /// Whether it has been missed for so long that the known brokers are no use; it is then missed again.
     pub(super) fn gives_up_on_brokers(&mut self, now_ns: u64) -> bool {
-        // One that knows nobody asks the bootstrap addresses anyway.
+        // A client that knows no broker asks the bootstrap addresses anyway.
         if self.is_due(now_ns) && self.taken_ns.is_some() {
             self.missed_since_ns.get_or_insert(now_ns);
         }

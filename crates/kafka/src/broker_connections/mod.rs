@@ -1,8 +1,8 @@
 //! The connections of one client to the brokers of its topics: leaders, coordinators, reconnecting. No sockets:
-//! the caller opens and closes what this asks for, and tells what happened.
+//! the caller opens and closes what this requests, and reports what happened.
 //!
 //! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
-//! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. Pauses grow
+//! gets a connection. A lost connection, an error that says so, or age requests the metadata again. Pauses grow
 //! with attempts that fail and differ between clients. What no further attempt can cure is a [`Refusal`]: it is
 //! kept, and not tried again. A login that fails after one was good is no such thing, nor a certificate of a broker that
 //! was connected to before, nor either of them once the load has begun: that is tried again as if the broker could not be
@@ -26,8 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use types::BrokerConnection;
 
-/// The connections of one client, numbered from 0. The number of one that nobody needs any more is given to
-/// another.
+/// The connections of one client, numbered from 0. The number of one that is no longer needed is given to another.
 #[derive(Debug)]
 pub struct BrokerConnections<T> {
     config: ConnectionsConfig,
@@ -56,7 +55,7 @@ pub struct BrokerConnections<T> {
 
 /// What there is, and what it is good for.
 impl<T> BrokerConnections<T> {
-    /// Connections that know only the bootstrap addresses, of which one drawn at random is tried first.
+    /// Connections that know only the bootstrap addresses: one drawn at random is tried first.
     pub fn new(config: ConnectionsConfig) -> Self {
         let mut random = Pcg64::seed_from_u64(config.seed);
         let mut connections = Self {
@@ -157,7 +156,7 @@ impl<T> BrokerConnections<T> {
         self.connections.iter().position(|connection| connection.key == key)
     }
 
-    /// Nobody has a use for the connection of a broker for a purpose any more.
+    /// The connection of a broker is no longer needed for a purpose.
     pub fn unwanted(&mut self, broker: i32, purpose: Purpose) {
         if let Some(known) = self.known(broker, purpose) {
             self.connections[known].is_wanted = false;
@@ -196,7 +195,7 @@ impl<T> BrokerConnections<T> {
         self.metadata.topics.iter().flat_map(metadata::Topic::needed).map(|(_, leader)| leader)
     }
 
-    /// Notes which connection leads to each leader, and which connections nobody needs any more.
+    /// Notes which connection leads to each leader, and which connections are no longer needed.
     fn relink(&mut self) {
         let leaders = self.leaders().map(|leader| leader.broker).filter(|id| *id >= 0);
         let leaders: BTreeSet<i32> = leaders.chain(self.replicas.iter().copied()).collect();
@@ -222,7 +221,7 @@ impl<T> BrokerConnections<T> {
         self.metadata.leaders(topic).len()
     }
 
-    /// The id of a topic, where the brokers tell it.
+    /// The id of a topic, where the brokers report it.
     pub fn topic_id(&self, topic: usize) -> Option<[u8; 16]> {
         self.metadata.topics.get(topic).map(|topic| topic.id).filter(|id| *id != [0; 16])
     }

@@ -1,4 +1,4 @@
-//! Metadata is asked for, and taken in.
+//! Metadata is requested, and taken in.
 
 use super::metadata::{BROKERS_MAX, Leader};
 use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose, RequestKind};
@@ -14,7 +14,7 @@ const THROTTLED_BY_CLIENT_FROM: i16 = 6;
 /// What a response was worth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
-    /// It told something that was not known.
+    /// It reported something that was not known.
     is_news: bool,
     /// The broker has not heard of the latest election.
     is_stale: bool,
@@ -98,10 +98,10 @@ impl<T> BrokerConnections<T> {
         Ok(())
     }
 
-    /// The client begins anew at the bootstrap addresses: it forgets where brokers listen, and each connection is to be
-    /// closed ([KIP-899](https://cwiki.apache.org/confluence/display/KAFKA/KIP-899%3A+Allow+clients+to+rebootstrap),
+    /// The client starts again at the bootstrap addresses: it forgets where brokers listen, and each connection is to
+    /// be closed ([KIP-899](https://cwiki.apache.org/confluence/display/KAFKA/KIP-899%3A+Allow+clients+to+rebootstrap),
     /// [KIP-1102](https://cwiki.apache.org/confluence/display/KAFKA/KIP-1102%3A+Enable+clients+to+rebootstrap+based+on+timeout+or+error+code)).
-    /// Who leads what, and since when, is kept: it is compared with what the next reply tells.
+    /// Who leads what, and since when, is kept: it is compared with what the next reply reports.
     fn rebootstrap(&mut self, why: &'static str) {
         self.metadata.brokers.clear();
         self.relink();
@@ -178,7 +178,7 @@ impl<T> BrokerConnections<T> {
         now_ns: u64,
     ) {
         let noted = &mut self.metadata.topics[topic];
-        // Brokers that do not know ids tell 0, and mean the same topic.
+        // Brokers that do not know ids report 0, and mean the same topic.
         let [is_told, was_told] = [found.topic_id, noted.id].map(|id| id != [0; 16]);
         let is_another = is_told && was_told && found.topic_id != noted.id;
         if is_told {
@@ -204,7 +204,7 @@ impl<T> BrokerConnections<T> {
                 taken.is_stale = true;
                 continue;
             }
-            // A broker that tells no epoch is believed, and does not make us forget one.
+            // A broker that reports no epoch is believed, and does not make us forget one.
             let epoch = if is_another { epoch } else { epoch.max(before.epoch) };
             taken.is_news |= (before.broker, before.epoch) != (to, epoch);
             noted.leaders[slot] = Leader { broker: to, epoch, connection: None };
@@ -217,7 +217,7 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// Notes whether a topic is described; an error is told when it is another one than before.
+    /// Notes whether a topic is described; an error is reported when it is another one than before.
     fn on_topic_error(
         &mut self,
         connection: usize,

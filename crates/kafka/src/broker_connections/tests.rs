@@ -277,7 +277,7 @@ fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once
     assert!(retry_ns(&connections) > now_ns);
 }
 
-/// The broker shows a certificate that has expired. Returns whether it is tried again, and what is told.
+/// The broker shows a certificate that has expired. Returns whether it is tried again, and what is reported.
 fn expire(
     connections: &mut BrokerConnections<u32>,
     connection: usize,
@@ -313,7 +313,7 @@ fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has
         connections.take_events();
 
         let (key, why) =
-            (connections.key(known), "no session is possible: its certificate has expired".to_owned());
+            (connections.key(known), "TLS handshake failed: its certificate has expired".to_owned());
         let told = ConnectionEvent::Unreachable { key, why };
         assert_eq!(expire(&mut connections, known, 1_000), (true, vec![told]));
         assert_eq!(expire(&mut connections, known, 2_000), (true, vec![]), "told once");
@@ -364,8 +364,8 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     assert!(!written(&mut connections, 0).is_empty(), "metadata is asked for over the other one");
 }
 
-/// With `acks=0` a request is over when it is written, and that is told also where its connection ends and the broker has
-/// left before anybody asks.
+/// With `acks=0` a request is over when it is written, and that is reported also where its connection ends and the
+/// broker has left before the caller asks.
 #[test]
 fn a_place_is_kept_until_what_was_written_there_is_told() {
     let mut connections = connections(&["a"]);

@@ -35,7 +35,7 @@ pub struct ConnectionsConfig {
     pub metadata_max_age_ns: u64,
     /// Largest response accepted.
     pub frame_bytes_max: usize,
-    /// Of the pauses' lengths, and of the bootstrap address that is tried first: no two clients should share it.
+    /// Seed of the pauses' lengths, and of the bootstrap address that is tried first: no two clients should share it.
     pub seed: u64,
 }
 
@@ -89,7 +89,7 @@ impl From<crate::producer::Token> for RequestKind<crate::producer::Token> {
 }
 
 impl<T> Answered<RequestKind<T>> {
-    /// The same if it is a request of the client.
+    /// How long it may take if it is a request of the client.
     pub(super) fn of_client(self) -> Option<Answered<T>> {
         let Answered { token, version, written_ns, bytes, response_bytes } = self;
         match token {
@@ -134,11 +134,11 @@ pub(super) struct BrokerConnection<T> {
     pub(super) is_wanted: bool,
     /// It was closed because nothing was sent over it; it is made again when something is to be.
     pub(super) is_idle: bool,
-    /// Why it is to be closed: the client begins anew at the bootstrap addresses.
+    /// Why it is to be closed: the client starts again at the bootstrap addresses.
     pub(super) left_why: Option<&'static str>,
     /// It was up before, so that each end has taken what the other shows.
     pub(super) has_been_up: bool,
-    /// It was told upon what the session was agreed, if there is one.
+    /// What the session agreed upon was reported, if there is one.
     pub(super) has_told_session: bool,
     /// How often in a row it ended since it was up.
     pub(super) failures: u32,
@@ -146,7 +146,7 @@ pub(super) struct BrokerConnection<T> {
     pub(super) setup_failures: u32,
     /// The broker throttles the client: nothing is sent before this instant, ns.
     pub(super) muted_until_ns: Option<u64>,
-    /// Why the broker cannot be reached, which was told: each further attempt that fails is no news.
+    /// Why the broker cannot be reached, which was reported: each further attempt that fails is no news.
     pub(super) unreachable: Option<String>,
     /// Why it is not tried any more.
     pub(super) refusal: Option<Refusal>,
@@ -194,7 +194,7 @@ impl<T> BrokerConnection<T> {
     /// Whether its place can be given to another connection.
     pub(super) fn is_free(&self) -> bool {
         let is_closed = matches!(self.state, ConnectionState::Down { .. } | ConnectionState::Refused);
-        // What was written and is not answered may still have to be told.
+        // What was written and is not answered may still have to be reported.
         is_closed && !self.is_wanted && !self.is_bootstrap() && self.connection.in_flight() == 0
     }
 
@@ -247,7 +247,7 @@ pub enum ConnectionEvent {
         /// Version and cipher suite.
         agreed: String,
     },
-    /// A connection cannot be made; told once, until it was open again.
+    /// A connection cannot be made; reported once, until it was open again.
     Unreachable {
         /// Which.
         key: ConnectionKey,
@@ -272,7 +272,7 @@ pub enum ConnectionEvent {
         /// Broker now.
         to: i32,
     },
-    /// The broker answered a request for metadata with an error that may pass; told when it is another one than
+    /// The broker answered a request for metadata with an error that may pass; reported when it is another one than
     /// before.
     MetadataError {
         /// Name of the topic.

@@ -45,7 +45,7 @@ pub enum ConnectionError {
     /// No socket in time.
     #[error("no connection could be made within {0} ms")]
     NotConnected(u64),
-    /// The client begins anew at the bootstrap addresses.
+    /// The client starts again at the bootstrap addresses.
     #[error("the client goes back to its bootstrap addresses: {0}")]
     Left(&'static str),
     /// Connecting again cannot help.
@@ -53,7 +53,7 @@ pub enum ConnectionError {
     Refused(#[from] Refusal),
 }
 
-/// What no further attempt can cure. It is told to the user instead of being tried for ever.
+/// What no further attempt can cure. It is reported to the user instead of being tried for ever.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The broker lacks an API we need, or speaks no version of it that we speak.
@@ -104,7 +104,7 @@ impl ConnectionError {
 impl From<SessionError> for ConnectionError {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::Refused(_) => Refusal::Session(error).into(),
+            SessionError::Refused(_) | SessionError::NeedsTls => Refusal::Session(error).into(),
             SessionError::Broken(_) => Self::Session(error),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! ApiVersions is asked in the newest version we know, and in version 0 by brokers that do not know that one. Where
 //! there is a login, SaslHandshake names its mechanism and SaslAuthenticate requests carry its messages, before any
-//! other request; a broker that ends sessions after some time (KIP-368) is told again who we are before it does.
+//! other request; with a broker that ends sessions after some time (KIP-368) the client authenticates again before it
+//! does.
 
 use super::{ConnectionError, Refusal};
 use crate::errors::ErrorCode;
@@ -51,7 +52,7 @@ pub struct Handshake {
     versions: Option<VersionMap>,
     /// The versions of `needs`, in their order: looked up for every request.
     needed_versions: Vec<i16>,
-    /// Those of SaslHandshake and SaslAuthenticate, where there is a login.
+    /// Versions of SaslHandshake and SaslAuthenticate, where there is a login.
     login_versions: (i16, i16),
     /// Whether requests of the caller are taken; true for ever once it was.
     is_over: bool,
@@ -119,7 +120,7 @@ impl Handshake {
         }
     }
 
-    /// The level of the feature `transaction.version`, 0 where none was told.
+    /// The level of the feature `transaction.version`, 0 where none was reported.
     pub(super) fn transaction_version(&self) -> i16 {
         self.versions.as_ref().map_or(0, VersionMap::transaction_version)
     }

@@ -272,5 +272,5 @@ fn a_tls_alert_in_answer_to_frames_is_recognised() {
     plain.input.push(&[21, 3, 3, 0, 2, 2, 80]);
     let error = plain.receive(2, |_, _| Ok(())).unwrap_err();
     assert!(matches!(error, ConnectionError::Refused(Refusal::Session(_))), "{error:?}");
-    assert!(error.to_string().contains("the broker's listener speaks TLS"), "{error}");
+    assert!(error.to_string().contains("the broker's listener requires TLS"), "{error}");
 }

@@ -67,7 +67,7 @@ pub struct Answered<T> {
 pub enum Written {
     /// Nothing waited.
     Nothing,
-    /// Bytes, none of which was a request's last.
+    /// Bytes without the last one of a request.
     Bytes,
     /// The last byte of at least one request, too.
     Request,
@@ -156,7 +156,7 @@ impl<T> Connection<T> {
         self.handshake.version(api)
     }
 
-    /// The level of the feature `transaction.version` that the cluster has, 0 where the broker told none.
+    /// The level of the feature `transaction.version` that the cluster has, 0 where the broker reported none.
     pub fn transaction_version(&self) -> i16 {
         self.handshake.transaction_version()
     }
@@ -289,7 +289,7 @@ impl<T> Connection<T> {
         self.sent(Some(token), (api, version), (is_answered, holds), now_ns, bytes);
     }
 
-    /// Whether a request of the caller has to wait, since the broker is told again who we are.
+    /// Whether a request of the caller has to wait, since the client authenticates again.
     fn must_wait(&mut self, now_ns: u64) -> bool {
         if self.handshake.log_in_again(now_ns) {
             self.continue_handshake(now_ns);
@@ -378,7 +378,7 @@ impl<T> Connection<T> {
     ) -> Result<(), ConnectionError> {
         let is_plain = self.session.is_none() && !self.handshake.is_over();
         if is_plain && session::is_tls_alert(self.input.pending()) {
-            return Err(Refusal::Session(session::tls_expected()).into());
+            return Err(SessionError::NeedsTls.into());
         }
         while let Some((request, body, response_bytes)) = self.next_response()? {
             self.active_ns = self.active_ns.max(now_ns);
@@ -400,7 +400,7 @@ impl<T> Connection<T> {
         Ok(())
     }
 
-    /// The next complete response. A request whose response cannot be told to be that stays in flight, and comes back
+    /// The next complete response. A request whose response cannot be recognized stays in flight, and comes back
     /// when the connection ends.
     fn next_response(&mut self) -> wire::Result<Option<Response<T>>> {
         let Some(frame) = self.input.next_frame()? else { return Ok(None) };
@@ -427,7 +427,7 @@ impl<T> Connection<T> {
     /// taken. Where that completed a request, its instant is then to be given with [`Self::stamp_written`].
     ///
     /// # Errors
-    /// Those of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
+    /// The errors of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
     pub fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<Written> {
         let bytes = match &mut self.session {
             Some(session) => {

@@ -6,13 +6,13 @@ use crate::records::{Batch, RecordsError, TRANSACTIONAL_BIT};
 
 /// Type, in the key of a control record, of the marker of an abort.
 const ABORT: i16 = 0;
-/// Stands in the place of the first offset of a transaction whose marker was met.
+/// Takes the place of the first offset of a transaction whose marker was met.
 const OVER: i64 = i64::MAX;
 
 /// The aborted transactions of a partition's answer. It takes 16 bytes for each, as the answer does at least.
 #[derive(Debug, Default)]
 pub(super) struct Aborted {
-    /// Producer and first offset of each, ascending. Of each producer those that are over come first, though their
+    /// Producer and first offset of each, ascending. Each producer's finished ones come first, though their
     /// offset does not say so any more.
     transactions: Vec<(i64, i64)>,
 }

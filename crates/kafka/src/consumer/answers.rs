@@ -1,7 +1,7 @@
 //! What brokers' answers mean for the partitions of a consuming client.
 //!
-//! An error is told once, until the partition answers something else: a retry that fails in the same way is no news.
-//! Of a reply that was not asked for in this way the rest is not believed, and the connection ends.
+//! An error is reported once, until the partition answers something else: a retry that fails in the same way is no
+//! news. The rest of a reply that was not requested in this way is not believed, and the connection ends.
 
 use super::aborted::Aborted;
 use super::effects::Effects;
@@ -53,7 +53,7 @@ impl<S: RecordSink> Answer<'_, S> {
         Ok(())
     }
 
-    /// Takes in where the logs end of partitions that are held. One that could not tell is asked again in its turn.
+    /// Takes in where the logs of held partitions end. A leader that could not say is asked again in its turn.
     ///
     /// # Errors
     /// When the bytes are none.
@@ -108,7 +108,7 @@ impl<S: RecordSink> Answer<'_, S> {
         }
     }
 
-    /// The answer as a whole is an error. A broker may have forgotten a session, which is then begun anew.
+    /// The answer as a whole is an error. A broker may have forgotten a session, which is then started again.
     fn on_refused(&mut self, error: ErrorCode, is_full: bool) {
         self.effects.has_error = true;
         self.effects.is_metadata_old |= error == ErrorCode::FETCH_SESSION_TOPIC_ID_ERROR;
@@ -196,7 +196,7 @@ fn fetched<S: RecordSink>(
             let what = format_args!("what was fetched is damaged: {error}");
             position.failed(ErrorCode::CORRUPT_MESSAGE, what, retry_ns, effects);
         }
-        // Asked for at once, it would come again and again.
+        // Requested at once, it would come again and again.
         Ok(()) if !has_moved && !reply.records.is_empty() => {
             let bytes = reply.records.len();
             let what =

@@ -1,10 +1,10 @@
-//! What an answer changes beside a consuming client's positions.
+//! What an answer changes in addition to a consuming client's positions.
 
 use super::reading::Tally;
 use super::types::{ConsumerEvent, Fetched};
 use crate::messages::LeaderHints;
 
-/// What an answer changes beside the positions.
+/// What an answer changes in addition to the positions.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// Metadata is to be fetched again.
@@ -26,7 +26,7 @@ impl Effects {
         self.tally == Tally::default() && !self.is_metadata_old && is_answered
     }
 
-    /// What the answer brought, as it is told.
+    /// What the answer brought, as it is reported.
     pub(super) fn fetched(&self, connection: usize, received_ns: u64, response_bytes: usize) -> Fetched {
         let (tally, throttled_ns) = (self.tally, self.throttled_ns);
         Fetched { received_ns, response_bytes, tally, connection, throttled_ns }

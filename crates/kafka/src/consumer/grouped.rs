@@ -1,4 +1,4 @@
-//! A consuming client in a group, which says what its partitions are: they come and go as it is told.
+//! A consuming client in a group, which says what its partitions are: they come and go as it says.
 
 use super::membership::Membership;
 use super::sink::RecordSink;
@@ -65,7 +65,7 @@ impl<S: RecordSink> Consumer<S> {
         self.member().is_none_or(Member::is_settled)
     }
 
-    /// What it was asked to tell its coordinator is lost with the connection.
+    /// Its request to its coordinator is lost with the connection.
     pub(super) fn lose_requests(&mut self, now_ns: u64) {
         for (_, token) in self.connections.take_lost() {
             if let (FetchToken::Group(request), Some(membership)) = (token, &mut self.membership) {
@@ -88,7 +88,7 @@ impl<S: RecordSink> Consumer<S> {
         self.take_events_of_member();
     }
 
-    /// Partitions come and go as the group has told.
+    /// Partitions come and go as the group has said.
     pub(super) fn take_events_of_member(&mut self) {
         let Some(membership) = &mut self.membership else { return };
         let told = membership.member.take_events();

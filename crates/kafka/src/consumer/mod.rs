@@ -174,7 +174,7 @@ impl<S: RecordSink> Consumer<S> {
         self.need_own();
     }
 
-    /// Nobody else's leaders are connected to.
+    /// Leaders of other partitions are not connected to.
     fn need_own(&mut self) {
         let own = self.positions.iter().map(|position| position.partition as usize);
         self.connections.need_only(TOPIC, own.collect());
@@ -269,7 +269,7 @@ impl<S: RecordSink> Consumer<S> {
                 (FetchToken::ListOffsets, self.config.from.timestamp()),
             )
         } else if !held.is_empty() {
-            // Asked for again only then, whatever the answer is.
+            // Requested again only then, whatever the answer is.
             held.iter()
                 .for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_told_ns = now_ns));
             self.ask_offsets(connection, now_ns, &held, (FetchToken::LogEnds, LATEST_TIMESTAMP))
@@ -361,7 +361,7 @@ impl<S: RecordSink> Consumer<S> {
     /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers; `None` until
     /// each has given one.
     pub fn lag_records(&self) -> Option<u64> {
-        // Of more clients than partitions some have none; before the metadata, and in a rebalance, nobody knows.
+        // With more clients than partitions some have none; before the metadata, and in a rebalance, that is unknown.
         let is_known = self.member().map_or(self.is_assigned, Member::is_settled);
         self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| is_known)
     }
@@ -442,7 +442,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             let is_left_out = |one: &&mut Position| {
                 one.is_listing && connections.leader(TOPIC, one.partition as usize) == Some(connection)
             };
-            // It is not asked for again at once.
+            // It is not requested again at once.
             for position in positions.iter_mut().filter(is_left_out) {
                 (position.is_listing, position.not_before_ns) = (false, retry_ns);
             }
@@ -452,7 +452,7 @@ impl<S: RecordSink> Client for Consumer<S> {
         }
         connections.throttle(connection, held_back_ns, now_ns);
         for partition in connections.take_hints(TOPIC, hints, now_ns) {
-            // It was told whom to ask instead.
+            // The answer says which broker to ask instead.
             if let Some(position) = i32::try_from(partition).ok().and_then(|at| positions.find_mut(at)) {
                 position.not_before_ns = 0;
             }

@@ -10,11 +10,11 @@ pub const NEEDS: &[Api] = &[m03_metadata::API, m02_list_offsets::API, m01_fetch:
 pub const NEEDS_CLASSIC: &[Api] =
     &joined::<{ NEEDS.len() + Member::NEEDS_CLASSIC.len() }>(Member::NEEDS_CLASSIC);
 
-/// The same by the consumer protocol.
+/// Versions for the consumer protocol.
 pub const NEEDS_CONSUMER: &[Api] =
     &joined::<{ NEEDS.len() + Member::NEEDS_CONSUMER.len() }>(Member::NEEDS_CONSUMER);
 
-/// Those of every consuming client, then those of its membership.
+/// Needs of every consuming client, then those of its membership.
 const fn joined<const N: usize>(of_member: &[Api]) -> [Api; N] {
     let mut all = [NEEDS[0]; N];
     let mut at = 0;

@@ -26,18 +26,18 @@ pub(super) struct Then {
     pub failures: u32,
 }
 
-/// How old the end of a log may be that nothing is fetched of, ns: the lag is told once a second.
+/// How old the end of a log may be of which nothing is fetched, ns: the lag is reported once a second.
 const END_EVERY_NS: u64 = 250_000_000;
 
 /// A partition of ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position {
     pub partition: i32,
-    /// Next offset to fetch; `None`: to be asked for.
+    /// Next offset to fetch; `None`: to be requested.
     pub next: Option<i64>,
     /// The offset after the last record that can be fetched, as the latest answer says; −1 before one.
     pub end: i64,
-    /// When that was told, ns.
+    /// When that was reported, ns.
     pub end_told_ns: u64,
     /// The offset after the last record that all in-sync replicas have, likewise.
     pub high_watermark: i64,
@@ -48,7 +48,7 @@ pub(super) struct Position {
     /// Its place among the others: it grows each time that something came of the partition, so that another one is
     /// served first the next time.
     pub turn: u64,
-    /// Where to begin is being asked for.
+    /// The offset to begin at is being requested.
     pub is_listing: bool,
     /// Nothing of it is fetched, and what comes of it is not taken.
     pub is_held: bool,
@@ -58,7 +58,7 @@ pub(super) struct Position {
     pub preferred: Option<Preferred>,
     /// What the last answer said.
     error: ErrorCode,
-    /// The offset that the leader did not have; `next` is asked for because of it.
+    /// The offset that the leader did not have; `next` is requested because of it.
     missed: Option<i64>,
 }
 
@@ -68,8 +68,8 @@ impl Position {
         !self.is_held && !self.is_stopped
     }
 
-    /// From when on its leader is asked where the log ends, ns: a partition that is held is not fetched, and nothing else
-    /// tells.
+    /// From when on its leader is asked where the log ends, ns: a partition that is held is not fetched, and nothing
+    /// else reports it.
     pub(super) fn end_due_ns(&self) -> Option<u64> {
         let is_waiting = self.is_held && !self.is_stopped && self.next.is_some();
         is_waiting.then(|| self.end_told_ns.saturating_add(END_EVERY_NS))
@@ -130,7 +130,7 @@ impl Position {
         self.error = ErrorCode::NONE;
     }
 
-    /// The offset to go on from is gone, or was never there: told when it is known where fetching goes on.
+    /// The offset to go on from is gone, or was never there: reported when it is known where fetching goes on.
     pub(super) fn out_of_range(&mut self, retry_ns: u64) {
         self.missed = self.next.take().or(self.missed);
         self.not_before_ns = retry_ns;

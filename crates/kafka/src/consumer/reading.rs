@@ -1,7 +1,7 @@
-//! A fetched record set is read, as far as the client is told to, and its records are counted.
+//! A fetched record set is read, as far as the client is configured to, and its records are counted.
 //!
-//! However little is read, what is counted is the same: records at or behind the offset that was asked for. Records of
-//! aborted transactions, markers of transactions, and offsets that no record has are told apart from them.
+//! However little is read, what is counted is the same: records at or behind the requested offset. Records of
+//! aborted transactions, markers of transactions, and offsets that no record has are kept apart from them.
 
 use super::aborted::Aborted;
 use super::sink::RecordSink;
@@ -26,7 +26,7 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 const BODY_BYTES_KEPT: usize = 4 << 20;
 
 thread_local! {
-    /// Where bodies are decompressed: one for all clients of a thread, of which one at a time reads.
+    /// Where bodies are decompressed: one for all clients of a thread, only one of which reads at a time.
     static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -47,11 +47,11 @@ pub struct Tally {
     pub missing_offsets: u64,
 }
 
-/// Reads a partition's record set, of which offsets from `next` on are wanted, and moves that behind each batch that was
+/// Reads a partition's record set, whose offsets from `next` on are wanted, and moves `next` behind each batch that was
 /// read. What is in `aborted` is not counted as records, and not handed to `sink`.
 ///
 /// # Errors
-/// When a batch is damaged; what was read before it stands.
+/// When a batch is damaged; what was read before it remains valid.
 pub(super) fn read_set<S: RecordSink>(
     (partition, set): (i32, &[u8]),
     next: &mut i64,
@@ -108,8 +108,8 @@ fn read_batch(
     Ok(())
 }
 
-/// How many of a batch's records are at `next` or behind it. A batch may begin before the offset that was asked for; where
-/// some of its records were compacted away, only the records themselves tell which.
+/// How many of a batch's records are at `next` or behind it. A batch may begin before the requested offset; where
+/// some of its records were compacted away, only the records themselves show which.
 fn count(batch: &Batch<'_>, next: i64, is_decoded: bool, body: &mut Vec<u8>) -> Result<u64, RecordsError> {
     let header = &batch.header;
     let is_whole = header.base_offset >= next;

@@ -1,4 +1,4 @@
-//! A fetch session with one broker: what it was asked for is remembered there, so that a request names only what has
+//! A fetch session with one broker: what was requested is remembered there, so that a request names only what has
 //! changed since ([KIP-227](https://cwiki.apache.org/confluence/display/KAFKA/KIP-227%3A+Introduce+Incremental+FetchRequests+to+Increase+Partition+Scalability)).
 //!
 //! It also says which answers belong to a request: each partition of the session at most once, and all of them where
@@ -33,7 +33,7 @@ struct Member {
 #[derive(Debug, Default)]
 pub(super) struct FetchSession {
     id: i32,
-    /// Of the next request.
+    /// Number of the next request.
     epoch: i32,
     topic_id: Option<[u8; 16]>,
     /// By ascending partition.
@@ -80,7 +80,7 @@ impl FetchSession {
     /// What was asked of a partition that the reply to the last request has.
     ///
     /// # Errors
-    /// When it was not asked for, or the reply had it before.
+    /// When it was not requested, or the reply had it before.
     pub(super) fn answered(&mut self, partition: i32) -> Result<Ask> {
         let found = self.members.binary_search_by_key(&partition, |member| member.ask.partition);
         let member = found.ok().map(|at| &mut self.members[at]);
@@ -122,13 +122,13 @@ impl FetchSession {
         Ok(None)
     }
 
-    /// The connection or an answer is lost: nobody knows what the broker remembers, so the next request is a full one,
+    /// The connection or an answer is lost: what the broker remembers is unknown, so the next request is a full one,
     /// which also ends the old session.
     pub(super) fn lost(&mut self) {
         self.epoch = FIRST_EPOCH;
     }
 
-    /// The partitions of the last request, and with which offset each was asked for.
+    /// The partitions of the last request, with the requested offset of each.
     pub(super) fn asked(&self) -> impl Iterator<Item = Ask> {
         self.members.iter().map(|member| member.ask)
     }

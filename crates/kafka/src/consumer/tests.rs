@@ -36,7 +36,7 @@ pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
     }
 }
 
-/// A client's partitions and what one broker has been asked for.
+/// A client's partitions and what was requested from one broker.
 pub(super) struct World {
     pub config: ConsumerConfig,
     pub positions: Positions,
@@ -249,7 +249,7 @@ fn of_a_partition_that_is_held_the_end_of_the_log_is_asked_for() {
 #[test]
 fn batches_count_and_one_with_a_wrong_checksum_does_not() {
     let mut world = plain(12);
-    // The first batch begins before what was asked for.
+    // The first batch begins before the requested offset.
     let mut record_set = [batch(10, 5), batch(15, 3), batch(18, 4)].concat();
     let last = record_set.len() - 1;
     record_set[last] ^= 1;
@@ -263,7 +263,7 @@ fn batches_count_and_one_with_a_wrong_checksum_does_not() {
     assert!(detail.starts_with("partition 0: what was fetched is damaged: checksum"), "{detail}");
 }
 
-/// Asked for at once, the same bytes would come again and again.
+/// Requested at once, the same bytes would come again and again.
 #[test]
 fn what_brings_a_partition_no_further_is_asked_for_again_after_a_pause() {
     let cut = batch(12, 5);
@@ -298,7 +298,7 @@ fn partitions_have_their_turn_one_after_the_other() {
     assert_eq!(order.into_iter().map(|(_, partition)| partition).collect::<Vec<_>>(), [1, 2, 0, 3]);
 }
 
-/// A reply that names what was not asked for, or the same twice, is not believed from there on, whatever its size; what
+/// A reply that names what was not requested, or the same twice, is not believed from there on, whatever its size; what
 /// it says makes no events without end.
 #[test]
 fn a_reply_is_read_up_to_what_was_not_asked_for() {

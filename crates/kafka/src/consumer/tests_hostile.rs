@@ -1,7 +1,7 @@
-//! What a large reply costs beside the frame in which it came, whatever is in it: nothing, but for the aborted transactions of
-//! one partition at a time, which take no more than they do in the reply. The frame itself takes up to twice its size while
-//! it comes ([`Input`](crate::connection)), and no partition is read before it is there: so a reply never takes more than
-//! two times its own size, plus a decompressed batch's stated maximum.
+//! What a large reply costs in addition to the frame in which it came, whatever is in it: nothing, but for the aborted
+//! transactions of one partition at a time, which take no more than they do in the reply. The frame itself takes up to
+//! twice its size while it comes ([`Input`](crate::connection)), and no partition is read before it is there: so a
+//! reply never takes more than two times its own size, plus a decompressed batch's stated maximum.
 
 use super::tests::{World, batch_of, config, partition, reply};
 use super::*;
@@ -9,12 +9,12 @@ use crate::counting::peak_bytes;
 use crate::errors::ErrorCode;
 use crate::wire::Writer;
 
-/// A reply of which 148 MB were made once.
+/// A reply from which 148 MB were made once.
 const REPLY_BYTES: usize = 30_000_000;
 /// What does not grow with the reply: a partition's place in lists, an error's text.
 const CONSTANT_BYTES: usize = 4 << 10;
 
-/// The most memory that is held beside the reply, and what it came to.
+/// The most memory that is held in addition to the reply, and what was measured.
 fn received(world: &mut World, body: &[u8]) -> (usize, Tally, bool) {
     assert!(body.len() >= REPLY_BYTES, "{}", body.len());
     let (mut tally, mut is_taken) = (Tally::default(), false);
@@ -73,7 +73,7 @@ fn aborted_transactions_take_what_they_do_in_the_reply() {
     let (peak, tally, is_taken) = received(&mut world, &body);
     assert!(is_taken && tally.records == 1);
     assert!(peak <= body.len() + CONSTANT_BYTES, "{peak} for {}", body.len());
-    // Who asked for all records is told of none.
+    // A client that requested all records gets none.
     let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0]);
     let (peak, ..) = received(&mut world, &body);
     assert!(peak <= CONSTANT_BYTES, "{peak}");

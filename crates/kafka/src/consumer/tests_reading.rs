@@ -56,7 +56,7 @@ fn records_that_were_compacted_away_are_no_records() {
         assert_eq!(read(4), ([5, 0, 0, 13], Some(22)), "{reading:?}");
         assert_eq!(read(13), ([4, 0, 0, 5], Some(22)), "{reading:?}: it begins in the first batch");
         assert_eq!(read(15), ([2, 0, 0, 5], Some(22)), "{reading:?}: behind its last record");
-        // A batch of which nothing is left but its place.
+        // A batch with nothing left but its place.
         let empty = batch_of(&[], |head| (head.base_offset, head.last_offset_delta) = (30, 4));
         let (counts, next) = self::read((reading, Isolation::ReadUncommitted), 30, &[], &empty);
         assert_eq!((counts, next), ([0, 0, 0, 5], Some(35)), "{reading:?}");
@@ -82,7 +82,7 @@ fn committed_records_alone_are_read_where_that_is_asked_for() {
         assert_eq!(read(committed, 0, &[(1, 0)], &set), ([6, 3, 3, 0], Some(12)), "{reading:?}");
         let all = (reading, Isolation::ReadUncommitted);
         assert_eq!(read(all, 0, &[(1, 0)], &set), ([9, 0, 3, 0], Some(12)), "{reading:?}");
-        // Two transactions of one producer, both aborted, of which the second began in this answer.
+        // Two transactions of one producer, both aborted; the second began in this answer.
         let twice = [batch_of(&[0], transactional(1)), marker(1, 1, ABORT), batch_of(&[2], transactional(1))];
         let told = [(1, 2), (1, 0), (7, 0)];
         assert_eq!(read(committed, 0, &told, &twice.concat()), ([0, 2, 1, 0], Some(3)), "{reading:?}");

@@ -1,4 +1,4 @@
-//! What a consuming client is told, and what it tells.
+//! Input and output of a consuming client.
 
 use super::reading::{Reading, Tally};
 use crate::broker_connections::RequestKind;
@@ -8,7 +8,7 @@ use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
 /// Which offset of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffsetAt {
-    /// Of the first record.
+    /// Offset of the first record.
     Earliest,
     /// After the last record that all in-sync replicas have.
     Latest,
@@ -37,7 +37,7 @@ impl OffsetAt {
 pub enum Isolation {
     /// All that all in-sync replicas have.
     ReadUncommitted,
-    /// Of transactions only those that were committed, and nothing behind the first that is open.
+    /// Only transactions that were committed, and nothing behind the first that is open.
     ReadCommitted,
 }
 
@@ -51,7 +51,7 @@ pub enum Partitions {
         /// Clients that share the topic.
         clients: usize,
     },
-    /// Those that it is [told](super::Consumer::add).
+    /// The partitions that it is [given](super::Consumer::add).
     Told,
 }
 
@@ -78,10 +78,10 @@ pub struct ConsumerConfig {
     pub isolation: Isolation,
     /// How far what was fetched is read.
     pub reading: Reading,
-    /// A partition of which something was fetched is held until it is [released](super::Consumer::release): its application takes one record
-    /// after the other, and fetches no more of it before it has them all.
+    /// A partition with anything fetched is held until it is [released](super::Consumer::release): its application
+    /// takes one record after the other, and fetches no more of it before it has them all.
     pub holds_fetched: bool,
-    /// `client.rack`; empty: not told.
+    /// `client.rack`; empty: not sent.
     pub rack: String,
     /// `metadata.max.age.ms`, in ns: for so long a replica is read from that a leader has named.
     pub metadata_max_age_ns: u64,

@@ -9,7 +9,7 @@ use crate::messages::{
 };
 use crate::wire::WireError;
 
-/// What was told of one partition's committed offset.
+/// What was reported of one partition's committed offset.
 struct ToldOffset<'a> {
     topic: &'a str,
     partition: i32,
@@ -67,7 +67,7 @@ impl Member {
         if request.kind == GroupRequestKind::FindCoordinator {
             return self.on_found(version, body, now_ns);
         }
-        // Of what nobody waits for nothing is to be learnt.
+        // An answer that is no longer waited for says nothing new.
         if !self.shared.is_awaited(request) {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Member {
             (error, Membership::Classic(classic)) => {
                 classic.on_commit_refused(&mut self.shared, request, error, now_ns);
             }
-            // Its next heartbeat tells the rest.
+            // Its next heartbeat does the rest.
             (_, Membership::Consumer(_)) => {}
         }
     }

@@ -41,7 +41,7 @@ enum State {
     Left,
 }
 
-/// An assignment by topic ids. Its number tells it from an equal one of before.
+/// An assignment by topic ids. Its number distinguishes it from an equal earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Assignment {
     number: u64,
@@ -77,7 +77,7 @@ pub(super) struct Kip848 {
     /// After an error: not before, ns.
     not_before_ns: u64,
     failures: u32,
-    /// Changes when it joins anew.
+    /// Changes when it joins again.
     stamp: u32,
 }
 
@@ -117,7 +117,7 @@ impl Kip848 {
         self.stamp
     }
 
-    /// Takes whether topics are to be asked for whose names it does not know.
+    /// Takes whether topics with unknown names are to be requested.
     pub(super) fn take_wants_metadata(&mut self) -> bool {
         std::mem::take(&mut self.wants_metadata)
     }
@@ -159,7 +159,7 @@ impl Kip848 {
         self.abort(shared);
         self.current = None;
         self.state = State::Leaving { comes_back };
-        // Nobody waits for what was asked before.
+        // No answer to an earlier question is waited for.
         shared.forget(GroupRequestKind::ConsumerHeartbeat);
     }
 

@@ -1,4 +1,4 @@
-//! A member of a group as its consumer sees it: what it is told, what it asks, what it tells.
+//! A member of a group as its consumer sees it: its input, its requests, its reports.
 
 use super::classic::Classic;
 use super::kip848::Kip848;
@@ -32,7 +32,7 @@ enum Leaving {
     No,
     /// What was read is committed; not waited for longer than until, ns.
     Committing(u64),
-    /// The coordinator is told; not waited for longer than until, ns.
+    /// The coordinator gets the request; not waited for longer than until, ns.
     Telling(u64),
     Done,
 }
@@ -47,9 +47,9 @@ pub struct Member {
     pub(super) followed: Option<i32>,
 }
 
-/// What it is and what it tells.
+/// Its state and its reports.
 impl Member {
-    /// What brokers must speak beside what a consumer needs, of the classic protocol.
+    /// What brokers must speak in addition to what a consumer needs, for the classic protocol.
     pub const NEEDS_CLASSIC: &'static [Api] = &[
         m08_offset_commit::API,
         m09_offset_fetch::API,
@@ -59,7 +59,7 @@ impl Member {
         m13_leave_group::API,
         m14_sync_group::API,
     ];
-    /// The same of the consumer protocol.
+    /// What brokers must speak for the consumer protocol.
     pub const NEEDS_CONSUMER: &'static [Api] = &[
         m08_offset_commit::API,
         m09_offset_fetch::API,
@@ -109,12 +109,12 @@ impl Member {
         self.leaving == Leaving::Done
     }
 
-    /// A topic's id, all zero where there is none, and how many partitions it has, as metadata tells.
+    /// A topic's id, all zero where there is none, and how many partitions it has, as metadata reports.
     pub fn set_topic(&mut self, topic: &Arc<str>, id: [u8; 16], partitions: i32) {
         self.shared.topics.insert(Arc::clone(topic), KnownTopic { id, partitions });
     }
 
-    /// Takes whether metadata is to be asked for, since topics that it was assigned are not known.
+    /// Takes whether metadata is to be requested, since topics that it was assigned are not known.
     pub fn take_wants_metadata(&mut self) -> bool {
         match &mut self.membership {
             Membership::Classic(_) => false,
@@ -160,8 +160,8 @@ impl Member {
         self.shared.offsets.commit(positions, now_ns);
     }
 
-    /// Leaves: commits what was read where it commits by itself, gives up what it has, and tells the coordinator. It is to be
-    /// polled until it [has](Self::has_left).
+    /// Leaves: commits what was read where it commits by itself, gives up what it has, and informs the coordinator. It
+    /// is to be polled until it [has](Self::has_left).
     pub fn leave(&mut self, positions: &mut Positions<'_>, now_ns: u64) {
         if self.leaving != Leaving::No {
             return;
@@ -203,7 +203,7 @@ impl Member {
         }
     }
 
-    /// Gives up what it has, and begins to tell.
+    /// Gives up what it has, and begins to inform the coordinator.
     fn release(&mut self, now_ns: u64) {
         if self.commit_as().is_some() {
             let all = self.shared.assigned.iter().cloned().collect();
@@ -264,7 +264,7 @@ impl Member {
         None
     }
 
-    /// Time has passed with nobody to ask: a session may have ended, or the application does not poll.
+    /// Time has passed without a coordinator to ask: a session may have ended, or the application does not poll.
     pub fn on_time(&mut self, now_ns: u64) {
         if self.is_over() {
             return;

@@ -1,7 +1,7 @@
 //! Members of consumer groups: who gets which partitions, and where reading goes on. No sockets, no clock: time and
 //! answers in, requests and deadlines out.
 //!
-//! A [`Member`] is one consumer's. It finds the group's coordinator, joins, and tells what it was assigned; it is
+//! A [`Member`] is one consumer's. It finds the group's coordinator, joins, and reports what it was assigned; it is
 //! [polled](Member::poll) when its application asks for records, which is when partitions change hands, and lives by
 //! [`next_request`](Member::next_request) in between, as the Java consumer does by its heartbeat thread. Two protocols:
 //! [`classic`], in which members join and one of them [assigns](assignors), and [`kip848`], in which the coordinator
@@ -100,7 +100,7 @@ pub struct GroupConfig {
     pub retry_backoff: ExponentialBackoff,
     /// How long its last commit is tried when it leaves.
     pub leave_timeout_ns: u64,
-    /// Of the pauses' lengths, and of its id in the consumer protocol: no two members should share it.
+    /// Seed of the pauses' lengths, and of its id in the consumer protocol: no two members should share it.
     pub seed: u64,
 }
 
@@ -117,7 +117,7 @@ pub enum GroupRequestKind {
     Sync,
     /// To be kept, and to hear of rebalances.
     Heartbeat,
-    /// The same in the consumer protocol, and everything else of it.
+    /// The timeout of the consumer protocol, and everything else of it.
     ConsumerHeartbeat,
     /// To be part of it no longer.
     Leave,
@@ -132,7 +132,7 @@ pub enum GroupRequestKind {
 pub struct GroupRequest {
     /// What is asked.
     pub kind: GroupRequestKind,
-    /// How often the coordinator was lost before: answers of one that was lost are nobody's.
+    /// How often the coordinator was lost before: answers of one that was lost are dropped.
     link: u32,
     /// Which membership it speaks for.
     membership: u32,
@@ -162,7 +162,7 @@ pub enum GroupEvent {
     Start(Vec<(TopicPartition, Option<Position>)>),
     /// So many offsets were committed.
     Committed {
-        /// Of how many partitions.
+        /// Number of partitions.
         partitions: usize,
         /// Since it was wanted, ns.
         took_ns: u64,
@@ -202,7 +202,7 @@ pub enum GroupError {
         api: &'static str,
         /// The coordinator's answer.
         error: ErrorCode,
-        /// What to do about it, with what stands before it.
+        /// What to do about it, with what precedes it.
         hint: &'static str,
     },
     /// What other members or the coordinator said makes no sense.

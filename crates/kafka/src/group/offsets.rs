@@ -50,7 +50,7 @@ pub(super) struct Offsets {
     interval_ns: Option<u64>,
     /// When the next commit by interval is due, ns.
     interval_due_ns: u64,
-    /// What is wanted beside an interval's commit: its positions are looked up when it is sent.
+    /// What is wanted in addition to an interval's commit: its positions are looked up when it is sent.
     wanted: Option<(Occasion, u64)>,
     /// What the user wants committed.
     users: BTreeMap<TopicPartition, Position>,
@@ -59,7 +59,7 @@ pub(super) struct Offsets {
     is_sent: bool,
     not_before_ns: u64,
     failures: u32,
-    /// Partitions of which it is not known where to begin.
+    /// Partitions with an unknown position.
     starts: BTreeSet<TopicPartition>,
     starts_asked: Vec<TopicPartition>,
     starts_from_ns: u64,
@@ -108,20 +108,20 @@ impl Offsets {
         (!self.starts.is_empty()).then_some(self.starts_from_ns)
     }
 
-    /// What is to be asked for.
+    /// What is to be requested.
     pub(super) fn ask_starts(&mut self) -> &[TopicPartition] {
         self.starts_asked = self.starts.iter().cloned().collect();
         &self.starts_asked
     }
 
-    /// An offset of a partition that was asked for; not of one that was given up meanwhile.
+    /// An offset of a partition that was requested; not of one that was given up meanwhile.
     pub(super) fn take_start(&mut self, topic: &str, partition: i32) -> Option<TopicPartition> {
         let is_it = |asked: &TopicPartition| asked.partition == partition && *asked.topic == *topic;
         let place = self.starts_asked.iter().position(is_it)?;
         self.starts.take(&self.starts_asked.swap_remove(place))
     }
 
-    /// They were answered, or not: what is left is asked for again after a pause.
+    /// They were answered, or not: what is left is requested again after a pause.
     pub(super) fn starts_answered(&mut self, now_ns: u64, backoff: ExponentialBackoff, random: &mut Pcg64) {
         self.starts_asked.clear();
         if self.starts.is_empty() {
@@ -158,11 +158,11 @@ impl Offsets {
         is_current || self.wanted.is_some_and(|(wanted, _)| wanted == occasion)
     }
 
-    /// Nobody waits for such a commit any more.
+    /// Such a commit is no longer waited for.
     pub(super) fn abandon(&mut self, occasion: Occasion) {
         self.wanted = self.wanted.filter(|(wanted, _)| *wanted != occasion);
         match self.current.take_if(|commit| commit.occasion == occasion) {
-            // What becomes of it is told, and it is not tried again.
+            // What becomes of it is reported, and it is not tried again.
             Some(commit) if self.is_sent => {
                 self.current = Some(Commit { occasion: Occasion::Interval, ..commit });
             }

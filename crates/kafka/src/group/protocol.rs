@@ -1,4 +1,4 @@
-//! What members of a classic group tell each other through the coordinator, which does not read it: Java's
+//! What members of a classic group exchange through the coordinator, which does not read it: Java's
 //! `ConsumerProtocol`, versions 0 to 3, and the user data of its sticky assignors.
 //!
 //! Any member may write anything, so every length is checked against the bytes that are there.

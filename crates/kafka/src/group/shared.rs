@@ -1,4 +1,4 @@
-//! What a member is in both protocols: settings, its coordinator, topics, what it was assigned, what it tells.
+//! What a member has in both protocols: settings, its coordinator, topics, what it was assigned, its reports.
 
 use super::offsets::Offsets;
 use super::{
@@ -10,10 +10,10 @@ use rand_pcg::Pcg64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A topic as metadata tells it.
+/// A topic as metadata reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KnownTopic {
-    /// All zero where brokers tell none.
+    /// All zero where brokers report none.
     pub id: [u8; 16],
     pub partitions: i32,
 }
@@ -130,7 +130,7 @@ impl Shared {
         self.in_flight.retain(|one| *one != request);
     }
 
-    /// Nobody waits for the answer of this kind any more.
+    /// The answer of this kind is no longer waited for.
     pub(super) fn forget(&mut self, kind: GroupRequestKind) {
         self.in_flight.retain(|request| request.kind != kind);
     }
@@ -181,7 +181,8 @@ impl Shared {
         self.coordinator.not_before_ns = now_ns + pause_ns;
     }
 
-    /// The coordinator is another one, or cannot be reached. Nobody waits for what it was asked; returns the kinds of that.
+    /// The coordinator is another one, or cannot be reached. Open requests to it are dropped; returns the kinds of
+    /// those.
     pub(super) fn lose_coordinator(&mut self, why: &str, now_ns: u64) -> Vec<GroupRequestKind> {
         if self.coordinator.broker.take().is_none() {
             return Vec::new();
@@ -201,7 +202,7 @@ impl Shared {
 
 /// Offsets.
 impl Shared {
-    /// Offsets to begin at were told, or not: what is left is asked for again.
+    /// Offsets to begin at were reported, or not: what is left is requested again.
     pub(super) fn starts_answered(&mut self, now_ns: u64) {
         self.offsets.starts_answered(now_ns, self.config.retry_backoff, &mut self.random);
     }
@@ -237,7 +238,7 @@ impl Shared {
 
 /// What it has.
 impl Shared {
-    /// It has to rebalance; told once until it has.
+    /// It has to rebalance; reported once until it has.
     pub(super) fn begin_rebalance(&mut self, why: &str, now_ns: u64) {
         if self.began_ns.is_none() {
             self.began_ns = Some(now_ns);
@@ -245,7 +246,7 @@ impl Shared {
         }
     }
 
-    /// It has what it had, if it was told to rebalance: what was to change changed back.
+    /// It has what it had, if it had to rebalance: what was to change changed back.
     pub(super) fn end_rebalance(&mut self, generation: i32, now_ns: u64) {
         if let Some(began_ns) = self.began_ns {
             self.joined_ns = began_ns;

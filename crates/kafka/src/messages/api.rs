@@ -24,7 +24,7 @@ impl Api {
         version >= self.flexible_from
     }
 
-    /// How fields stand in a version.
+    /// How fields are laid out in a version.
     pub fn form(&self, version: i16) -> Form {
         Form { version, flexible: self.is_flexible(version) }
     }

@@ -1,4 +1,4 @@
-//! How the fields of a message stand in its bytes: one [`Field`] for each type of Kafka's specifications, and
+//! How the fields of a message are laid out in its bytes: one [`Field`] for each type of Kafka's specifications, and
 //! the macro that makes structures, and whole messages, of them.
 
 use crate::errors::ErrorCode;

@@ -32,7 +32,7 @@ pub struct LeaderHint {
     pub partition: i32,
     /// The broker's id; −1: it does not know the leader.
     pub leader: i32,
-    /// Grows with each election; −1: not told.
+    /// Grows with each election; −1: not reported.
     pub epoch: i32,
 }
 
@@ -45,7 +45,7 @@ impl LeaderHint {
     }
 }
 
-/// Where a broker listens, as it was told: not each number is a port.
+/// Where a broker listens, as reported: not each number is a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerEndpoint {
     /// The broker's id.

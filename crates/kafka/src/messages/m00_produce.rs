@@ -1,6 +1,6 @@
 //! Produce, key 0: versions 3 to 13, flexible from 9. 3 is the first with record batches of magic 2 and the
 //! oldest that 4.x brokers accept; 2.7 brokers know up to 8, and 9 is the first flexible one. From 10 on responses
-//! tell who leads instead; in 13 topics go by id.
+//! say who leads instead; in 13 topics go by id.
 //!
 //! The request is built as a chain of segments, so that record bodies are never copied: heads come from an
 //! arena, bodies are shared. With acks=0 the broker sends no reply.
@@ -21,7 +21,7 @@ pub const BEFORE_V2_MAX: i16 = 11;
 pub const BY_NAME_MAX: i16 = 12;
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
 pub const THROTTLED_BY_CLIENT_FROM: i16 = 6;
-/// The first version whose responses tell who leads instead.
+/// The first version whose responses say who leads instead.
 const LEADER_HINTS_FROM: i16 = 10;
 
 /// What a request says once.
@@ -132,7 +132,7 @@ pub struct PartitionReply {
 /// Reads a reply's body and hands each partition's outcome to `each`. Returns the throttle time in ms.
 ///
 /// # Errors
-/// When the bytes are not such a reply; outcomes handed over before that stand.
+/// When the bytes are not such a reply; outcomes handed over before that remain valid.
 pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) -> Result<i32> {
     read(bytes, version, |reply, _| each(reply), |_, _, _| {})
 }
@@ -153,7 +153,7 @@ pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
     Ok(hints)
 }
 
-/// Hands out outcomes, each with the leader that is told with it, and brokers' ids, hosts and ports; returns the
+/// Hands out outcomes, each with the leader that is reported with it, and brokers' ids, hosts and ports; returns the
 /// throttle time in ms. What follows the body is ignored.
 fn read(
     bytes: &[u8],

@@ -1,6 +1,6 @@
 //! Fetch, key 1: versions 4 to 17, flexible from 12; from 13 on topics go by id. 4 is the oldest that 4.x
-//! brokers accept, 12 the newest that 2.7 brokers know. From 7 on a broker keeps what was asked for in a session, from 11
-//! on it knows racks; from 12 on responses tell who leads instead, from 16 on where that broker listens.
+//! brokers accept, 12 the newest that 2.7 brokers know. From 7 on a broker keeps what was requested in a session, from
+//! 11 on it knows racks; from 12 on responses say who leads instead, from 16 on where that broker listens.
 //!
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Fetch>.
 
@@ -17,7 +17,7 @@ pub const BY_NAME_MAX: i16 = 12;
 pub const SESSIONS_FROM: i16 = 7;
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
 pub const THROTTLED_BY_CLIENT_FROM: i16 = 8;
-/// The first version that tells the client's rack, and in which a leader may name another replica to read from.
+/// The first version that has the client's rack, and in which a leader may name another replica to read from.
 pub const RACKS_FROM: i16 = 11;
 /// The tag of a partition's leader.
 const LEADER_TAG: u32 = 1;
@@ -137,7 +137,7 @@ fn encode_partition(ask: &Ask, bytes_max: i32, version: i16, out: &mut Vec<u8>) 
     out.put_no_tags(API.is_flexible(version));
 }
 
-/// A piece of a reply, in the order in which they stand there.
+/// A piece of a reply, in the order of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// The partitions that follow are of this topic.
@@ -168,7 +168,7 @@ pub struct PartitionReply<'a> {
     pub high_watermark: i64,
     /// The same, but not behind the first record of the first transaction that is open.
     pub last_stable_offset: i64,
-    /// Transactions of which records follow and that were aborted; only in answers to `read_committed`.
+    /// Aborted transactions whose records follow; only in answers to `read_committed`.
     pub aborted: AbortedTransactions<'a>,
     /// The replica to read from instead; −1: this one.
     pub preferred_replica: i32,
@@ -178,7 +178,7 @@ pub struct PartitionReply<'a> {
     pub records: &'a [u8],
 }
 
-/// Producer and first offset of each aborted transaction, as they stand in the reply.
+/// Producer and first offset of each aborted transaction, as they are in the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbortedTransactions<'a> {
     bytes: &'a [u8],
@@ -215,7 +215,7 @@ impl<'a> AbortedTransactions<'a> {
     }
 }
 
-/// What a reply says beside its pieces.
+/// What a reply says in addition to its pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
     /// Kafka's error code of the whole answer, 0 for none.
@@ -229,7 +229,7 @@ pub struct Reply {
 /// Reads a reply's body and hands each piece to `each`. What follows the body is ignored.
 ///
 /// # Errors
-/// When the bytes are not such a reply, or the first one of `each`; pieces handed over before that stand.
+/// When the bytes are not such a reply, or the first one of `each`; pieces handed over before that remain valid.
 pub fn decode<'a>(
     bytes: &'a [u8],
     version: i16,

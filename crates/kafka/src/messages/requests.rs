@@ -1,4 +1,4 @@
-//! The requests as this client sends them, and values that Kafka's specifications tell in words.
+//! The requests as this client sends them, and values that Kafka's specifications describe in words.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ pub const CONFIG_TYPE_UNKNOWN: i8 = 0;
 
 /// Source, in DescribeConfigs, of a value that was set for a topic.
 pub const CONFIG_SOURCE_TOPIC: i8 = 1;
-/// Of one that was set for one broker while it ran.
+/// A setting that was set for one broker while it ran.
 pub const CONFIG_SOURCE_DYNAMIC_BROKER: i8 = 2;
-/// Of one that was set for all brokers while they ran.
+/// A setting that was set for all brokers while they ran.
 pub const CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER: i8 = 3;
-/// Of one that the broker was started with.
+/// A setting that the broker was started with.
 pub const CONFIG_SOURCE_STATIC_BROKER: i8 = 4;
-/// Of a default.
+/// A default.
 pub const CONFIG_SOURCE_DEFAULT: i8 = 5;
 
 impl m02_list_offsets::Request {
@@ -60,7 +60,7 @@ impl m18_api_versions::Request {
         Self {
             client_software_name: "kdyno".to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
-            // Whether it is the cluster that was meant is told by every answer about metadata.
+            // Whether it is the intended cluster; every answer about metadata shows it.
             ..Self::default()
         }
     }

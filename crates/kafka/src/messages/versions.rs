@@ -41,7 +41,7 @@ pub enum VersionError {
 /// The feature whose level says how transactions are kept.
 const TRANSACTION_VERSION: &str = "transaction.version";
 
-/// Version ranges of one broker by API key, as its ApiVersions reply told them.
+/// Version ranges of one broker by API key, as its ApiVersions reply reported them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionMap {
     ranges: BTreeMap<i16, (i16, i16)>,
@@ -60,7 +60,7 @@ impl VersionMap {
         }
     }
 
-    /// The level of the feature `transaction.version` that the cluster has, 0 where none is told: from 2 on leaders
+    /// The level of the feature `transaction.version` that the cluster has, 0 where none is reported: from 2 on leaders
     /// add partitions to transactions by themselves
     /// ([KIP-890](https://cwiki.apache.org/confluence/display/KAFKA/KIP-890%3A+Transactions+Server-Side+Defense)).
     pub fn transaction_version(&self) -> i16 {
@@ -90,7 +90,7 @@ pub fn api_name(api_key: i16) -> &'static str {
     known.find(|api| api.key == api_key).map_or("an API unknown to us", |api| api.name)
 }
 
-/// Reads an ApiVersions response. A broker that does not know the version asked for answers in the form of
+/// Reads an ApiVersions response. A broker that does not know the requested version answers in the form of
 /// version 0 with `UNSUPPORTED_VERSION` and, since 2.4, with the range of ApiVersions it speaks: ask again with
 /// version 0.
 /// [KIP-511](https://cwiki.apache.org/confluence/display/KAFKA/KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers).

@@ -244,7 +244,7 @@ impl<M: RecordData> Producer<M> {
         others.saturating_add(1).min(self.config.batch_records_max.saturating_sub(batch.count))
     }
 
-    /// However its batches stand, the next partition has its turn after so many bytes.
+    /// Whatever the state of its batches, the next partition has its turn after so many bytes.
     pub(super) fn most_bytes_in_turn(&self) -> u64 {
         2 * u64::from(self.config.batch_bytes.max(1))
     }

@@ -40,8 +40,8 @@ pub struct Batch<M> {
     pub(super) is_closed: bool,
     /// It came of a batch that was too large.
     pub(super) is_part: bool,
-    /// What it has from when its records are sealed on. Of its own, since thousands of batches may wait: the less of each,
-    /// the less of them is fetched from memory again when their turn comes.
+    /// What it has from when its records are sealed on. In a box of its own, since thousands of batches may wait: the
+    /// less of each, the less of them is fetched from memory again when their turn comes.
     pub(super) sending: Option<Box<Sending>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Of a batch that was not sealed yet.
+    /// Bytes of a batch that was not sealed yet.
     const NONE: Self = Self {
         sealed: None,
         sealed_ns: None,
@@ -175,7 +175,7 @@ impl ProducerState {
     pub(super) const NONE: Self =
         Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, sequence: NO_SEQUENCE };
 
-    /// The same for a record so many records later. After the largest sequence comes 0.
+    /// The sequence of a record so many records later. After the largest sequence comes 0.
     pub(super) fn after(self, records: u32) -> Self {
         if self.sequence == NO_SEQUENCE {
             return self;

@@ -53,11 +53,11 @@ impl<M: RecordData> ProducerClient<M> {
     /// What brokers must speak.
     pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
 
-    /// What they must speak besides for an idempotent producer.
+    /// What they must also speak for an idempotent producer.
     pub const NEEDS_IDEMPOTENT: &'static [Api] =
         &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
 
-    /// What they must speak besides for a transactional producer.
+    /// What they must also speak for a transactional producer.
     pub const NEEDS_TRANSACTIONAL: &'static [Api] = &[
         m03_metadata::API,
         m00_produce::API,
@@ -208,7 +208,7 @@ impl<M: RecordData> ProducerClient<M> {
         }
     }
 
-    /// When [`Self::ask_coordinator`] has something to ask, ns; `None` also while there is nobody to ask.
+    /// When [`Self::ask_coordinator`] has something to ask, ns; `None` also while there is no broker to ask.
     fn next_question(&self, producer: &Producer<M>) -> Option<u64> {
         let (request, at) = producer.next_transaction_request()?;
         let connections = &self.connections;

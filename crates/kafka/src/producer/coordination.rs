@@ -41,7 +41,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Ends the open transaction, if there is one: its records are sent and answered without lingering, then the
-    /// coordinator is told. No record is taken until that is over.
+    /// coordinator gets the request. No record is taken until that is over.
     pub fn end_transaction(&mut self, is_commit: bool, now_ns: u64) {
         let end = if is_commit { TransactionEnd::Committed } else { TransactionEnd::Aborted };
         if let Some(transactions) = &mut self.transactions {
@@ -89,7 +89,7 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
-    /// A batch of the transaction will not be stored, or nobody knows: it can only be aborted. What was never sent
+    /// A batch of the transaction will not be stored, or that is unknown: it can only be aborted. What was never sent
     /// fails with it.
     pub(super) fn fail_transaction(&mut self, reason: &'static str, now_ns: u64) {
         let Some(transactions) = &mut self.transactions else { return };
@@ -113,7 +113,7 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
-    /// Ends a transaction that is to end, of which the coordinator need not hear.
+    /// Ends a transaction that is to end without a request to the coordinator.
     pub fn conclude(&mut self, now_ns: u64) {
         let is_flushed = self.batches == 0;
         if let Some(transactions) = self.transactions.as_mut().filter(|one| is_flushed && one.ends_unheard())
@@ -132,7 +132,7 @@ impl<M: RecordData> Producer<M> {
 
 /// Requests and answers.
 impl<M: RecordData> Producer<M> {
-    /// What is to be asked for the sake of transactions, and not before which instant, ns.
+    /// What is to be requested for the sake of transactions, and not before which instant, ns.
     pub fn next_transaction_request(&self) -> Option<(TransactionRequest, u64)> {
         let transactions = self.transactions.as_ref()?;
         let has_new = self.queues.waiting().any(|partition| transactions.misses(partition));
@@ -300,7 +300,7 @@ impl<M: RecordData> Producer<M> {
     }
 }
 
-/// What several answers say together: that a request was not worked on because of another one's error only if nobody
+/// What several answers say together: that a request was not worked on because of another one's error only if no answer
 /// says which.
 fn first_error(errors: impl Iterator<Item = ErrorCode> + Clone) -> ErrorCode {
     let of_its_own = |error: &ErrorCode| error.is_error() && *error != ErrorCode::OPERATION_NOT_ATTEMPTED;

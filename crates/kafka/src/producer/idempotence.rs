@@ -99,7 +99,7 @@ impl<M: RecordData> Producer<M> {
 
 /// The producer's id.
 impl<M: RecordData> Producer<M> {
-    /// When the id is to be asked for, ns; a transactional producer asks its coordinator.
+    /// When the id is to be requested, ns; a transactional producer asks its coordinator.
     pub fn asks_id_at(&self) -> Option<u64> {
         self.idempotence.as_ref().filter(|_| self.transactions.is_none())?.asks_at()
     }
@@ -125,7 +125,7 @@ impl<M: RecordData> Producer<M> {
     /// The answer came.
     ///
     /// # Errors
-    /// When it is none; the id is then asked for again after a pause, and the connection is to be closed.
+    /// When it is none; the id is then requested again after a pause, and the connection is to be closed.
     pub fn on_id(&mut self, version: i16, body: &[u8], now_ns: u64) -> Result<(), WireError> {
         let response = m22_init_producer_id::Request::decode_response(body, version)
             .inspect_err(|_| self.on_lost_id(now_ns))?;

@@ -32,7 +32,7 @@ pub fn partition_of_key(key: &[u8], partitions: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Those of Kafka's `UtilsTest.testMurmur2`; the partitions follow from them.
+    /// The cases of Kafka's `UtilsTest.testMurmur2`; the partitions follow from them.
     #[test]
     fn keys_hash_as_in_java() {
         let vectors = [

@@ -13,15 +13,15 @@ use rand_pcg::Pcg64;
 /// Draws at random before all partitions are looked at: with most of them left out, luck takes long.
 const DRAWS_MAX: u32 = 32;
 
-/// A partition by chance, each as likely as its weight, of which none is above `weight_max`; none when all are 0.
+/// A partition by chance, each as likely as its weight; no weight is above `weight_max`; none when all are 0.
 fn choose(
     rng: &mut Pcg64,
     partitions: usize,
     weight_max: u64,
     weight: impl Fn(usize) -> u64,
 ) -> Option<usize> {
-    // One number is drawn for both: its upper half says which partition, its lower half is held against the weight. That
-    // prefers no partition by more than one in 2³² and needs no division.
+    // One number is drawn for both: its upper half says which partition, its lower half is compared with the weight.
+    // That prefers no partition by more than one in 2³² and needs no division.
     let part = |half: u64, of: u64| (half * of) >> 32;
     for _ in 0..DRAWS_MAX {
         let draw = rng.random::<u64>();

@@ -116,7 +116,7 @@ pub(super) struct QueueLengths {
 }
 
 impl QueueLengths {
-    /// Of those in which something waits, and all that there are.
+    /// Queues in which something waits, and all that there are.
     pub(super) fn of(waiting: impl Iterator<Item = usize>, partitions: usize) -> Self {
         let (mut count, mut longest, mut shortest) = (0, 0, usize::MAX);
         for length in waiting {

@@ -1,6 +1,6 @@
 //! How well a topic's batches are expected to compress.
 //!
-//! Nobody knows the size of a compressed batch before it is compressed, so the Java client fills a batch until its
+//! The size of a compressed batch is unknown before it is compressed, so the Java client fills a batch until its
 //! estimated size reaches `batch.size`: the bytes of its records × the ratio expected × 1.05. The ratio moves with
 //! each batch: worse at once, better in small steps down to what was found (`CompressionRatioEstimator`).
 

@@ -11,7 +11,7 @@ pub const DELIVERY_TIMEOUT: &str = "delivery-timeout";
 /// What a reply, or a lost connection, asks of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FollowUp {
-    /// The leaders are to be asked for again.
+    /// The leaders are to be requested again.
     pub refresh_metadata: bool,
     /// Record batches the request had.
     pub batches: u32,
@@ -24,7 +24,7 @@ pub struct FollowUp {
 }
 
 impl FollowUp {
-    /// Of a request with these batches that is over at `at_ns`.
+    /// The turn of a request with these batches that is over at `at_ns`.
     fn of<M>(batches: &[Batch<M>], at_ns: u64) -> Self {
         // A request's batches are sealed together when it is begun.
         let began_ns = batches.first().map_or(at_ns, Batch::sent_ns);
@@ -59,7 +59,7 @@ impl<M: RecordData> Producer<M> {
     ) -> Result<FollowUp, WireError> {
         let mut batches = self.untrack(token);
         batches.sort_by_key(|batch| batch.partition);
-        // What is told of a whole turn may be told of an instant before the request's own.
+        // What is reported of a whole turn may be of an instant before the request's own.
         let received_ns = received_ns.max(written_ns);
         let mut follow_up = FollowUp::of(&batches, received_ns);
         let mut errors = std::mem::take(&mut self.reply_errors);

@@ -9,9 +9,9 @@ use crate::records::{BatchHeader, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, 
 /// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// Of records.
+    /// Topics of records.
     Produce(usize),
-    /// Of the producer's id.
+    /// Epoch of the producer's id.
     InitProducerId,
     /// For the sake of transactions.
     Transaction(TransactionRequest),

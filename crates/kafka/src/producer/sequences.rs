@@ -1,7 +1,7 @@
 //! What an idempotent producer knows of its id and of the sequence of each partition's records.
 //!
 //! A broker stores a batch only if its sequence follows that of the batch before, so none is stored twice and none
-//! overtakes. What leaves a gap (a batch that failed, or gave up while nobody knows whether it was stored) is healed
+//! overtakes. What leaves a gap (a batch that failed, or gave up while it is unknown whether it was stored) is healed
 //! by a new epoch, in which the partition's sequence begins again at 0.
 
 use super::batch::{Batch, ProducerState};
@@ -19,9 +19,9 @@ struct Sequence {
     identity: Option<Identity>,
     /// The number of the first record of that epoch. What is open before it has a sequence of an earlier one.
     begins_at: u64,
-    /// Of the next record.
+    /// Sequence of the next record.
     next: i32,
-    /// Of the last record that was acknowledged.
+    /// Sequence of the last record that was acknowledged.
     acknowledged: Option<i32>,
     /// The number of the record behind it, whichever epoch that was.
     stored_to: u64,
@@ -68,7 +68,7 @@ fn latest(before: Option<i32>, sequence: i32) -> i32 {
 pub(super) struct Idempotence {
     identity: Option<Identity>,
     is_asked: bool,
-    /// Its id is not asked for before, ns, after so many answers that were none.
+    /// Its id is not requested before, ns, after so many answers that were none.
     not_before_ns: u64,
     failures: u32,
     /// Why its producer has ended: it will not send any more.
@@ -80,7 +80,7 @@ pub(super) struct Idempotence {
 }
 
 impl Idempotence {
-    /// Of a producer for so many partitions that has no id yet.
+    /// The state of a producer for so many partitions that has no id yet.
     pub(super) fn new(partitions: usize) -> Self {
         Self {
             identity: None,
@@ -187,7 +187,7 @@ impl Idempotence {
         }
     }
 
-    /// A batch gave up. Whether it was stored nobody knows if it was ever sent.
+    /// A batch gave up. Whether it was stored is unknown if it was ever sent.
     pub(super) fn note_expired<M>(&mut self, batch: &Batch<M>) {
         if batch.producer().sequence == NO_SEQUENCE {
             return;
@@ -257,13 +257,13 @@ impl Idempotence {
         sequence.next = state.sequence;
     }
 
-    /// When the id is to be asked for, ns.
+    /// When the id is to be requested, ns.
     pub(super) fn asks_at(&self) -> Option<u64> {
         let needs = self.identity.is_none() && !self.is_asked && self.ended_by.is_none();
         needs.then_some(self.not_before_ns)
     }
 
-    /// The id is asked for.
+    /// The id is requested.
     pub(super) fn note_asked(&mut self) {
         self.is_asked = true;
     }

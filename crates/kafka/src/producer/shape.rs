@@ -10,7 +10,7 @@ use crate::records::HEADER_BYTES;
 /// Records of one batch that share a size: those whose offset delta takes the same number of bytes.
 const CLASS_ENDS: [u64; 5] = [1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 31];
 
-/// What the Java client reserves for a record beside key, value and headers: length 5, attributes 1, timestamp
+/// What the Java client reserves for a record in addition to key, value and headers: length 5, attributes 1, timestamp
 /// delta 10, offset delta 5.
 const RECORD_OVERHEAD_BYTES_MAX: u64 = 21;
 
@@ -32,7 +32,7 @@ pub struct RecordShape {
 pub struct RecordLayout {
     /// Size of the record. It ends with its headers and their number before them; the value ends before that.
     pub bytes: usize,
-    /// Where its timestamp delta stands: behind its length and its attributes.
+    /// Place of its timestamp delta: behind its length and its attributes.
     pub timestamp_delta_at: usize,
     /// Where its key begins.
     pub key_at: usize,
@@ -69,8 +69,7 @@ impl RecordShape {
         sized(self.key_bytes) + sized(self.value_bytes) + u64::from(self.headers_bytes)
     }
 
-    /// Where things stand in a record that comes after `before` others in a batch and less than 64 ms after the first
-    /// of them.
+    /// Places in a record that comes after `before` others in a batch and less than 64 ms after the first of them.
     pub fn layout(self, before: u32) -> RecordLayout {
         let class = CLASS_ENDS.iter().take_while(|&&end| end <= u64::from(before)).count();
         let bytes = self.record_bytes(class, 0);

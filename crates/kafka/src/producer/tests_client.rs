@@ -95,7 +95,7 @@ impl World {
         self.client.receive(connection, self.now_ns).expect("an answer");
     }
 
-    /// Who coordinates is asked over one connection, and told.
+    /// Who coordinates is asked over one connection, and answered.
     fn look_up(&mut self, connection: usize, node_id: i32) {
         self.client.ask_coordinator(self.now_ns);
         let found = m10_find_coordinator::Coordinator { node_id, ..Default::default() };
@@ -104,7 +104,7 @@ impl World {
         self.answer(connection, &answer);
     }
 
-    /// The coordinator that was found is connected to and asked for an id, and says that another one coordinates.
+    /// The coordinator that was found is connected to, gets a request for an id, and says that another one coordinates.
     fn is_sent_away(&mut self) -> usize {
         self.client.ask_coordinator(self.now_ns);
         let up = self.come_up();
@@ -154,8 +154,8 @@ fn where_one_request_goes_at_a_time_each_broker_has_its_turn() {
     assert_eq!([turn(), turn(), turn(), turn()], [1, 2, 1, 2].map(Some));
 }
 
-/// A coordinator that gave its place to another one and has it back: its connection was closed as nobody wanted it, and
-/// the pause before it is asked is waited for all the same.
+/// A coordinator that gave its place to another one and has it back: its connection was closed as it was not needed,
+/// and the pause before it is asked is waited for all the same.
 #[test]
 fn a_coordinator_that_coordinates_again_is_asked_after_the_pause() {
     let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };

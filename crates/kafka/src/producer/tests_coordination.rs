@@ -129,7 +129,8 @@ fn versions_are_those_of_the_clusters_protocol() {
     }
 }
 
-/// A producer that wants the next epoch says which one it has: whoever took it over in the meantime is not fenced by it.
+/// A producer that wants the next epoch says which one it has: a producer that took over in the meantime is not fenced
+/// by it.
 #[test]
 fn a_new_epoch_is_asked_for_with_the_one_of_before() {
     let mut world = World::new(0);

@@ -44,7 +44,7 @@ impl Log {
         let expected = match self.latest.back() {
             Some((_, last)) if epoch == self.epoch => last + 1,
             Some(_) => 0,
-            // Of a producer that it does not know it takes any.
+            // From a producer that it does not know it takes any.
             None => sequence,
         };
         if sequence != expected {
@@ -70,7 +70,7 @@ pub(super) enum Fate {
     Answered,
     /// Refused before the broker looks at its sequence.
     Refused(ErrorCode),
-    /// Stored, and an error is told.
+    /// Stored, and answered with an error.
     StoredAndRefused,
     /// The request is lost, or its answer.
     Lost {
@@ -300,7 +300,7 @@ fn a_batch_that_failed_begins_a_new_epoch() {
     assert_eq!(Vec::from(world.logs[0].latest.clone()), [(0, 0)]);
 }
 
-/// While a batch is sent again nothing of its partition is sent beside it.
+/// While a batch is sent again nothing else of its partition is sent.
 #[test]
 fn a_batch_that_is_sent_again_goes_alone() {
     let mut world = in_flight(7);
@@ -338,7 +338,7 @@ fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
     assert_eq!((world.logs[0].records.as_slice(), world.logs[0].epoch), ([1].as_slice(), 0));
 }
 
-/// A batch that is sent again travels beside new ones. Stored and refused twice it has four batches behind it each time:
+/// A batch that is sent again travels with new ones. Stored and refused twice it has four batches behind it each time:
 /// the broker, which remembers five, does not know it any more, and it gives up although it is there, as with the Java
 /// client. Refused once it is known.
 #[test]
@@ -366,8 +366,8 @@ fn a_batch_that_the_broker_forgot_gives_up_although_it_is_there() {
     }
 }
 
-/// Of a batch that gave up nobody knows whether it was stored. What comes next waits for all that is open; it begins a
-/// new epoch unless a later batch was acknowledged, which tells that there is no gap.
+/// Whether a batch that gave up was stored is unknown. What comes next waits for all that is open; it begins a new
+/// epoch unless a later batch was acknowledged, which shows that there is no gap.
 #[test]
 fn what_gave_up_is_found_out_before_anything_new_is_sent() {
     for (batches, is_stored, records, epoch) in
@@ -429,7 +429,7 @@ fn an_id_is_asked_for_until_it_comes() {
     assert_eq!(answer(ErrorCode::NONE, again), None);
 }
 
-/// What cannot be read ends the connection, and the id is asked for over another one.
+/// What cannot be read ends the connection, and the id is requested over another one.
 #[test]
 fn an_answer_that_is_no_id_is_asked_for_again() {
     let mut producer = in_flight(0).producer;

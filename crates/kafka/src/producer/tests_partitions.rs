@@ -138,7 +138,8 @@ fn a_broker_is_left_out_for_what_waits_for_itself_alone() {
     }
 }
 
-/// Of a wide topic not every queue is looked at for each batch: the longest is found once for all that is taken at once.
+/// In a wide topic not every queue is looked at for each batch: the longest is found once for all that is taken at
+/// once.
 #[test]
 fn a_wide_topic_is_not_looked_through_for_each_batch() {
     let config = ProducerConfig { batch_bytes: 1, buffer_bytes: 1 << 20, ..config() };

@@ -15,7 +15,7 @@ fn admitted_to(world: &mut World, partition: usize, at_ms: u64) {
     admitted(world, 1, [at_ms]);
 }
 
-/// The partitions of which a request over a connection has a batch, in its order; none where there is no request.
+/// The partitions with a batch in a request over a connection, in its order; none where there is no request.
 fn sent(world: &mut World, connection: usize) -> Vec<i32> {
     if world.send(connection, false) == 0 {
         return Vec::new();
@@ -24,7 +24,7 @@ fn sent(world: &mut World, connection: usize) -> Vec<i32> {
     request.into_iter().flatten().flatten().map(|batch| batch.partition).collect()
 }
 
-/// As in the Java client, of which a leader is ready and not a partition: what lingers travels with what is ready.
+/// As in the Java client, where a leader is ready and not a partition: what lingers travels with what is ready.
 #[test]
 fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
     let mut world = world(config());

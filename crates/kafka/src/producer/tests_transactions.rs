@@ -106,7 +106,7 @@ fn the_end_of_a_transaction_does_not_wait_for_linger() {
 }
 
 /// A batch that the broker will not have: what was never sent fails at once, what is in flight is waited for, and the
-/// transaction is aborted. Before KIP-890 a new epoch is asked for after that.
+/// transaction is aborted. Before KIP-890 a new epoch is requested after that.
 #[test]
 fn a_batch_that_fails_leaves_nothing_but_to_abort() {
     for level in [0, 2] {
@@ -301,7 +301,7 @@ fn a_commit_that_the_coordinator_refuses_is_aborted() {
     assert_eq!(world.producer.ended_by(), Some(ErrorCode::TRANSACTION_ABORTABLE));
 }
 
-/// A leader says so first: the abort tells whether it is true.
+/// A leader says so first: the abort shows whether it is true.
 #[test]
 fn an_epoch_that_a_leader_refuses_is_aborted() {
     let mut world = World::new(2);

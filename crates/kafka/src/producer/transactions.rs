@@ -2,12 +2,12 @@
 //!
 //! One transaction from end to end: a coordinator is looked up by the transactional id and gives id and epoch, which
 //! fences older producers of that name. The first record begins a transaction. Where partition leaders do not add a
-//! partition to it by themselves (before KIP-890), the coordinator is asked for that before the partition's first batch
-//! is sent. When the caller ends the transaction no record is taken until it is over: what it holds is sent
-//! and answered, then the coordinator is told. Since KIP-890 its answer brings the next epoch.
+//! partition to it by themselves (before KIP-890), the coordinator is asked to do so before the partition's first batch
+//! is sent. When the caller ends the transaction no record is taken until it is over: what it holds is sent and
+//! answered, then the coordinator gets the request. Since KIP-890 its answer brings the next epoch.
 //!
 //! One request at a time goes to the coordinator. A batch that fails leaves nothing but to abort; before KIP-890 a new
-//! epoch is asked for after that, so that nobody has to know what became of the batch.
+//! epoch is requested after that, so that what became of the batch need not be known.
 
 use crate::errors::ErrorCode;
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ pub enum TransactionEnd {
 pub struct EndedTransaction {
     /// How.
     pub end: TransactionEnd,
-    /// When its end was asked for, or a failure ended it, ns.
+    /// When its end was requested, or a failure ended it, ns.
     pub asked_ns: u64,
     /// When the coordinator had answered, ns.
     pub ended_ns: u64,
@@ -64,9 +64,9 @@ pub struct EndedTransaction {
 /// The partitions of a transaction: in each the brokers write a marker at its end, which takes an offset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TransactionPartitions {
-    /// Of which that is sure.
+    /// Partitions that are surely in it.
     pub sure: u32,
-    /// Of which it is not: nobody said whether they were added.
+    /// Partitions that may not be in it: no answer said whether they were added.
     pub unsure: u32,
 }
 
@@ -91,7 +91,7 @@ enum Step {
     Ready,
     /// Records are taken.
     Open { began_ns: u64 },
-    /// What it holds is sent and answered, then the coordinator is told.
+    /// What it holds is sent and answered, then the coordinator gets the request.
     Ending { end: TransactionEnd, asked_ns: u64 },
     /// Its producer will not send any more.
     Ended,
@@ -112,7 +112,7 @@ pub(super) struct Transactions {
     ask_from_ns: u64,
     /// Partitions that are in the transaction.
     sure: BTreeSet<usize>,
-    /// Partitions that may be: their adding was asked for, or a batch was sent to them.
+    /// Partitions that may be: their adding was requested, or a batch was sent to them.
     touched: BTreeSet<usize>,
     needs_epoch: bool,
     ended: Vec<EndedTransaction>,
@@ -120,7 +120,7 @@ pub(super) struct Transactions {
 
 /// What its producer asks it.
 impl Transactions {
-    /// Of a producer that has no id yet.
+    /// The state of a producer that has no id yet.
     pub(super) fn new(config: TransactionsConfig) -> Self {
         Self {
             config,
@@ -230,8 +230,8 @@ impl Transactions {
         self.sure.insert(partition);
     }
 
-    /// Of the partitions whose adding was asked for, these are in the transaction. What the answer leaves out is asked for
-    /// again after a pause.
+    /// The partitions whose adding was requested and that are in the transaction. What the answer leaves out is
+    /// requested again after a pause.
     pub(super) fn note_added(&mut self, partitions: impl Iterator<Item = usize>, now_ns: u64, pause_ns: u64) {
         self.sure.extend(partitions.filter(|partition| self.touched.contains(partition)));
         if self.sure.len() < self.touched.len() {
@@ -239,7 +239,7 @@ impl Transactions {
         }
     }
 
-    /// Ends a transaction of which the coordinator has not heard, or has answered.
+    /// Ends a transaction that the coordinator does not know, or has answered.
     pub(super) fn over(&mut self, now_ns: u64) {
         let Step::Ending { end, asked_ns } = self.step else { return };
         let partitions = self.partitions();
@@ -279,7 +279,7 @@ impl Transactions {
     }
 
     /// Whether the transaction may end without the coordinator, who knows of none of its partitions: as in Java before
-    /// KIP-890 when no partition was added. While a request is in flight nobody knows that.
+    /// KIP-890 when no partition was added. While a request is in flight that is unknown.
     pub(super) fn ends_unheard(&self) -> bool {
         let knows_none = if self.is_v2 { self.touched.is_empty() } else { self.sure.is_empty() };
         self.is_ending() && self.asked.is_none() && knows_none

@@ -22,7 +22,7 @@ pub const NO_SEQUENCE: i32 = -1;
 
 const CODEC_MASK: i16 = 0x07;
 const APPEND_TIME_BIT: i16 = 0x08;
-/// Of attributes: the records are of a transaction.
+/// Attribute: the records are of a transaction.
 pub const TRANSACTIONAL_BIT: i16 = 0x10;
 const CONTROL_BIT: i16 = 0x20;
 
@@ -52,7 +52,7 @@ pub struct BatchHeader {
 }
 
 impl BatchHeader {
-    /// Of a plain producer: `record_count` (1 or more) records from a base timestamp on.
+    /// The header of a plain producer's batch: `record_count` (1 or more) records from a base timestamp on.
     pub fn plain(
         compression: Compression,
         record_count: i32,
@@ -86,7 +86,7 @@ pub struct BodySum {
 }
 
 impl BodySum {
-    /// Of a body that was not summed before.
+    /// The checksum of a body that was not summed before.
     pub fn of(body: &[u8]) -> Self {
         Self { bytes: body.len(), crc: crc32c::crc32c(body), shift: CrcShift::new(body.len()) }
     }
@@ -175,7 +175,7 @@ impl<'a> Batch<'a> {
     /// How its body is compressed.
     ///
     /// # Errors
-    /// When the number stands for nothing known.
+    /// When the number means nothing known.
     pub fn compression(&self) -> Result<Compression, RecordsError> {
         Compression::from_id((self.header.attributes & CODEC_MASK) as u8)
     }

@@ -7,8 +7,8 @@
 //!   the default level, 9, is lz4's fast compressor, and every other one is a level of the high one (`LZ4_compress_HC`).
 //! - zstd: frames.
 //!
-//! Levels are those of Java's `compression.CODEC.level`. Reading ends at a size the caller states; beside
-//! the output a decoder may hold buffers of a fixed size, of which the largest are lz4's two of 4 MiB.
+//! Levels are those of Java's `compression.CODEC.level`. Reading ends at a size the caller states; in addition to the
+//! output a decoder may hold buffers of a fixed size, the largest of which are lz4's two of 4 MiB.
 
 use super::RecordsError;
 use crate::wire::Reader;
@@ -43,7 +43,7 @@ impl Compression {
     /// From the number in a batch's attributes.
     ///
     /// # Errors
-    /// When it stands for nothing known.
+    /// When it means nothing known.
     pub fn from_id(id: u8) -> Result<Self, RecordsError> {
         Self::ALL.get(usize::from(id)).copied().ok_or(RecordsError::Codec(id))
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// A codec with its level, which says how hard it tries; whoever decompresses need not know it.
+/// A codec with its level, which says how hard it tries; decompression does not need the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compressor {
     codec: Compression,
@@ -79,8 +79,8 @@ pub struct Compressor {
 }
 
 impl Compressor {
-    /// At the level of `compression.CODEC.level`, by default Java's: gzip 6 (which -1 stands for), lz4 9, zstd 3. Which levels
-    /// Kafka takes is checked where they are typed; codecs without levels pass over it.
+    /// At the level of `compression.CODEC.level`, by default Java's: gzip 6 (which -1 means), lz4 9, zstd 3. Which
+    /// levels Kafka takes is checked where they are typed; codecs without levels pass over it.
     pub fn new(codec: Compression, level: Option<i32>) -> Self {
         Self { codec, level }
     }
@@ -178,7 +178,7 @@ fn lz4_fast(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     encoder.finish().map(drop).map_err(io::Error::other)
 }
 
-/// The same frames with blocks of the high compressor, which takes levels up to 12 and those above as 12.
+/// Frames as above with blocks of the high compressor, which takes levels up to 12 and those above as 12.
 fn lz4_high(level: i32, body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     out.write_all(&LZ4_HEADER)?;
     for block in body.chunks(LZ4_BLOCK_BYTES) {
@@ -197,7 +197,7 @@ fn lz4_high(level: i32, body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     out.write_all(&LZ4_END)
 }
 
-/// Replaces the content of `out` by the decompressed `bytes`, of which there may be at most `bytes_max`.
+/// Replaces the content of `out` by the decompressed `bytes`, at most `bytes_max` of them.
 ///
 /// # Errors
 /// When `bytes` is not what it should be, or becomes larger than allowed.
@@ -300,7 +300,7 @@ impl Sink<'_> {
     }
 
     fn zstd(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
-        // A frame need not tell its size. It is then given all that is allowed; memory that is not written
+        // A frame need not state its size. It is then given all that is allowed; memory that is not written
         // to costs nothing.
         let size = zstd::bulk::Decompressor::upper_bound(bytes).unwrap_or(self.bytes_max);
         self.reserve(size)?;

@@ -2,7 +2,7 @@
 //!
 //! A CRC is a remainder of polynomials modulo P. Appending n bytes to a string multiplies its polynomial by
 //! x^(8n), so `crc(a‖b) = x^(8·|b|) · crc(a) + crc(b)  (mod P)`, where `+` is exclusive or. (The initial and
-//! final inversions of CRC-32C cancel in this sum.) The factor depends on the length of b only: whoever joins
+//! final inversions of CRC-32C cancel in this sum.) The factor depends on the length of b only: code that joins
 //! strings of the same lengths again and again computes it once. One multiplication is 32 steps of shift and
 //! exclusive or, far less than a pass over the bytes.
 //! Polynomials are stored reflected, as CRC-32C does: bit 31 is x^0, bit 0 is x^31.

@@ -47,7 +47,7 @@ pub enum RecordsError {
         /// As computed.
         found: u32,
     },
-    /// A number that stands for no known compression.
+    /// A number that means no known compression.
     #[error("unknown compression {0}")]
     Codec(u8),
     /// The compressed body cannot be read.
@@ -69,7 +69,7 @@ pub enum RecordsError {
     /// The compressor failed.
     #[error("{codec} compression failed: {detail}")]
     Compress {
-        /// Compression that was asked for.
+        /// Requested compression.
         codec: Compression,
         /// What the compressor said.
         detail: String,

@@ -108,7 +108,7 @@ fn content_bytes(
         + value_bytes.unwrap_or(0)
 }
 
-/// As it stands before a key or a value: -1 for null.
+/// The length as it is before a key or a value: -1 for null.
 fn length_of(bytes: Option<usize>) -> i64 {
     bytes.map_or(-1, |bytes| bytes as i64)
 }
@@ -184,7 +184,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Of a body that claims `count` records; `append_time_ms` overrides every timestamp.
+    /// A reader of a body that claims `count` records; `append_time_ms` overrides every timestamp.
     pub(super) fn new(
         body: &'a [u8],
         count: usize,

@@ -1,6 +1,6 @@
-//! What stands between a client and a listener that is not PLAINTEXT: the session (TLS) and the login (SASL).
+//! What is between a client and a listener that is not PLAINTEXT: the session (TLS) and the login (SASL).
 //!
-//! Everything comes in as bytes: whoever has files, environment and programs reads certificates, keys, passwords
+//! Everything comes in as bytes: code that has files, environment and programs reads certificates, keys, passwords
 //! and tokens. A [`Security`] is shared by all connections of a client, or of many clients.
 
 mod hidden;
@@ -18,6 +18,6 @@ use std::sync::Arc;
 pub struct Security {
     /// Opens the session of each connection (SSL, SASL_SSL); `None`: frames are the bytes of the socket.
     pub sessions: Option<Arc<dyn SessionFactory>>,
-    /// Who we are (SASL_PLAINTEXT, SASL_SSL); `None`: nobody, or whom the certificate names.
+    /// Who we are (SASL_PLAINTEXT, SASL_SSL); `None`: no one, or the certificate's subject.
     pub login: Option<Arc<Login>>,
 }

@@ -1,4 +1,4 @@
-//! The session layer: what stands between the frames of a connection and the bytes of its socket.
+//! The session layer: what is between the frames of a connection and the bytes of its socket.
 //!
 //! A plain connection has no session: its frames are the bytes. A session (TLS) has bytes of its own. It
 //! speaks before the first frame, may have something to send when no frame waits, and makes other bytes of
@@ -9,7 +9,7 @@
 //! - While [`Session::is_handshaking`], frames wait in the connection. The timeout of the first request runs
 //!   from the moment the socket was connected, so it bounds the session's handshake as well.
 //! - Whenever bytes can be written the connection asks how many are [`Session::waiting`], so an answer of the
-//!   handshake, a new key or an alert leaves although no frame is pending. Whoever has read from a socket must
+//!   handshake, a new key or an alert leaves although no frame is pending. Code that has read from a socket must
 //!   therefore offer to write to it as well before it sleeps.
 //! - Ciphertext waits in the session and goes from there to the socket, without a copy between. The connection asks
 //!   how much it is, and gives the session no more plaintext than one write takes.
@@ -21,7 +21,7 @@
 //! `receive`, `writer` is `send`, `write_tls` is `write_to`. SASL is no session but part of the
 //! [`Handshake`](crate::connection::Handshake): its messages are requests, and frames follow them as before.
 //!
-//! [`security::tls`](crate::security::tls) is the one session there is, besides those of tests.
+//! [`security::tls`](crate::security::tls) is the one session there is, apart from those of tests.
 
 pub(crate) mod gather;
 
@@ -34,10 +34,10 @@ use thiserror::Error;
 
 /// Bytes of ciphertext asked of a socket at once: a TLS record and a little more.
 const RECEIVE_BYTES: usize = 32 << 10;
-/// The same as long as none filled it: of thousands of clients that get small answers alone.
+/// The size as long as none filled it: for thousands of clients that get small answers alone.
 const RECEIVE_BYTES_FIRST: usize = 8 << 10;
 
-/// Plaintext of a full TLS record. Room for less beside what waits already is left: it would cut a request into small
+/// Plaintext of a full TLS record. Room for less next to what waits already is left: it would cut a request into small
 /// pieces of ciphertext.
 const RECORD_BYTES: usize = 16 << 10;
 
@@ -53,7 +53,7 @@ pub trait Session: fmt::Debug + Send {
     fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError>;
     /// Whether the two ends have not agreed yet, so that nothing can be sent.
     fn is_handshaking(&self) -> bool;
-    /// What the two ends agreed upon, in words: version and cipher suite. `None`: they have not yet, or do not tell.
+    /// What the two ends agreed upon, in words: version and cipher suite. `None`: not yet, or not reported.
     fn agreed(&self) -> Option<String> {
         None
     }
@@ -64,7 +64,7 @@ pub trait Session: fmt::Debug + Send {
     /// Offers ciphertext that waits, as one write; how many bytes of it were taken.
     ///
     /// # Errors
-    /// Those of the write, which has taken nothing then.
+    /// The errors of the write, which has taken nothing then.
     fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize>;
 }
 
@@ -84,19 +84,18 @@ pub enum SessionError {
     #[error("the session broke: {0}")]
     Broken(String),
     /// One end does not accept the other, a certificate for instance: another attempt ends in the same way.
-    #[error("no session is possible: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Refused(String),
+    /// The broker answered plain frames with a TLS alert.
+    #[error(
+        "the broker's listener requires TLS (SSL or SASL_SSL), and this client has none (security.protocol)"
+    )]
+    NeedsTls,
 }
 
 /// Whether what answers our frames is a TLS alert: a record of type 21 and version 3.x.
 pub(crate) fn is_tls_alert(received: &[u8]) -> bool {
     matches!(received, [21, 3, 0..=4, ..])
-}
-
-/// What such an alert means.
-pub(crate) fn tls_expected() -> SessionError {
-    let what = "the broker's listener speaks TLS (SSL or SASL_SSL), and we do not (security.protocol)";
-    SessionError::Refused(what.to_owned())
 }
 
 /// A session and its bytes on the way in and out.

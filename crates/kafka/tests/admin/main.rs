@@ -106,7 +106,7 @@ fn api_versions(version: i16) -> Answer {
     api_versions_with(version, (32, 0, 4))
 }
 
-/// The same with another range of DescribeConfigs.
+/// A broker with another range of DescribeConfigs.
 fn api_versions_with(version: i16, describe_configs: (i16, i16, i16)) -> Answer {
     let ranges = [(2, 0, 5), (3, 0, 9), (18, 0, 3), (19, 0, 6), (20, 0, 5), describe_configs];
     let keys = ranges.map(|(key, min, max)| {
@@ -186,7 +186,7 @@ fn offsets(version: i16, answers: &[(i32, ErrorCode, i64)]) -> Answer {
     Answer::Body(encoded(&theirs::ListOffsetsResponse::default().with_topics(vec![topic]), version))
 }
 
-/// A port on which nobody listens.
+/// A port on which nothing listens.
 fn refused() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").to_string()

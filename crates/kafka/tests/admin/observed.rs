@@ -74,7 +74,7 @@ fn ends_of_logs_are_asked_at_once_and_those_that_are_not_told_are_left_out() {
     assert_eq!(admin.log_ends(&topics).unwrap(), BTreeMap::from([(("t".to_owned(), 0), 70)]));
 }
 
-/// Of as many groups as there are, the offset 5 of partition 0; of the second one that it may not be seen.
+/// Reports the offset 5 of partition 0 for as many groups as there are; for the second one that it may not be seen.
 fn committed(version: i16, groups: &[&str]) -> Answer {
     use theirs::offset_fetch_response as reply;
     let group = |name: &&str| {

@@ -1,4 +1,4 @@
-//! Frames as they go over the wire: primitives, requests and responses, beside an independent implementation.
+//! Frames as they go over the wire: primitives, requests and responses, compared with an independent implementation.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
 //! What the requests of this client say to the `kafka-protocol` crate, and what its replies say here, by the
-//! names of the fields. That all bytes agree is tested beside the messages themselves.
+//! names of the fields. That all bytes agree is tested next to the messages themselves.
 
 use crate::common::{material, text, topic_name};
 use bytes::{Buf, Bytes};

@@ -1,5 +1,5 @@
-//! The client's TLS against a server of the same library in memory: what is agreed on, and the sentence that each
-//! mistake of set-up is told in.
+//! The client's TLS against a server of the same library in memory: what is agreed on, and the sentence for each
+//! mistake of set-up.
 
 mod certificates;
 mod openssl;

@@ -40,7 +40,7 @@ pub(crate) enum Form {
 /// How a run is carried out and where its evidence goes.
 #[derive(Debug, Args)]
 pub(crate) struct ExecutionArgs {
-    /// Folder of the run file [default: kdyno-runs]
+    /// Folder of the run file [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Print the run as one JSON document on standard output
@@ -65,8 +65,8 @@ pub(crate) struct ExecutionArgs {
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,
-    /// Do not ask before existing clusters are sent more than 1 GiB of values in all, or as much as they take (`rate: max`);
-    /// needed for that where there is no terminal to ask on, as in CI
+    /// Do not ask before existing clusters are sent more than 1 GiB of values, or `rate: max`; needed where there is no
+    /// terminal to ask on, as in CI [env: KDYNO_YES, 1 or true]
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
     /// No progress on standard error

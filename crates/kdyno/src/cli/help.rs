@@ -11,15 +11,19 @@ kdyno measures Apache Kafka. Begin with one of these:
   kdyno run first-light                         three brokers on this machine, about 2.5 min
   kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0
                                                 is one release slower than the other?
+  kdyno init my.yaml                            a scenario of your own, by four questions
 
 Usage: kdyno <COMMAND>; `kdyno --help` lists the commands
 ";
 
 /// Every command that is not hidden, once.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Measure", &["quick", "run", "compare", "find", "rerun", "producer-perf-test", "consumer-perf-test"]),
+    (
+        "Measure",
+        &["quick", "init", "run", "compare", "find", "rerun", "producer-perf-test", "consumer-perf-test"],
+    ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
-    ("Clusters", &["cluster", "up", "down", "doctor", "clean", "null-broker"]),
+    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker"]),
     ("Other", &["scenarios", "schema", "completions", "man"]),
 ];
 
@@ -29,6 +33,11 @@ const EXAMPLES: &[(&str, &str)] = &[
         "quick",
         "  kdyno quick --bootstrap-server host:9092
   kdyno quick --command-config client.properties --rate 20k/s --duration 1m",
+    ),
+    (
+        "init",
+        "  kdyno init my.yaml
+  kdyno init my.yaml --from producer.properties --rate 20k/s --size 512B --duration 1m",
     ),
     (
         "run",
@@ -58,7 +67,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     (
         "runs",
         "  kdyno runs
-  kdyno runs --dir /data/kdyno-runs",
+  kdyno runs /data/kdyno-runs",
     ),
     (
         "report",
@@ -107,6 +116,7 @@ const ADVANCED: &[&str] = &[
     "side",
     "partitions",
     "replicas",
+    "serve",
 ];
 
 /// The program's commands with help arranged so.
@@ -115,7 +125,9 @@ pub(crate) fn command() -> Command {
     let template = template(&command);
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let arranged = names.iter().fold(command, |command, name| command.mut_subcommand(name, arranged));
-    arranged.help_template(template)
+    // Many tools print their version with a small v.
+    let version = Arg::new("version").short('V').short_alias('v').long("version").action(ArgAction::Version);
+    arranged.disable_version_flag(true).arg(version.help("Print version")).help_template(template)
 }
 
 /// A command with its examples before its options, and each option in few lines.
@@ -165,7 +177,7 @@ mod tests {
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), shown);
         assert_eq!(listed.len(), shown.len());
         let text = super::command().render_help().to_string();
-        assert!(text.lines().count() <= 48, "{} lines: {text}", text.lines().count());
+        assert!(text.lines().count() <= 50, "{} lines: {text}", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 

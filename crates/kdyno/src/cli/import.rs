@@ -37,7 +37,7 @@ pub(crate) struct ImportArgs {
     /// Under which name it is kept: imported-NAME [default: that of the file]
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Folder in which names are looked up [default: kdyno-runs]
+    /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 }

@@ -1,23 +1,50 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
 use super::ExecutionArgs;
-use super::values::{flame_kind, name_and_value, number_up_to, time};
+use super::values::{duration, flame_kind, name_and_value, number_up_to, rate, size, time};
 use clap::{Args, ValueEnum, ValueHint};
 use kdyno_model::plan::PairDesign;
 use kdyno_model::stacks::FlameKind;
 use std::path::PathBuf;
 
-/// What turns a scenario into a plan, beside the scenario; or the run whose plan is gone on with.
+/// Params that most scenarios have.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ParamArgs {
+    /// Set the parameter `rate`, e.g. 20k/s or 1000 (per second)
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) rate: Option<String>,
+    /// Set the parameter `duration` or `dur`, e.g. 1m or 5 (s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<String>,
+    /// Set the parameter `size`, e.g. 1KiB or 512 (bytes)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<String>,
+}
+
+impl ParamArgs {
+    /// The options that were typed: their names, what scenarios call the parameter, and the value.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &str)> {
+        let all: [(&'static str, &'static [&'static str], Option<&str>); 3] = [
+            ("--rate", &["rate"], self.rate.as_deref()),
+            ("--duration", &["duration", "dur"], self.duration.as_deref()),
+            ("--size", &["size"], self.size.as_deref()),
+        ];
+        all.into_iter().filter_map(|(option, names, value)| Some((option, names, value?)))
+    }
+}
+
+/// What turns a scenario into a plan, in addition to the scenario; or the run whose plan is gone on with.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ChoiceArgs {
-    /// Profile of the scenario [default: laptop; with a target attached, where there is one]
+    /// Profile of the scenario [default: laptop; attached with a target]
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Set a parameter of the scenario; may be repeated
     #[arg(long, value_name = "PARAM=VALUE", value_parser = name_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Target file of an existing cluster to measure instead of a local one; PARAM=VALUE:FILE for the cases with that
-    /// value, may be repeated
+    #[command(flatten)]
+    pub(crate) params: ParamArgs,
+    /// Target file of an existing cluster to measure; PARAM=VALUE:FILE for the cases with that value, may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<String>,
     /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
@@ -38,7 +65,7 @@ pub(crate) struct ChoiceArgs {
     /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
     /// took counts
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "seed", "sustain", "flame"])]
+        conflicts_with_all = ["profile", "set", "rate", "duration", "size", "seed", "sustain", "flame"])]
     pub(crate) resume: Option<String>,
     /// With --resume: you made the run file yourself, and it is unchanged; start whatever its plan names
     #[arg(long, requires = "resume")]
@@ -95,6 +122,9 @@ pub(crate) struct RunArgs {
     pub(crate) choices: ChoiceArgs,
     #[command(flatten)]
     pub(crate) fail_if: FailIfArgs,
+    /// When the run has ended, serve its page to a browser on this host, as `kdyno serve` does, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) serve: bool,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }
@@ -139,7 +169,7 @@ pub(crate) struct CompareArgs {
     /// says, else both at once where each side has local clusters of its own and all that is produced has a rate]
     #[arg(long, value_enum)]
     pub(crate) design: Option<Design>,
-    /// A first look at one start of the clusters, within ten minutes; no verdict
+    /// A first look at one start, within ten minutes; no verdict
     #[arg(long)]
     pub(crate) quick: bool,
     /// Stored runs from before a change
@@ -152,7 +182,7 @@ pub(crate) struct CompareArgs {
     /// Print this metric of every run that is named
     #[arg(long, value_name = "METRIC", requires = "what", conflicts_with_all = ["a", "b", "resume"])]
     pub(crate) course: Option<String>,
-    /// Folder in which runs are looked up [default: kdyno-runs]
+    /// Where runs are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
@@ -183,17 +213,17 @@ pub(crate) struct FindArgs {
     #[arg(long = "while", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
     /// First load that is tried, e.g. 20k/s
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) from: Option<String>,
     /// Highest load that may be tried [default: as the scenario says, else 10M/s, on a target what its cap on `produce`
     /// allows]; it bounds what is written at most
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) to: Option<String>,
     /// How narrow the answer is to be, e.g. 2%
     #[arg(long, value_name = "SHARE")]
     pub(crate) within: Option<String>,
     /// Rate of each client, with --highest ITEM.clients
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) each: Option<String>,
     /// Which side to search, of a scenario that compares two
     #[arg(long, value_name = "A|B")]
@@ -201,7 +231,7 @@ pub(crate) struct FindArgs {
     /// A first look within ten minutes, labelled so
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Folder in which the run to --resume is looked up [default: kdyno-runs]
+    /// Folder in which the run to --resume is looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]

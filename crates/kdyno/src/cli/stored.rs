@@ -3,13 +3,30 @@
 use super::Form;
 use super::values::number;
 use clap::{Args, ValueEnum, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// A folder of runs, of commands that take nothing else.
+#[derive(Debug, Args)]
+pub(crate) struct FolderArgs {
+    /// Folder of run files [default: kdyno-runs] [env: KDYNO_OUT]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "dir")]
+    folder: Option<PathBuf>,
+    /// The same, as other commands take it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+}
+
+impl FolderArgs {
+    /// The folder that was typed.
+    pub(crate) fn typed(&self) -> Option<&Path> {
+        self.folder.as_deref().or(self.dir.as_deref())
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
-    /// Folder of run files [default: kdyno-runs]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -21,7 +38,7 @@ pub(crate) struct RunChoice {
     /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) run: String,
-    /// Folder in which names are looked up [default: kdyno-runs]
+    /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -32,7 +49,7 @@ pub(crate) struct ShowArgs {
     /// other
     #[arg(value_name = "RUN", default_value = "latest", value_hint = ValueHint::FilePath)]
     pub(crate) runs: Vec<String>,
-    /// Folder in which names are looked up [default: kdyno-runs]
+    /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Print the run as one JSON document; of several runs their figures
@@ -117,12 +134,15 @@ pub(crate) struct ReportArgs {
     /// several with --document
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) runs: Vec<String>,
-    /// Folder in which names are looked up [default: kdyno-runs]
+    /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Make a document of the runs, with this front: Markdown that begins with its title and other facts between lines of ---
     #[arg(long, value_name = "FRONT", value_hint = ValueHint::FilePath)]
     pub(crate) document: Option<PathBuf>,
+    /// Open the page in a browser
+    #[arg(long, conflicts_with = "document")]
+    pub(crate) open: bool,
     /// File to write; a document whose name ends in .md is Markdown [default: next to the run file, with .html; of a document
     /// the front's name]
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -139,7 +159,7 @@ pub(crate) struct PublishArgs {
     /// without `--set` where there are any]
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) runs: Vec<String>,
-    /// Folder in which names are looked up [default: kdyno-runs]
+    /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// File to write; one that ends in .md is Markdown [default: the front's name with .html, here]
@@ -149,9 +169,8 @@ pub(crate) struct PublishArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Folder of run files [default: kdyno-runs]
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
     /// Port of the loopback address; 0 takes a free one
     #[arg(long, default_value_t = 8390, value_name = "PORT")]
     pub(crate) port: u16,

@@ -3,16 +3,18 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kdyno_model::plan::Mode;
 use kdyno_model::stacks::FlameKind;
+use kdyno_scenario::units::{self, Dimension};
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// A whole number from `least` to `most`. Those of clap tell a word apart from a number in the words of Rust's library.
+/// A whole number from `least` to `most`. Those of clap report a word that is no number in the words of Rust's library.
 pub(super) fn number(least: u32, most: u32) -> impl TypedValueParser<Value = u32> {
     number_up_to(least, most, u32::MAX)
 }
 
-/// The same of any type of numbers; up to `no_limit` no largest one is told.
+/// A number of any type; up to `no_limit` no largest one is named.
 pub(super) fn number_up_to<T>(least: T, most: T, no_limit: T) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
@@ -47,7 +49,29 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
 
 /// A time with its unit; ns.
 pub(super) fn time(typed: &str) -> Result<u64, String> {
-    kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
+    units::whole(typed, Dimension::Ns)
+}
+
+/// A rate as a scenario has it; a bare number is per second.
+pub(super) fn rate(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::PerS))
+}
+
+/// A duration as a scenario has it; a bare number is in seconds.
+pub(super) fn duration(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::Ns))
+}
+
+/// A size as a scenario has it; a bare number is in bytes.
+pub(super) fn size(typed: &str) -> Result<String, Infallible> {
+    Ok(units::with_unit(typed, Dimension::Bytes))
+}
+
+/// The name of a target, as target files take it.
+pub(super) fn target_name(typed: &str) -> Result<String, String> {
+    let fits = (1..=100).contains(&typed.len())
+        && typed.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    fits.then(|| typed.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
 }
 
 /// What stacks are sampled for.

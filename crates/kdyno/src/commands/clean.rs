@@ -7,7 +7,7 @@ use crate::target_source::read_target;
 use kdyno_scenario::target::Target;
 use kdyno_testbed::clean;
 
-/// Lists the leftovers; deletes them when told so.
+/// Lists the leftovers; deletes them on request.
 pub(crate) fn clean(args: &CleanArgs) -> Outcome {
     let Target { attached: target, secrets, .. } = read_target(&args.target)?;
     let access = kdyno_lab::access(&target, &secrets, &|name| std::env::var_os(name))?;

@@ -1,4 +1,4 @@
-//! `kdyno cluster`: local clusters that stand on their own.
+//! `kdyno cluster`: local clusters that outlive a run.
 
 use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterTargetArgs, ClusterUpArgs};
 use crate::environment::Environment;
@@ -174,7 +174,7 @@ impl From<TestbedError> for Failure {
             _ => Exit::ToolFailed,
         };
         let hint = error.hint().map(ToOwned::to_owned);
-        Self { exit, message: error.to_string(), hint }
+        Self::new(exit, &error).maybe_hint(hint)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `kdyno doctor`: a host, a cluster or a scenario held against recommended settings.
+//! `kdyno doctor`: a host, a cluster or a scenario compared with recommended settings.
 
 use super::doctor_network as network;
 use super::doctor_observed::{of_case, of_target, on_this_host};
@@ -82,7 +82,7 @@ fn measure(folders: &[PathBuf], stop: &AtomicBool) -> Result<Vec<MeasuredDisk>, 
 }
 
 fn interrupted(what: &str) -> Failure {
-    Failure { exit: Exit::Interrupted, message: format!("interrupted: {what}"), hint: None }
+    Failure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
 /// File systems that keep nothing.
@@ -129,7 +129,7 @@ fn look(args: &DoctorArgs) -> Result<Vec<Advice>, Failure> {
     Ok(advice)
 }
 
-/// Advice of several cases: what all of them get stands once, the rest after the case's label.
+/// Advice of several cases: what all of them get is printed once, the rest after the case's label.
 fn together(cases: Vec<(String, Vec<Advice>)>) -> Vec<Advice> {
     let is_of_all = |advice: &Advice| cases.iter().all(|(_, of_case)| of_case.contains(advice));
     let mut all: Vec<Advice> = Vec::new();

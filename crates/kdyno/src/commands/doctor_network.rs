@@ -15,11 +15,7 @@ pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, 
         "sends as much to {peer} as it takes, and has as much sent back, for about {seconds} s"
     ));
     let Some(rounds) = network_speed::measure(peer, stop)? else {
-        return Err(Failure {
-            exit: Exit::Interrupted,
-            message: "interrupted: the network was not measured".to_owned(),
-            hint: None,
-        });
+        return Err(Failure::new(Exit::Interrupted, "interrupted: the network was not measured"));
     };
     let round = |round: network_speed::NetworkRound| NetworkRound {
         sent: (round.sent, round.sending.as_secs_f64()),

@@ -41,7 +41,7 @@ pub(super) mod on_this_host {
         }
     }
 
-    /// The disk of a folder, on which so many brokers have their logs; each disk stands once.
+    /// The disk of a folder, on which so many brokers have their logs; each disk is listed once.
     pub(crate) fn add_disk(disks: &mut Vec<Disk>, folder: &Path, brokers: usize) {
         let Some(mount) = read::mount_of(folder) else { return };
         if let Some(known) = disks.iter_mut().find(|disk| disk.mount_point == mount.point) {
@@ -67,7 +67,7 @@ pub(super) mod on_this_host {
 /// Facts of a target that may say how many processors each of its brokers has.
 const PROCESSOR_FACTS: [&str; 4] = ["vcpus", "cpus", "cores", "processors"];
 
-/// What a cluster told.
+/// What a cluster reported.
 pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
     let declared =
         PROCESSOR_FACTS.iter().find_map(|name| target.facts.get(*name)?.trim().parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! Which client carries the load of a drop-in command (`--driver`): what its scenario says of it, and what is told.
+//! Which client runs the load of a drop-in command (`--driver`): what its scenario says of it, and what is printed.
 
 use super::written_scenario::literal;
 use crate::environment::Environment;
@@ -69,7 +69,7 @@ impl Carrier {
     }
 
     /// Fetches Kafka's client where it is not in the cache, and compiles what runs it, so that a release that does not exist
-    /// or a Java that is missing is refused before the cluster is asked for anything.
+    /// or a Java that is missing is refused before the cluster is contacted.
     pub(super) fn make_ready(&self) -> Result<(), Failure> {
         let Self::Java(client) = self else { return Ok(()) };
         let failed =

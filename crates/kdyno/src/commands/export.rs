@@ -10,7 +10,7 @@ use kdyno_report::judged::Gate;
 use kdyno_store::RunFile;
 use std::path::Path;
 
-/// Writes the run in the format asked for.
+/// Writes the run in the requested format.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
     if args.against.is_some() && args.format != ExportFormat::Flame {
         return Err(Failure::usage("`--against` is for `--format flame`"));
@@ -53,7 +53,7 @@ pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<V
     Ok(text.into_bytes())
 }
 
-/// The trial that was asked for, else the first one that did not only condition a cluster.
+/// The requested trial, else the first one that did not only condition a cluster.
 fn trial(path: &Path, args: &ExportArgs) -> Result<TrialId, Failure> {
     if let Some(number) = args.trial {
         return Ok(TrialId(number));

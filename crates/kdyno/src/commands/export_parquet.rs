@@ -15,7 +15,7 @@ use std::sync::Arc;
 const ROWS_MAX: usize = 1 << 18;
 
 /// Every second of every stream, then every reading of CPU time and other resources, then what was imported and what
-/// commands told.
+/// commands reported.
 ///
 /// # Errors
 /// What the writer says of rows that it cannot write; there is none known.
@@ -107,7 +107,7 @@ impl Row {
     }
 }
 
-/// A group of rows, of which the columns are written one after the other.
+/// A group of rows, whose columns are written one after the other.
 struct Columns<'w> {
     group: SerializedRowGroupWriter<'w, Vec<u8>>,
     rows: usize,

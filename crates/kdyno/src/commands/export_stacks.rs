@@ -11,7 +11,7 @@ use kdyno_scenario::input::nearest;
 use kdyno_store::RunFile;
 use std::path::Path;
 
-/// Stands for all brokers of a trial together.
+/// Means all brokers of a trial together.
 const BROKERS: &str = "brokers";
 
 /// The bytes of a format that is made of what was sampled.
@@ -50,7 +50,7 @@ struct Run {
 }
 
 impl Run {
-    /// Those of one process, or of all brokers.
+    /// Stacks of one process, or of all brokers.
     fn stacks(&self, trial: TrialId, of: Option<&str>) -> Result<(FlameKind, Stacks), Failure> {
         let graphs = |kind: FlameKind| kind != FlameKind::Jfr;
         let wanted = of.unwrap_or(BROKERS);

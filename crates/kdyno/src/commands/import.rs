@@ -41,7 +41,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
         // What was imported before under this name is replaced; under other names it stays as it is.
         evidence.probes.clone_from(&readings);
         if start.trial.is_conditioning() {
-            // What only conditions a cluster stands in no table.
+            // What only conditions a cluster is in no table.
             conditioning.insert(start.trial.id);
         } else {
             findings.extend(imported::findings(&evidence));

@@ -15,6 +15,7 @@ mod export_parquet;
 mod export_stacks;
 mod find;
 mod import;
+mod init;
 mod inner;
 mod manual;
 mod null_broker;
@@ -31,25 +32,33 @@ mod schema;
 mod serve;
 pub(crate) mod show;
 pub(crate) mod stored_runs;
+mod target;
 mod typed_cluster;
 mod typed_secrets;
 mod up;
 mod written_scenario;
 
-use crate::cli::{ClusterCommand, Command};
+use crate::cli::{ClusterCommand, Command, TargetCommand, VERSION};
+use crate::environment::fill_in_cluster;
 use crate::execution::execute;
-use crate::failure::Outcome;
+use crate::failure::{Exit, Outcome};
+use crate::out;
 
-/// Does what was asked for.
+/// Runs the command.
 pub(crate) fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),
         Command::Run(args) => execute(run::plan(&args)?, &args.execution),
         Command::Compare(args) => compare::compare(&args),
         Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
-        Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
+        Command::Init(args) => init::init(&args),
+        Command::Quick(mut args) => {
+            fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
+            execute(quick::plan(&args)?, &args.execution)
+        }
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
@@ -66,12 +75,14 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Cluster(ClusterCommand::List(args)) => cluster::list(&args),
         Command::Cluster(ClusterCommand::Target(args)) => cluster::target(&args),
         Command::Cluster(ClusterCommand::Down(args)) => cluster::down(&args),
+        Command::Target(TargetCommand::Init(args)) => target::init(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Clean(args) => clean::clean(&args),
         Command::NullBroker(args) => null_broker::null_broker(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => manual::manual(&args),
+        Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
         Command::Worker => inner::worker(),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),

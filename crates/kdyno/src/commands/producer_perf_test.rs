@@ -22,7 +22,7 @@ use kdyno_store::RunFile;
 use kdyno_testbed::probe::named::NamedProcesses;
 use told::Told;
 
-/// Reads, runs and tells as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
+/// Reads, runs and prints as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
 pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
     let options = match producer::read(args) {
         Ok(options) => options,
@@ -80,12 +80,12 @@ fn run(options: &Options) -> Outcome {
 /// The totals, and what is ours; a run that was interrupted has what is ours alone.
 fn finish(outcome: &RunOutcome, mut told: Told<'_>, options: &Options) -> Outcome {
     if let Some(LabError::Interrupted) = &outcome.failure {
-        // Before its trial began there is nothing to tell.
+        // Before its trial began there is nothing to print.
         let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));
         if let Ok(evidence) = found
             && let Err(failure) = told.interrupted(&evidence)
         {
-            // That it was interrupted, and where its evidence is, is told all the same.
+            // That it was interrupted, and where its evidence is, is printed all the same.
             out::note(&failure.message);
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn publish(args: &PublishArgs) -> Outcome {
     write(&args.front, &args.runs, args.dir.as_deref(), args.out.as_deref())
 }
 
-/// The same of `kdyno report`.
+/// Runs `kdyno report`.
 pub(crate) fn report(front: &Path, args: &ReportArgs) -> Outcome {
     write(&front.display().to_string(), &args.runs, args.dir.as_deref(), args.out.as_deref())
 }

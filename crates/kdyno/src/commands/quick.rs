@@ -5,7 +5,7 @@
 //! the producer's settings, may come from a file that Kafka's own tools take.
 
 use super::drop_in_driver::in_kafkas_unit;
-use super::typed_cluster::{TopicShape, ask_cluster_id, attached, failed};
+use super::typed_cluster::{TopicShape, ask_cluster_id, attached, bootstrap, failed};
 use super::written_scenario::{
     SET_BY_PRODUCERS, Setting, lines, literal, planned, setting_meant, told_of_properties,
 };
@@ -13,19 +13,19 @@ use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
-use kdyno_model::address::is_address;
-use kdyno_model::plan::{Caps, Plan};
+use kdyno_model::plan::{AbortIf, Beyond, Caps, Plan, Watched};
 use kdyno_model::properties::Property;
-use kdyno_plan::Note;
+use kdyno_plan::{Ask, FindChoices, Note};
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, quoted};
 use kdyno_scenario::security::{ClientProperties, Command, Taken, client_properties};
-use kdyno_scenario::target::{ADDRESS_FORM, Target};
+use kdyno_scenario::target::Target;
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Caps of a quick look: what a shared cluster bears without anybody noticing.
-const CAPS: Caps = Caps {
+pub(super) const CAPS: Caps = Caps {
     produce_bytes_per_s: Some(20 << 20),
     connections: Some(50),
     partitions: Some(60),
@@ -33,12 +33,20 @@ const CAPS: Caps = Caps {
     time_ns: Some(10 * 60 * 1_000_000_000),
 };
 
+/// Caps of a search: its bound is ten minutes, and the topic of each trial is deleted before the next one, so that the disk
+/// holds little at once.
+const CAPS_OF_SEARCH: Caps = Caps { disk_bytes: None, time_ns: Some(15 * 60 * 1_000_000_000), ..CAPS };
+/// Permission for a search.
+const FIND: &str = "find";
+/// What is raised.
+const HIGHEST: &str = "writers.rate";
+
 /// What messages call the scenario.
 const SCENARIO: &str = "quick";
 
 const COMMAND: Command = Command { side: Side::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
 const ACKS: &str = "acks";
-/// Replicas unless another number is asked for, where there are that many brokers.
+/// The default number of replicas, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
@@ -47,12 +55,12 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         None => ClientProperties::default(),
         Some(path) => with_properties(path, |file| client_properties(file, &BTreeMap::new()))?,
     };
-    let bootstrap = bootstrap(args, &properties)?;
+    let bootstrap = bootstrap(&args.bootstrap_server, args.command_config.as_deref(), &properties)?;
     check(args)?;
     let Taken { settings, facts, warnings } = properties.of_load(&COMMAND);
     let client = client(args.acks.as_deref(), &settings);
     let mut target = target(args, bootstrap, &properties);
-    // What is wrong with a setting is told before the cluster is asked for anything.
+    // What is wrong with a setting is reported before the cluster is contacted.
     planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
     let topic = look(args, &mut target)?;
     let (text, plan, remarks) = planned_for(args, &client, (target, topic))?;
@@ -73,9 +81,40 @@ fn planned_for(
     (target, topic): (Target, TopicShape),
 ) -> Result<(String, Plan, Vec<Note>), InputError> {
     let text = scenario_text(args, &topic, client);
-    let (plan, remarks) = planned((&text, SCENARIO), target, &args.fail_if.fail_if)
+    let (plan, remarks) = planned((&text, SCENARIO), target, &args.fail_if.fail_if, ask(args))
         .map_err(|error| as_given(error, args, &text, client))?;
     Ok((text, plan, remarks))
+}
+
+/// A search where a condition was typed.
+fn ask(args: &QuickArgs) -> Ask {
+    if args.find.is_empty() {
+        return Ask::Scenario;
+    }
+    let conditions = args.find.iter().map(|typed| condition(typed)).collect();
+    Ask::Find(FindChoices { highest: Some(HIGHEST.to_owned()), conditions, ..FindChoices::default() })
+}
+
+/// `p99 <= 50ms` is of the response time; a whole metric stays as it is.
+fn condition(typed: &str) -> String {
+    let is_quantile =
+        typed.strip_prefix('p').is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
+    if is_quantile { format!("writers.response.{typed}") } else { typed.to_owned() }
+}
+
+/// At what the load of a search ends at once.
+fn abort_if() -> Vec<AbortIf> {
+    let at = |of, for_ns, text: &str| AbortIf {
+        of,
+        beyond: Beyond::Above,
+        limit: 0.0,
+        for_ns,
+        text: text.to_owned(),
+    };
+    vec![
+        at(Watched::OfflineBrokers, 0, "offline_brokers > 0"),
+        at(Watched::UnderReplicated, 10_000_000_000, "under_replicated > 0 for 10s"),
+    ]
 }
 
 /// Longest measured window: a quick look is no endurance test.
@@ -97,30 +136,15 @@ fn check(args: &QuickArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Brokers to ask first: those of the command line, else those of the properties file.
-fn bootstrap(args: &QuickArgs, properties: &ClientProperties) -> Result<Vec<String>, Failure> {
-    let (from, addresses) = match (&args.command_config, args.bootstrap_server.is_empty()) {
-        (Some(path), true) => (path.display().to_string(), &properties.bootstrap),
-        _ => ("--bootstrap-server".to_owned(), &args.bootstrap_server),
-    };
-    if addresses.is_empty() {
-        return Err(
-            Failure::usage(format!("{from} has no `bootstrap.servers`")).hint("name --bootstrap-server")
-        );
-    }
-    match addresses.iter().find(|address| !is_address(address)) {
-        Some(wrong) => {
-            Err(Failure::usage(format!("{from}: {} is not HOST:PORT", quoted(wrong))).hint(ADDRESS_FORM))
-        }
-        None => Ok(addresses.clone()),
-    }
-}
-
 /// The cluster as it was typed, before it was asked for anything.
 fn target(args: &QuickArgs, bootstrap: Vec<String>, properties: &ClientProperties) -> Target {
     let topics = args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect();
     let mut attached = attached(SCENARIO, bootstrap, properties, topics);
     attached.caps = CAPS;
+    if !args.find.is_empty() {
+        (attached.caps, attached.abort_if) = (CAPS_OF_SEARCH, abort_if());
+        attached.allow = vec![FIND.to_owned()];
+    }
     Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }
 }
 
@@ -141,7 +165,7 @@ fn look(args: &QuickArgs, target: &mut Target) -> Result<TopicShape, Failure> {
     Ok(TopicShape::of(found))
 }
 
-/// The producer's settings: those of the properties file, and `acks` where the command line or nobody says it.
+/// The producer's settings: those of the properties file, and `acks` from the command line or the default.
 fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>> {
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
     let mut client: Vec<Setting<'p>> = of_file.map(|&property| Setting::given(property)).collect();
@@ -151,20 +175,26 @@ fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>>
     client
 }
 
-/// What is wrong with a setting is told of where it was given, a line of the properties file or `--acks`, not of a scenario
-/// that nobody sees.
+/// What is wrong with a setting is reported at the place where it was given, a line of the properties file or `--acks`,
+/// not in a scenario that the user does not see.
 fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'_>]) -> InputError {
+    let by_option =
+        |option: &str, error: InputError| InputError { file: option.to_owned(), place: None, ..error };
+    if error.file == FIND {
+        return by_option("--find", error);
+    }
     match (setting_meant(&error, text, client), &args.command_config) {
-        (Some(Setting { property: Some(property), .. }), Some(path)) => {
-            let place = Some(Place { line: property.line, column: 1 });
-            let message = in_kafkas_unit(&error.message);
-            InputError { file: path.display().to_string(), place, message, ..error }
-        }
-        (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => {
-            InputError { file: "--acks".to_owned(), place: None, ..error }
-        }
+        (Some(Setting { property: Some(property), .. }), Some(path)) => at_property(error, path, property),
+        (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => by_option("--acks", error),
         _ => error,
     }
+}
+
+/// An error about a scenario's setting, at the property that it comes from.
+pub(super) fn at_property(error: InputError, path: &Path, property: &Property) -> InputError {
+    let place = Some(Place { line: property.line, column: 1 });
+    let message = in_kafkas_unit(&error.message);
+    InputError { file: path.display().to_string(), place, message, ..error }
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
@@ -193,4 +223,49 @@ phases: {{warmup: 3s, measure: {duration}, drain: auto}}
         partitions = topic.partitions,
         replicas = topic.replicas,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+    use kdyno_model::plan::{Depth, Strategy};
+
+    fn planned_as_typed(more: &[&str]) -> Result<Plan, InputError> {
+        let words =
+            ["kdyno", "quick", "--bootstrap-server", "h:9092"].into_iter().chain(more.iter().copied());
+        let Command::Quick(args) = Cli::parse_from(words).command else { panic!("quick") };
+        let target = target(&args, args.bootstrap_server.clone(), &ClientProperties::default());
+        let shape = TopicShape { partitions: 3, replicas: 3 };
+        planned_for(&args, &client(None, &[]), (target, shape)).map(|(_, plan, _)| plan)
+    }
+
+    #[test]
+    fn a_search_is_a_quick_look_within_the_caps() {
+        let plan = planned_as_typed(&["--find", "p99 <= 50ms", "--rate", "2k/s"]).expect("a plan");
+        let Strategy::Find(search) = &plan.strategy else { panic!("a search") };
+        assert_eq!(search.conditions[0].text, "writers.response.p99 <= 50ms");
+        assert_eq!((search.item.as_str(), plan.depth), ("writers", Depth::Quick));
+        assert_eq!((search.from_per_s, search.to_per_s), (2_000.0, 20_480.0), "20 MiB/s of 1 KiB");
+        let whole = ["--find", "writers.failed_share <= 1%", "--find", "p99.9 <= 1s"];
+        assert!(planned_as_typed(&whole).is_ok());
+        assert!(matches!(planned_as_typed(&[]).expect("a plan").strategy, Strategy::List(_)));
+    }
+
+    #[test]
+    fn a_condition_that_is_none_is_named_by_its_option() {
+        for wrong in ["p99", "p99 < 50ms", "writers.acked_per_s >= 5k/s"] {
+            let error = planned_as_typed(&["--find", wrong]).expect_err(wrong).to_string();
+            assert!(error.starts_with("--find: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_search_has_windows_of_its_own() {
+        let words =
+            ["kdyno", "quick", "--bootstrap-server", "h:1", "--find", "p99 <= 1s", "--duration", "5s"];
+        assert!(Cli::try_parse_from(words).is_err());
+        assert!(Cli::try_parse_from(&words[..6]).is_ok());
+    }
 }

@@ -5,6 +5,11 @@ use crate::cli::ReportArgs;
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Opens a file with the program that the desktop has for it.
+const OPENER: &str = "xdg-open";
 
 /// Writes the report and says where.
 pub(crate) fn report(args: &ReportArgs) -> Outcome {
@@ -28,5 +33,20 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
     }
     out::file(&target, kdyno_report::html::page(&evidence.input()))?;
     out::text(format!("{}\n", target.display()))?;
+    if args.open {
+        open(&target)?;
+    }
     Ok(Exit::Done)
+}
+
+/// Hands the page to the desktop's browser, which goes on without kdyno.
+fn open(page: &Path) -> Result<(), Failure> {
+    let status = Command::new(OPENER).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let why = match status {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::tool(format!("could not open {} with {OPENER}: {why}", page.display()))
+        .hint("open the file in a browser; `kdyno serve` has an address for one"))
 }

@@ -36,7 +36,7 @@ pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> 
     }
 }
 
-/// Takes plan, seed and id from the run file; of what was chosen beside the run its targets, and how long all of it may
+/// Takes plan, seed and id from the run file; from the other choices of the run its targets, and how long all of it may
 /// take.
 pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Result<Planned, Failure> {
     let path = find_run(named, dir)?;
@@ -62,7 +62,7 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Resu
         return Err(Failure::usage(message).hint("`kdyno rerun` runs its plan again"));
     }
     let budget_ns = time_left(&file, &header.plan, chosen, is(RunStatus::OutOfTime))?;
-    // Which cases a target is for stands in the plan.
+    // Which cases a target is for is in the plan.
     let files: Vec<PathBuf> =
         chosen.target.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
     let plan = Plan { budget_ns, ..header.plan };
@@ -164,7 +164,7 @@ mod tests {
             };
             is_judged_early(&plan, &[Conclusion::Verdict(verdict)])
         };
-        // Looks after 8, 16 and 24 starts; with nine the part of the second one tells no metric of three by itself.
+        // Looks after 8, 16 and 24 starts; with nine the part of the second one detects no metric of three by itself.
         assert_eq!(
             [6, 8, 9, 14, 16].map(|n| is_early(n, Depth::Verdict)),
             [false, false, false, true, false]

@@ -1,18 +1,19 @@
 //! `kdyno run`: a scenario, measured.
 
-use crate::cli::{ChoiceArgs, ExecutionArgs, RunArgs};
+use crate::cli::{ChoiceArgs, ExecutionArgs, ParamArgs, RunArgs};
 use crate::commands::resume;
 use crate::environment::{Environment, runs_dir};
 use crate::execution::{self, Planned, TargetFiles, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::scenario_source::ScenarioSource;
 use crate::target_source::{of_cases, read_target};
 use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{Ask, CaseTarget, Choices, Files, Note, Paths, Schemas};
 use kdyno_report::terminal::{PlanDetail, plan_text};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::target::Target;
+use kdyno_scenario::{Scenario, yaml};
 use std::path::{Path, PathBuf};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
@@ -35,7 +36,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     }
 }
 
-/// Plans what is asked of a scenario with what was chosen beside it.
+/// Plans a scenario with the choices that were made in addition to it.
 pub(crate) fn plan_choices(
     scenario: &str,
     args: &ChoiceArgs,
@@ -58,21 +59,73 @@ pub(crate) fn plan_choices(
         fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
-    Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })
+    Ok(Planned { target_files: files, ..plan_with(scenario, choices, &args.params)? })
 }
 
 /// Scenario text → scenario → plan.
 pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Failure> {
+    plan_with(named, choices, &ParamArgs::default())
+}
+
+/// The same with params that were set by options of their own.
+fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Planned, Failure> {
     let source = scenario_source::find(named)?;
-    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
-    let seed = Some(choices.seed.unwrap_or_else(random_u64));
-    let (files, schemas) = (Files(given_files::beside), Schemas(given_files::by_schema));
-    let choices = Choices { seed, files, schemas, paths: Paths(Path::exists), ..choices };
-    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    choices.seed = Some(choices.seed.unwrap_or_else(random_u64));
+    (choices.files, choices.schemas) = (Files(given_files::beside), Schemas(given_files::by_schema));
+    choices.paths = Paths(Path::exists);
+    let scenario = Scenario::parse_bytes(&source.bytes, &source.name);
+    let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices))?;
+    let by_option = set_by_option(&scenario, params)?;
+    choices.set.extend(by_option.iter().map(|(_, set)| set.clone()));
+    let plan = kdyno_plan::plan(&scenario, &choices)
+        .map_err(|first| as_typed(all_mistakes(first, &source, &choices), &by_option))?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     let target_files = TargetFiles::new();
     Ok(Planned { plan, scenario_text, scenario_path: source.name, target_files, remarks, resumed: None })
+}
+
+/// An option, and the param with the value that it sets.
+type ByOption = (&'static str, (String, String));
+
+/// Params that were set by options of their own, under the names that the scenario has for them.
+fn set_by_option(scenario: &Scenario, params: &ParamArgs) -> Result<Vec<ByOption>, Failure> {
+    let known: Vec<&str> = scenario.typed().params.iter().map(|(name, _)| name.text.as_str()).collect();
+    let set = |(option, names, value): (&'static str, &'static [&'static str], &str)| {
+        let Some(name) = names.iter().find(|name| known.contains(*name)) else {
+            let sought = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+            let has = match known.is_empty() {
+                true => "it has no params".to_owned(),
+                false => {
+                    format!("its params: {}; `--set NAME=VALUE` sets one", listed(known.iter().copied()))
+                }
+            };
+            let message = format!("{option}: the scenario {} has no param {sought}", scenario.id());
+            return Err(Failure::usage(message).hint(has));
+        };
+        Ok((option, ((*name).to_owned(), value.to_owned())))
+    };
+    params.typed().map(set).collect()
+}
+
+/// A refusal with the option that was typed, where it names the `--set` that stands for it.
+fn as_typed(mut refused: Failure, by_option: &[ByOption]) -> Failure {
+    for (option, (name, value)) in by_option {
+        refused.message =
+            refused.message.replace(&format!("--set {name}={value}"), &format!("{option} {value}"));
+    }
+    refused
+}
+
+/// All that is wrong with a scenario in which something was wrong `first`.
+fn all_mistakes(first: InputError, source: &ScenarioSource, choices: &Choices) -> Failure {
+    let Ok(text) = yaml::decode(&source.bytes, &source.name) else { return first.into() };
+    let plan = |scenario: &Scenario| kdyno_plan::plan(scenario, choices).map(drop);
+    let mut all = Scenario::mistakes(text, &source.name, plan).into_iter().map(Failure::from);
+    match all.next() {
+        Some(first) => Failure { more: all.collect(), ..first },
+        None => first.into(),
+    }
 }
 
 /// The target of all cases, those of some, and the files of all.
@@ -106,7 +159,7 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
     cases.split(',').map(pair).collect()
 }
 
-/// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
+/// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
 pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;

@@ -13,11 +13,14 @@ use kdyno_store::{RunFile, RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
 pub(crate) fn runs(args: &RunsArgs) -> Outcome {
-    let folder = runs_dir(args.dir.as_deref())?;
+    let folder = runs_dir(args.folder.typed())?;
     let list = match folder.is_dir() {
         true => kdyno_store::list(&folder)?,
-        false if args.dir.is_none() => RunList { runs: Vec::new(), unreadable: Vec::new() },
-        false => return Err(Failure::usage(format!("there is no folder {}", folder.display()))),
+        false if args.folder.typed().is_none() => RunList { runs: Vec::new(), unreadable: Vec::new() },
+        false => {
+            return Err(Failure::usage(format!("there is no folder {}", folder.display()))
+                .hint("`kdyno show RUN` prints one run"));
+        }
     };
     for (path, error) in &list.unreadable {
         out::note(&format!("left out {}: {error}", path.display()));
@@ -67,8 +70,8 @@ pub(crate) fn trials(run: &RunSummary) -> String {
     }
 }
 
-/// What tells it from other runs of its scenario: the target it was on, the params that `--set` changed; of a drop-in command,
-/// whose scenario has no params and whose target nobody named, what it was asked for.
+/// What distinguishes it from other runs of its scenario: the target it was on, the params that `--set` changed; for a
+/// drop-in command, whose scenario has no params and whose target has no name, its flags.
 pub(crate) fn differs(run: &RunSummary) -> String {
     if let Some(asked) = asked(&run.command_line) {
         return asked;
@@ -83,7 +86,7 @@ pub(crate) fn differs(run: &RunSummary) -> String {
 const TOLD: [&str; 7] =
     ["num-records", "messages", "record-size", "payload-file", "payload-monotonic", "throughput", "driver"];
 
-/// What a drop-in command was asked for, in its own flags; `None`: it is another command.
+/// The flags of a drop-in command; `None`: it is another command.
 fn asked(command_line: &[String]) -> Option<String> {
     let command = command_line.get(1)?;
     if !["producer-perf-test", "consumer-perf-test"].contains(&command.as_str()) {
@@ -158,7 +161,7 @@ fn answer_code(answer: Judged) -> &'static str {
     }
 }
 
-/// The same as a code: that of the run file, `running` or `cut_off`.
+/// The status as a code: that of the run file, `running` or `cut_off`.
 fn status_code(run: &RunSummary) -> serde_json::Value {
     match &run.end {
         Some(end) => serde_json::json!(end.status),

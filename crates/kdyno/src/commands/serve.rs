@@ -1,6 +1,6 @@
 //! `kdyno serve`: the runs of a folder in a browser.
 
-use crate::cli::ServeArgs;
+use crate::cli::{RunArgs, ServeArgs};
 use crate::environment::runs_dir;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::serve::{Served, until};
@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
 pub(crate) fn serve(args: &ServeArgs) -> Outcome {
-    let folder = runs_dir(args.dir.as_deref())?;
+    let folder = runs_dir(args.folder.typed())?;
     if !folder.is_dir() {
         return Err(Failure::usage(format!("there is no folder {}", folder.display()))
             .hint("`kdyno run first-light` makes kdyno-runs with a run; DIR names another folder"));
@@ -24,4 +24,10 @@ pub(crate) fn serve(args: &ServeArgs) -> Outcome {
     out::note(&format!("serving the runs of {}; Ctrl-C ends", folder.display()));
     until(listener, Served { folder, hosts: args.host.clone() }, &stop)?;
     Ok(Exit::Done)
+}
+
+/// The same after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
+pub(crate) fn after(run: Exit, args: &RunArgs) -> Outcome {
+    serve(&ServeArgs { dir: args.execution.out.clone(), port: 0, host: Vec::new() })?;
+    Ok(run)
 }

@@ -9,10 +9,10 @@ use kdyno_report::{ReportInput, terminal};
 use kdyno_store::RunFile;
 use std::path::Path;
 
-/// Most runs beside each other.
+/// Most runs next to each other.
 const BESIDE_MAX: usize = 20;
 
-/// Prints the result, or the JSON document, or what was asked for, or what was in force.
+/// Prints the result, or the JSON document, or what was requested, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let path = match args.runs.as_slice() {
         [run] => find_run(run, args.dir.as_deref())?,
@@ -42,7 +42,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Several runs beside each other.
+/// Several runs next to each other.
 fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
     let of_one = [
         ("--details", args.details),
@@ -100,7 +100,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// What was asked for.
+/// What was requested.
 fn plan(path: &Path) -> Outcome {
     let options = out::options();
     let header = RunFile::open(path)?.header()?;

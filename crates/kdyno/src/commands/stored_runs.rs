@@ -36,6 +36,9 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
         ("--quick", *quick, ran),
         ("--profile", choices.profile.is_some(), ran),
         ("--set", !choices.set.is_empty(), ran),
+        ("--rate", choices.params.rate.is_some(), ran),
+        ("--duration", choices.params.duration.is_some(), ran),
+        ("--size", choices.params.size.is_some(), ran),
         ("--target", !choices.target.is_empty(), ran),
         ("--seed", choices.seed.is_some(), ran),
         ("--budget", choices.budget.is_some(), ran),
@@ -52,7 +55,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
     }
 }
 
-/// One metric of every run that is named; a scenario's name stands for all of its runs.
+/// One metric of every run that is named; a scenario's name means all of its runs.
 pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outcome {
     refuse_options_of_runs(args)?;
     let of = Address::parse(metric).ok_or_else(|| {
@@ -83,7 +86,7 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
     Ok(Exit::Done)
 }
 
-/// Metrics of which runs have a figure of a case.
+/// Metrics for which runs have a figure of a case.
 pub(crate) fn metrics(runs: &[CourseRun<'_>]) -> BTreeSet<String> {
     let findings = runs.iter().flat_map(|run| run.input.findings);
     let of_case = findings.filter(|one| {
@@ -155,7 +158,7 @@ pub(crate) type Groups = [Vec<(PathBuf, Evidence)>; 2];
 /// Two groups of runs, the run as the unit, handed to a printer; with what it comes to.
 ///
 /// # Errors
-/// There is no run before, or one stands on both sides.
+/// There is no run before, or one is on both sides.
 pub(crate) fn against<T>(
     groups: &Groups,
     print: impl FnOnce(&StoredComparison<'_>) -> T,

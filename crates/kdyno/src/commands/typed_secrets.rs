@@ -14,7 +14,7 @@ use std::ffi::OsString;
 pub(crate) struct TypedSecrets(BTreeMap<String, String>);
 
 impl TypedSecrets {
-    /// Of the secrets that properties refer to, those that were typed with this flag; a plan then refers to the variables.
+    /// The secrets among those of the properties that were typed with this flag; a plan then refers to the variables.
     pub(crate) fn take(
         client: &mut ClientProperties,
         typed: &[(String, String)],

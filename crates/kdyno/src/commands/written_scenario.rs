@@ -2,9 +2,9 @@
 
 use crate::execution::random_u64;
 use crate::given_files;
-use kdyno_model::plan::Plan;
+use kdyno_model::plan::{Depth, Plan};
 use kdyno_model::properties::{Property, trim};
-use kdyno_plan::{Choices, Files, Note};
+use kdyno_plan::{Ask, Choices, Files, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
@@ -54,18 +54,22 @@ pub(super) fn setting_meant<'s, 'p>(
     stands_there.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it.
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it. A search is a quick look.
 pub(super) fn planned(
     (text, id): (&str, &str),
     target: Target,
     fail_if: &[String],
+    ask: Ask,
 ) -> Result<(Plan, Vec<Note>), InputError> {
     let scenario = Scenario::parse(text, id)?;
     let files = Files(given_files::beside);
+    let depth = if matches!(ask, Ask::Find(_)) { Depth::Quick } else { Depth::Verdict };
     let choices = Choices {
         seed: Some(random_u64()),
         target: Some(target),
         files,
+        ask,
+        depth,
         fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
@@ -74,13 +78,14 @@ pub(super) fn planned(
     Ok((plan, remarks))
 }
 
-/// The same, where nothing is to be told of the topic: it was typed, and the names that stand for it and the cluster were not.
+/// Plans it where nothing is to be printed of the topic: it was typed, and the names that mean it and the cluster were
+/// not.
 pub(super) fn planned_for_topic(
     scenario: (&str, &str),
     target: Target,
     fail_if: &[String],
 ) -> Result<(Plan, Vec<Note>), InputError> {
-    let (plan, mut remarks) = planned(scenario, target, fail_if)?;
+    let (plan, mut remarks) = planned(scenario, target, fail_if, Ask::Scenario)?;
     let of_topic = kdyno_plan::of_existing_topics(&plan);
     remarks.retain(|remark| !of_topic.contains(remark));
     Ok((plan, remarks))

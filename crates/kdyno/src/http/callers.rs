@@ -7,7 +7,7 @@
 use axum::http::{HeaderMap, Method};
 use std::net::IpAddr;
 
-/// What stands for this server in a request: names of this host, and those that were given.
+/// What names this server in a request: names of this host, and those that were given.
 #[derive(Debug)]
 pub(crate) struct AllowedHosts {
     names: Vec<String>,
@@ -23,7 +23,7 @@ impl AllowedHosts {
         Self { names, option, has_addresses: false }
     }
 
-    /// Any address of IP stands for it too: it listens beyond this host, and only a name can be pointed elsewhere.
+    /// Any address of IP names it too: it listens beyond this host, and only a name can be pointed elsewhere.
     pub(crate) fn with_addresses(self) -> Self {
         Self { has_addresses: true, ..self }
     }

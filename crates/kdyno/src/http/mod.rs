@@ -23,9 +23,9 @@ const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 /// Until the next one is taken after none could be.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes connections, a few at once, each for one request and a bounded time, so that whoever leaves them open takes neither
-/// descriptors nor places from anybody. Where there is no place left, the oldest one that has asked for nothing yet gives way;
-/// where all have, the new one is closed at once.
+/// Takes connections, a few at once, each for one request and a bounded time, so that a client that leaves them open
+/// takes neither descriptors nor places from others. Where there is no place left, the oldest one without a request yet
+/// gives way; where all have one, the new one is closed at once.
 pub(crate) async fn accept(listener: &TcpListener, router: &Router, connection_time_max: Duration) {
     let mut open: Vec<Connection> = Vec::new();
     loop {
@@ -68,7 +68,7 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME_MAX)
-            // Between two requests a place would be taken by nobody.
+            // Between two requests a place would be idle.
             .keep_alive(false)
             .serve_connection(TokioIo::new(socket), service);
         // Who asks wrongly or goes away has no answer.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// What tells whether a file changed.
+/// What shows whether a file changed.
 type Stamp = (u64, Option<SystemTime>);
 
 /// What is known of a run.

@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Served {
     /// The folder of run files.
     pub(crate) folder: PathBuf,
-    /// Names, beside this host's own, under which a proxy reaches it.
+    /// Names, in addition to this host's own, under which a proxy reaches it.
     pub(crate) hosts: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn until(listener: TcpListener, served: Served, stop: &AtomicBool) ->
         }
         Ok::<(), Failure>(())
     })?;
-    // A page that is being made is nobody's any more.
+    // A page that is being made has no reader any more.
     runtime.shutdown_background();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What stands behind each address.
+//! What is behind each address.
 
 use super::library::Library;
 use crate::cli::ExportFormat;
@@ -23,9 +23,9 @@ use tokio::sync::Semaphore;
 
 /// Pages that are made at once: each may hold a run file's rows in memory.
 const PAGES_AT_ONCE: usize = 2;
-/// Newest runs of a scenario of which a course is drawn.
+/// Newest runs of a scenario in its chart.
 const COURSE_RUNS_MAX: usize = 200;
-/// A page of a run that goes on is made anew after this at the earliest.
+/// A page of a run that goes on is made again after this at the earliest.
 const RELOAD_MIN: Duration = Duration::from_secs(5);
 /// Making it takes this share of a core at most: one part in so many.
 const RELOAD_SHARE: u32 = 100;
@@ -44,7 +44,7 @@ impl Site {
 
     /// Reads the folder before anybody asks: of a thousand runs that takes longer than each list after it.
     pub(super) fn read_ahead(&self) {
-        // What is wrong with it is told to whoever asks.
+        // What is wrong with it is returned to the client.
         let _ = self.library.list();
     }
 }
@@ -60,7 +60,7 @@ pub(super) enum Found {
     File(String, &'static str, Vec<u8>),
     /// There is nothing there, and why.
     Nothing(String),
-    /// It is not told to whoever asked.
+    /// It is not returned to the client.
     Refused(String),
     /// It could not be made.
     Failed(Failure),
@@ -118,7 +118,7 @@ async fn made(site: Arc<Site>, make: impl FnOnce(&Site) -> Result<Found, Found> 
     }
 }
 
-/// What stands behind the question mark of an address; of a name that stands twice the last.
+/// What follows the question mark of an address; of a name that occurs twice the last.
 type Asked = Query<HashMap<String, String>>;
 
 /// All runs.

@@ -1,4 +1,4 @@
-//! Files of pages: a run, a comparison, a search, a document, hostile texts, a run of which nothing is known.
+//! Files of pages: a run, a comparison, a search, a document, hostile texts, a run with nothing known.
 
 use crate::common::Place;
 use crate::fixture::{Ends, Run, comparison, run, run_of_texts, search};
@@ -15,7 +15,7 @@ fn hostile() -> Run {
     run_of_texts(|| HOSTILE.to_owned())
 }
 
-/// Of a run that was cut off before anything was known of it.
+/// The page of a run that was cut off before anything was known of it.
 fn nothing_known() -> Run {
     let mut run = run();
     run.sessions[0].1 = None;
@@ -51,7 +51,8 @@ fn files_of_pages_pass_in_a_browser() {
     let pages = pages.map(|(name, text, says)| {
         let path = place.file(&format!("{name}.html"), &text);
         let pictures = ["run", "comparison", "search", "document"].contains(&name);
-        Page { pictures, ..Page::new(name, file_url(&path), &[says]) }
+        let first = ["run", "comparison", "search"].contains(&name);
+        Page { pictures, first, ..Page::new(name, file_url(&path), &[says]) }
     });
     look_at(&place, &pages);
     place.expect_no_processes();

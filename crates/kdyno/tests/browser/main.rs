@@ -1,6 +1,6 @@
 //! Pages in a real browser, the system's Chromium: those of runs made by hand, of runs that were measured, and those of
-//! `kdyno serve`, with and without script. What each has to pass stands in `web/tests`; pictures for the eye are left in
-//! `target/tmp/browser`.
+//! `kdyno serve`, with and without script. What each has to pass is in `web/tests`; with `KDYNO_PICTURES=yes` pictures for
+//! the eye are left in `target/tmp/browser`.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -10,24 +10,35 @@ pub const HINT: &str = "hint: `make test` installs it; by hand: scripts/setup.sh
 
 /// A page that is looked at.
 pub struct Page {
-    /// What it is called in what is told, and its pictures.
+    /// Its name in messages, and its pictures.
     pub name: &'static str,
     /// Where it lies.
     pub url: String,
     /// Words that are seen on it.
     pub says: Vec<String>,
-    /// Whether pictures of it are kept.
+    /// Whether pictures of it are kept, where they are requested (`KDYNO_PICTURES=yes`): they are for the eye alone, and half of
+    /// the time.
     pub pictures: bool,
+    /// Whether the chart that answers its question is on its first screen.
+    pub first: bool,
 }
 
 impl Page {
     /// One that is photographed.
     pub fn new(name: &'static str, url: String, says: &[&str]) -> Self {
-        Self { name, url, says: says.iter().map(|words| (*words).to_owned()).collect(), pictures: true }
+        Self {
+            name,
+            url,
+            says: says.iter().map(|words| (*words).to_owned()).collect(),
+            pictures: true,
+            first: false,
+        }
     }
 
     fn told(&self) -> Value {
-        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": self.pictures})
+        let pictures =
+            self.pictures && std::env::var_os("KDYNO_PICTURES").is_some_and(|value| value == "yes");
+        json!({"name": self.name, "url": self.url, "says": self.says, "pictures": pictures, "first": self.first})
     }
 }
 
@@ -58,10 +69,10 @@ pub fn passes(place: &Place, program: &str, job: &Value) {
     job["folder"] = json!(folder());
     let job = place.file(&format!("{program}.json"), &job.to_string());
     let mut node = Command::new(in_path("node"));
-    // The browser's profile lies in the test's own folder, by which its processes are told.
+    // The browser's profile lies in the test's own folder, by which its processes are recognized.
     node.arg(web.join("tests").join(program)).arg(job).current_dir(place.path()).env("TMPDIR", place.path());
     let said = place.start(node).wait(RUN_DEADLINE);
-    // Times and sizes, for whoever looks.
+    // Times and sizes, for a human reader.
     #[allow(clippy::print_stdout, reason = "a test's own output")]
     {
         println!("{}", said.stdout);

@@ -186,7 +186,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// Of each figure the lowest and the highest of several rounds stand beside it, and no two rounds are alike.
+/// Each figure is shown with the lowest and the highest of several rounds, and no two rounds are alike.
 fn expect_spread(measured: &Value, figures: &[&str]) {
     for figure in figures {
         let range = &measured[format!("{figure}_range")];

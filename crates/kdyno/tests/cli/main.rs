@@ -1,9 +1,12 @@
-//! What the program says and refuses where no broker is needed: its help, plans, questions, advice, and what README tells to type.
+//! What the program says and refuses where no broker is needed: its help, plans, questions, advice, and what README
+//! says to type.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod doctor;
+mod init;
 mod plans;
 mod questions;
 mod readme;
+mod typed;
 mod usage;

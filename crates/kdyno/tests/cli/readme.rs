@@ -1,4 +1,4 @@
-//! What README and the guides tell to type works as it is written there.
+//! What README and the guides say to type works as it is written there.
 
 use crate::common::{Place, one_line};
 use std::path::Path;

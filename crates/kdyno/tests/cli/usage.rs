@@ -99,6 +99,7 @@ fn commands_of_other_tools_are_told_what_does_the_same_here() {
     assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
     refused(&kdyno(&["validate", "x.yaml"]), &["`kdyno run FILE --dry-run` checks a scenario"]);
     assert!(!kdyno(&["cluster", "ls"]).stderr.contains("kdyno runs"), "clusters are meant");
+    refused(&kdyno(&["new"]), &["`kdyno init FILE` writes a scenario"]);
     refused(&kdyno(&["fnd"]), &["'find'"]);
 }
 
@@ -249,6 +250,7 @@ fn a_missing_file_is_told_with_where_it_was_sought_and_what_is_there() {
     let said = place.kdyno(&["run", "zebra.yaml"]);
     refused(&said, &[&sought("zebra.yaml")]);
     assert!(!said.stderr.contains("did you mean"), "{said:?}");
+    assert!(said.stderr.contains("hint: `kdyno init zebra.yaml` writes one"), "{said:?}");
     refused(
         &place.kdyno(&["run", "gone/order.yaml"]),
         &[
@@ -354,6 +356,17 @@ fn the_schemas_are_json() {
         let schema: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
         assert!(schema.get("$schema").is_some(), "{of}");
     }
+}
+
+#[test]
+fn a_schema_is_written_where_one_says() {
+    let place = Place::new();
+    let printed = place.kdyno(&["schema"]).stdout;
+    let said = place.kdyno(&["schema", "scenario", "--write", "a.schema.json"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.stderr.contains("# yaml-language-server: $schema=a.schema.json"), "{said:?}");
+    let written = std::fs::read_to_string(place.path().join("a.schema.json")).expect("the schema");
+    assert_eq!(written, printed);
 }
 
 #[test]

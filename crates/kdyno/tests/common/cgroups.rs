@@ -64,7 +64,7 @@ impl Group {
         hierarchies().into_iter().find_map(made)
     }
 
-    /// The same command as one that runs in the group, with all that it starts.
+    /// The command as one that runs in the group, with all that it starts.
     pub fn starts(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.0.join("cgroup.procs"));

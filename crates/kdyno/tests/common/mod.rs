@@ -36,7 +36,7 @@ pub const QUICKLY: Duration = Duration::from_secs(60);
 pub const RUN_DEADLINE: Duration = Duration::from_secs(300);
 
 /// A folder of this test's own: runs, brokers' data and target files lie in it, and every process that a
-/// kdyno in it starts can be told by it.
+/// kdyno in it starts can be recognized by it.
 pub struct Place {
     dir: tempfile::TempDir,
 }
@@ -75,20 +75,24 @@ pub fn masked(line: &str) -> String {
     out + rest
 }
 
-/// Options with which the brokers of a scenario start sooner, for tests that do not judge their speed: the
-/// JVM's quick compiler alone, and the classes from the archive that `cargo xtask test` has made of their release. The
-/// archive of another release is not used by the JVM, which says so nowhere.
-fn quick_jvm(scenario: &str) -> String {
-    let release = if scenario.contains("kafka: 4.1.1") { "4.1.1" } else { "newest" };
-    let archive = std::env::var_os("KDYNO_TEST_CLASSES")
-        .map(|folder| Path::new(&folder).join(format!("{release}.jsa")));
-    match archive.filter(|archive| archive.exists()) {
-        Some(archive) => format!(
-            "[-XX:TieredStopAtLevel=1, \"-XX:SharedArchiveFile={}\", \"-Xlog:cds=off\", \"-Xlog:cds+dynamic=off\"]",
-            archive.display()
-        ),
-        None => "[-XX:TieredStopAtLevel=1]".to_owned(),
+/// Options with which a JVM of Kafka's classes starts sooner, for tests that do not judge its speed: the quick compiler
+/// alone, and the classes from the archive that `cargo xtask test` has made of the release (`4.1.1` or `newest`). The
+/// archive of another release is not used by the JVM, which prints nothing about it.
+pub fn quick_jvm(release: &str) -> Vec<String> {
+    let mut options = vec!["-XX:TieredStopAtLevel=1".to_owned()];
+    let archive = std::env::var_os("KDYNO_TEST_CLASSES");
+    let archive = archive.map(|folder| Path::new(&folder).join(format!("{release}.jsa")));
+    if let Some(archive) = archive.filter(|archive| archive.exists()) {
+        options.push(format!("-XX:SharedArchiveFile={}", archive.display()));
+        options.extend(["-Xlog:cds=off", "-Xlog:cds+dynamic=off"].map(str::to_owned));
     }
+    options
+}
+
+/// These options as a list in a scenario.
+fn quick_jvm_of(scenario: &str) -> String {
+    let release = if scenario.contains("kafka: 4.1.1") { "4.1.1" } else { "newest" };
+    format!("[\"{}\"]", quick_jvm(release).join("\", \""))
 }
 
 impl Place {
@@ -103,10 +107,10 @@ impl Place {
     }
 
     /// Writes a file that only its owner may read, as target files must be, and returns its path. `QUICK_JVM` in a
-    /// scenario becomes [`quick_jvm`].
+    /// scenario becomes the options of [`quick_jvm`].
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
-        std::fs::write(&path, text.replace("QUICK_JVM", &quick_jvm(text))).expect("write a test's file");
+        std::fs::write(&path, text.replace("QUICK_JVM", &quick_jvm_of(text))).expect("write a test's file");
         let owner_only = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(&path, owner_only).expect("make a test's file private");
         path
@@ -123,10 +127,14 @@ impl Place {
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("KDYNO_LOCK_DIR", self.path().join("lock"))
             .stdin(Stdio::null());
+        // Options in the environment of the tests are not theirs.
+        for option in ["KDYNO_OUT", "KDYNO_YES", "KDYNO_BOOTSTRAP_SERVER", "KDYNO_COMMAND_CONFIG"] {
+            command.env_remove(option);
+        }
         command
     }
 
-    /// The same command under a limit on open files that a process may raise for itself, as 1024 is on most
+    /// The command under a limit on open files that a process may raise for itself, as 1024 is on most
     /// systems.
     pub fn command_with_files(&self, files_max: u32, args: &[&str]) -> Command {
         let kdyno = self.command(args);

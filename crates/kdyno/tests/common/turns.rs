@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static TURNS: RwLock<()> = RwLock::new(());
-/// Tests that run beside others now.
+/// Tests that run together with others now.
 static AT_WORK: Mutex<usize> = Mutex::new(0);
 static ONE_ENDED: Condvar = Condvar::new();
 
@@ -11,6 +11,12 @@ static ONE_ENDED: Condvar = Condvar::new();
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     // A test that failed before has cleaned up behind itself.
     TURNS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For what hardly needs a processor and what a busy host does not change: brokers in the test's own process, a load of some
+/// hundred records a second. As many run at once as the program has threads for its tests.
+pub fn beside_any() -> RwLockReadGuard<'static, ()> {
+    TURNS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// For what a busy host delays and does not change: counts, and what happens when something is killed. As many of these run
@@ -23,13 +29,21 @@ pub fn beside_others() -> BesideOthers {
     *at_work += 1;
     drop(at_work);
     let place = Place;
-    BesideOthers { _turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
+    BesideOthers { turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
 }
 
-/// A turn beside others, until it is dropped.
+/// A turn together with others, until it is dropped.
 pub struct BesideOthers {
-    _turn: RwLockReadGuard<'static, ()>,
+    turn: RwLockReadGuard<'static, ()>,
     _place: Place,
+}
+
+impl BesideOthers {
+    /// For a test whose brokers have started and that only waits from now on, for a small load to end: its processors are free
+    /// for another test. None that must be alone begins before it has ended.
+    pub fn waits(self) -> RwLockReadGuard<'static, ()> {
+        self.turn
+    }
 }
 
 struct Place;

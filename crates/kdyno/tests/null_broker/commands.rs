@@ -1,4 +1,4 @@
-//! Load items that are commands: run, timed, parsed; their failures told; nothing of them left, whatever is killed.
+//! Load items that are commands: run, timed, parsed; their failures reported; nothing of them left, whatever is killed.
 
 use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
 use crate::document::{self, Document};
@@ -19,7 +19,7 @@ fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
     document::run(place, &format!("{HEAD}{scenario}"), more)
 }
 
-/// Of one trial all commands that do what they are to, one after the other and beside each other.
+/// All commands of one trial do what they are to, one after the other and next to each other.
 #[test]
 fn commands_are_timed_and_what_they_tell_is_read() {
     let place = Place::new();
@@ -90,7 +90,7 @@ fail_if: [words.error_share < 40%, told.duration > 60s]
     ran(&trusted);
 }
 
-/// Of one trial all commands that fail, each in its own way.
+/// All commands of one trial fail, each in its own way.
 #[test]
 fn each_failure_of_a_command_is_told_and_takes_its_figures_out() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Components: started before the load and ended after it, probed, told of each other; their failures told; nothing of them
-//! left, whatever is killed.
+//! Components: started before the load and ended after it, probed, with each other's addresses; their failures
+//! reported; nothing of them left, whatever is killed.
 
 use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
 use crate::document::{self, Document};
@@ -29,8 +29,8 @@ fn kdyno() -> &'static str {
     env!("CARGO_BIN_EXE_kdyno")
 }
 
-/// A service that answers over HTTP, another that spins, a third that takes connections; a command that talks to the first by
-/// the address that it is told. All of them stand before the load, in order.
+/// A service that answers over HTTP, another that spins, a third that takes connections; a command that talks to the
+/// first by the address that it gets. All of them run before the load, in order.
 #[test]
 fn services_stand_before_the_load_are_told_of_each_other_and_probed() {
     let place = Place::new();
@@ -81,7 +81,7 @@ fail_if: [spins.cpu_percent < 5%]
     assert!(again.code == Some(2) && again.stderr.contains("the stored plan "), "{again:?}");
 }
 
-/// Each way not to get ready: told with the last lines, the run ends, and what stood before is ended.
+/// Each way not to get ready: reported with the last lines, the run ends, and what ran before is ended.
 #[test]
 fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
     let place = Place::new();
@@ -116,7 +116,8 @@ fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
     assert!(place.kdyno(&["show", "latest", "--logs"]).code.is_some());
 }
 
-/// One dies in the trial, another floods its output, a third ignores SIGTERM: the trial goes on, and all of it is told.
+/// One dies in the trial, another floods its output, a third ignores SIGTERM: the trial goes on, and all of it is
+/// reported.
 #[test]
 fn a_component_that_dies_is_told_as_a_broker_is_and_one_that_will_not_end_is_killed() {
     let place = Place::new();
@@ -183,11 +184,13 @@ fn services_of_two_sides_are_compared_and_the_pairs_of_one_that_dies_are_lost() 
     let text = format!(
         "{HEAD}components: {{service: {{command: 'sleep 600', ready: started}}}}\n\
          load: {{import: {{command: [sleep, '0.2']}}}}\n\
-         phases: {{warmup: 0s, measure: {{until: import, within: 1m}}}}\n\
+         phases: {{warmup: 0s, measure: {{until: import, within: 5s}}}}\n\
          compare: {{A: {{}}, B: {{components: {{service: {{command: 'sleep 0.3; exit 1'}}}}}}}}\n"
     );
     let path = place.file("pairs.yaml", &text);
-    let args = ["compare", path.to_str().expect("plain path"), "--share", "--quick", "--json"];
+    // Of three pairs, the fewest.
+    let fixed = ["--share", "--quick", "--budget", "50s", "--json"];
+    let args = [&["compare", path.to_str().expect("plain path")][..], &fixed].concat();
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
     assert!(said.stdout.contains("lost service"), "{} {}", said.stdout, said.stderr);
     place.expect_no_processes();

@@ -86,7 +86,7 @@ phases: {warmup: 0s, measure: {until: query, within: 3m}}
 #[test]
 fn a_server_that_is_killed_is_told_and_a_kdyno_that_is_killed_leaves_none() {
     let scenario =
-        "load: {writers: {produce: perf, rate: 50/s, value: 10B}}\nphases: {warmup: 0s, measure: 20s}\n";
+        "load: {writers: {produce: perf, rate: 50/s, value: 10B}}\nphases: {warmup: 0s, measure: 6s}\n";
     for whom in ["server", "kdyno"] {
         let place = place();
         let args = started(&place, scenario);

@@ -23,7 +23,7 @@ impl Document {
         findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64())
     }
 
-    /// What was told of a command's failure.
+    /// What was reported of a command's failure.
     pub(crate) fn failure(&self, item: &str) -> String {
         let caveats = self.0["caveats"].as_array().expect("caveats");
         let is_it = |caveat: &&Value| caveat["kind"] == "command-failed" && caveat["concerns_item"] == item;

@@ -37,7 +37,7 @@ fn run<'a>(place: &'a Place, files: &[String; 3], shell: &str, duration: &str) -
     })
 }
 
-/// The shell and the kernel both tell of a terminal that closes.
+/// The shell and the kernel both report a terminal that closes.
 #[test]
 fn a_hangup_stops_a_run_cleanly_however_often_it_is_told() {
     let place = Place::new();

@@ -23,7 +23,7 @@ struct Seen {
     uploaded: AtomicU64,
 }
 
-/// A small application: looking up takes 20 ms, every tenth loan is refused, an import is done when it was asked for three
+/// A small application: looking up takes 20 ms, every tenth loan is refused, an import is done when it was polled three
 /// times.
 struct Application {
     address: String,
@@ -250,7 +250,7 @@ phases: {warmup: 0s, measure: {until: broken, within: 1m}}
     assert!(gone.code != Some(0) && gone.stderr.contains("gone.mrc cannot be read"), "{gone:?}");
 }
 
-/// A wrong column would make every request fail, and it would be told when the trial is over.
+/// A wrong column would make every request fail, and it would be reported when the trial is over.
 #[test]
 fn rows_and_certificates_of_no_use_are_told_before_anything_is_started() {
     let place = Place::new();

@@ -65,7 +65,7 @@ fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
     place.file("rds.csv", &csv(t0_s, "n/a"));
     let said = import(&place, &["--zone", "UTC"]);
     assert!(said.code == Some(2) && said.stderr.contains("`n/a` is not a number"), "{said:?}");
-    // A row that stands twice counts once; two values at one instant are no series.
+    // A row that occurs twice counts once; two values at one instant are no series.
     let twice = csv(t0_s, "7");
     let row = twice.lines().last().expect("a row").to_owned();
     place.file("rds.csv", &format!("{twice}{row}\n"));

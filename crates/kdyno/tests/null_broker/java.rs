@@ -1,4 +1,4 @@
-//! Runs whose records Kafka's own Java client carries: whatever is wrong with it is told in one sentence, what was measured
+//! Runs with Kafka's own Java client: whatever is wrong with it is reported in one sentence, what was measured
 //! until then is kept, and nothing goes on. What a release refuses by itself, and what it costs, is tested on its worker
 //! (`java_client.rs`).
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// The class of the Java process.
 const DRIVER: &str = "kdyno.driver.Main";
-/// Hides the system's installations of Java from whoever runs in the same mount namespace.
+/// Hides the system's installations of Java from processes of the same mount namespace.
 const HIDE_JAVA: &str = "test ! -d /usr/lib/jvm || mount -t tmpfs none /usr/lib/jvm";
 
 /// A run on a null broker of this load.

@@ -13,6 +13,7 @@ mod hangup;
 mod host_folders;
 mod http_load;
 mod import;
+mod init;
 mod java;
 mod many_clients;
 mod metrics;
@@ -272,7 +273,7 @@ fn a_targets_cap_on_time_ends_the_run_and_keeps_its_evidence() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
     let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
-    // Planned: 1 s, 2 s and some for the rest. The drain lasts for a minute, because nobody answers.
+    // Planned: 1 s, 2 s and some for the rest. The drain lasts for a minute, because no broker answers.
     place.file("small.yaml", &SCENARIO.replace("drain: 5s", "drain: 60s"));
     let text = std::fs::read_to_string(&target).expect("the target");
     place.file("target.yaml", &text.replace("produce: 1MiB/s", "produce: 1MiB/s, time: 9s"));

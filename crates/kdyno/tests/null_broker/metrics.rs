@@ -2,16 +2,17 @@
 
 use crate::NullBroker;
 use crate::common::{Place, RUN_DEADLINE, ran};
+use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What is answered to a request for a path: head and body. `None` while nobody listens.
+/// The answer to a request for a path: head and body. `None` while there is no listener.
 fn asked(port: u16, path: &str) -> Option<(String, String)> {
     asked_of("localhost", port, path)
 }
 
-/// The same of one who calls this host so.
+/// The answer for a client that calls this host so.
 fn asked_of(host: &str, port: u16, path: &str) -> Option<(String, String)> {
     let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     socket.set_read_timeout(Some(RUN_DEADLINE)).ok()?;
@@ -33,7 +34,7 @@ fn a_run_tells_how_it_stands_until_it_ends() {
     let broker = NullBroker::start(&place);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port();
-    let (port_text, load) = (port.to_string(), ["--duration", "20s", "--rate", "500/s", "--share"]);
+    let (port_text, load) = (port.to_string(), ["--duration", "60s", "--rate", "500/s", "--share"]);
     let args = ["quick", "--bootstrap-server", &broker.address, "--metrics-listen", &port_text];
     let args: Vec<&str> = args.into_iter().chain(["--metrics-host", "lab.example"]).chain(load).collect();
     // The port is taken: nothing is started.
@@ -49,7 +50,7 @@ fn a_run_tells_how_it_stands_until_it_ends() {
         std::thread::sleep(Duration::from_millis(200));
         let Some((head, body)) = asked(port, "/metrics") else { continue };
         answers += 1;
-        // Who connects and asks nothing takes nobody else's turn for long.
+        // A client that connects and asks nothing does not block another one for long.
         while !counted.is_empty() && left_open.len() < 20 {
             left_open.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens"));
         }
@@ -77,7 +78,8 @@ fn a_run_tells_how_it_stands_until_it_ends() {
         assert_eq!(body.contains("kdyno_"), status == 200, "{host}: {body}");
     }
     assert!(asked(port, "/").is_some_and(|(head, _)| head.starts_with("HTTP/1.1 404")));
-    ran(&running.wait(RUN_DEADLINE));
+    running.signal(Signal::INT);
+    assert_eq!(running.wait(RUN_DEADLINE).code, Some(130));
     assert!(asked(port, "/metrics").is_none(), "it ends with the run");
     broker.stop();
 }
@@ -99,7 +101,7 @@ fn seen_while_it_runs(place: &Place) {
         shown.stdout.contains("the run goes on") && !shown.stdout.contains("ended before its plan"),
         "{shown:?}"
     );
-    serving.signal(rustix::process::Signal::INT);
+    serving.signal(Signal::INT);
     ran(&serving.wait(RUN_DEADLINE));
 }
 

@@ -1,4 +1,4 @@
-//! `--probe`: a process of this host that is none of the run's own is read beside those that are.
+//! `--probe`: a process of this host that is none of the run's own is read in addition to those that are.
 
 use crate::SCENARIO;
 use crate::common::{Place, RUN_DEADLINE, ran};
@@ -46,7 +46,7 @@ fn a_process_that_is_named_stands_in_every_output() {
     ];
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
-    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=20s", "--share", "--json"];
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=16s", "--share", "--json"];
     let probes = ["--probe", &busy, "--probe", &idle];
     let said = place.start(place.command(&[&args[..], &probes].concat())).wait(RUN_DEADLINE);
     ran(&said);
@@ -85,7 +85,7 @@ fn a_process_that_is_named_stands_in_every_output() {
     place.expect_no_processes();
 }
 
-/// The same rows with types. No cell of this run needs quotes in CSV.
+/// The rows with types. No cell of this run needs quotes in CSV.
 fn parquet_has_the_rows_of(csv: &str, place: &Place) {
     let out = place.file("series.parquet", "");
     let words =
@@ -123,7 +123,7 @@ fn a_process_that_ends_is_told_and_the_run_goes_on() {
     let _gone = Stranger::start(&gone, "sleep 9");
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
-    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=12s", "--share", "--json"];
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=8s", "--share", "--json"];
     let said = place.start(place.command(&[&args[..], &["--probe", &gone]].concat())).wait(RUN_DEADLINE);
     ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");

@@ -68,8 +68,8 @@ fn lines_and_evidence_are_kept_apart() {
     broker.stop();
 }
 
-/// The topic is called as the broker's host, so that the client's own figures hold an address: on the terminal it stands, for it
-/// was typed there.
+/// The topic is called as the broker's host, so that the client's own figures hold an address: it is on the terminal,
+/// for it was typed there.
 #[test]
 fn what_kafkas_client_counted_is_kept_without_addresses() {
     let place = Place::new();

@@ -45,7 +45,7 @@ fn quick_takes_what_kafkas_own_tools_take() {
     let said = quick(&config(&format!(
         "linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n{levels}{application}"
     )));
-    // Of a host that others keep busy latencies are not to be used, which it says by 6.
+    // On a host that others keep busy latencies are invalid, which the exit code 6 says.
     assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
     for note in [
         "`client.id` of `writers` has no effect",
@@ -70,7 +70,7 @@ fn quick_takes_what_kafkas_own_tools_take() {
         let said = quick(&config(text));
         assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
-    // What is wrong here is told before any cluster is asked: at this address there is none.
+    // What is wrong here is reported before any cluster is contacted: at this address there is none.
     let store = place.file("store.p12", "no store");
     for (text, words) in [
         ("acks=maybe\n".to_owned(), "client.properties:2:1: `acks`"),
@@ -147,6 +147,9 @@ fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
             "{said:?}"
         );
     }
+    let plain = place.kdyno(&["quick", "--bootstrap-server", &secured.address]);
+    assert_eq!(plain.code, Some(1), "{plain:?}");
+    assert!(plain.stderr.contains("hint: --command-config FILE"), "{plain:?}");
     secured.stop();
     other.stop();
 }

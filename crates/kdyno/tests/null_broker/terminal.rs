@@ -36,7 +36,7 @@ fn on_a_terminal_a_run_is_redrawn_in_place() {
     let begins = |name: &str| drawn.iter().filter(|line| line.starts_with(name)).count();
     assert!(begins("rate ") > 0 && begins("p99  ") > 0, "{drawn:?}");
     assert!(drawn.iter().all(|line| line.chars().count() <= COLUMNS), "{drawn:?}");
-    // Ctrl-C comes as a signal: the view is left behind, and what follows stands on lines of its own.
+    // Ctrl-C comes as a signal: the view is left behind, and what follows is on lines of its own.
     std::fs::remove_dir_all(place.path().join("kdyno-runs")).expect("the first run's folder");
     let mut running = run(&place, &files, &["--set", "dur=60s"], "1");
     running.wait_for_output("█");

@@ -1,6 +1,6 @@
 //! What a cluster does wrong, and what the plan makes of the load.
 
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::{alone, beside_any};
 use crate::common::{Place, QUICKLY, Said, is_matrix};
 use crate::fixture::{MS, brokers, measured, provoke, scenario, topic};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, Stored};
@@ -23,7 +23,7 @@ fn ran_to_its_end(said: &Said) {
 
 #[test]
 fn requests_that_are_refused_are_failures_and_retries() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let mut cluster = brokers(1, 1);
     cluster
         .script()
@@ -48,7 +48,7 @@ fn requests_that_are_refused_are_failures_and_retries() {
 
 #[test]
 fn what_is_acknowledged_and_not_stored_is_lost() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let mut cluster = brokers(1, 1);
     cluster.script().every(50).fail(0, Stored::No);
     let (said, seen) = provoke(&place, cluster, &scenario("", PACED, SHORT), |_, _| ());
@@ -62,7 +62,7 @@ fn what_is_acknowledged_and_not_stored_is_lost() {
 
 #[test]
 fn records_of_another_program_are_not_explained() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let phases = "warmup: 1s, measure: 60s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
@@ -82,12 +82,12 @@ fn records_of_another_program_are_not_explained() {
 
 #[test]
 fn a_load_that_is_not_carried_queues_and_its_latencies_are_void() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     // A record at a time by a single server, 400 a second of 500 that are offered.
     let service =
         Service::Queue { per: ServicePer::Record, time: ServiceTime::Constant { time_ns: 2_500_000 } };
     let cluster = FakeCluster::new(FakeConfig::new(1).service(service));
-    let client = "linger.ms: 0, batch.size: 1B, max.in.flight.requests.per.connection: 2";
+    let client = "linger.ms: 0, batch.size: 1B, max.in.flight.requests.per.connection: 5";
     let load = PACED.replace("linger.ms: 0", client);
     let phases = "warmup: 1s, measure: 8s, drain: 20s";
     let (said, seen) = provoke(&place, cluster, &scenario("", &load, phases), |_, _| ());
@@ -101,7 +101,7 @@ fn a_load_that_is_not_carried_queues_and_its_latencies_are_void() {
 
 #[test]
 fn a_cluster_that_changes_is_told_with_what_changed() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let load = format!("{PACED}  readers: {{consume: perf}}\n");
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(2, 1), &scenario("", &load, phases), |server, running| {
@@ -130,9 +130,9 @@ fn a_cluster_that_changes_is_told_with_what_changed() {
 
 #[test]
 fn a_reader_that_does_not_keep_up_is_behind() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let config = FakeConfig::new(1).control_delay_ns(100 * MS).keep_batches();
-    // Batches of one record of 2 KB, of which a fetch brings one of each partition.
+    // Batches of one record of 2 KB; a fetch brings one of each partition.
     let load = "  writers: {produce: perf, rate: 200/s, value: 2000B, client: {batch.size: 1B, linger.ms: 0}}\n\
                 \x20 readers: {consume: perf, client: {max.partition.fetch.bytes: 1KiB}}\n";
     let phases = "warmup: 1s, measure: 4s, drain: 1s";
@@ -142,7 +142,7 @@ fn a_reader_that_does_not_keep_up_is_behind() {
     assert!(records > 200 && seconds.is_some_and(|seconds| seconds > 1.0), "{behind:?}, {said:?}");
 }
 
-/// Of the full table: series like this one are judged in `analysis` (`steady`).
+/// In the full table: series like this one are judged in `analysis` (`steady`).
 #[test]
 fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     if !is_matrix() {
@@ -152,7 +152,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     let phases = "warmup: 2s..4s, measure: 20s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |server, running| {
         measured(running);
-        // Of 20 s at most 5 are over.
+        // At most 5 of 20 s are over.
         let middle_ns = server.now_ns() + 7_000 * MS;
         let slow = Service::Fixed { delay_ns: 20 * MS };
         server.with(|cluster| {
@@ -175,7 +175,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
 
 #[test]
 fn what_the_plan_makes_doubtful_is_told() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let load = "  blind: {produce: perf, rate: 200/s, value: 100B, client: {acks: 0}}\n\
                 \x20 pooled: {produce: perf, rate: 200/s, value: 100B, payload: pooled, client: {compression.type: lz4}}\n\
                 \x20 random: {produce: perf, rate: 200/s, value: 100B, client: {compression.type: snappy}}\n\

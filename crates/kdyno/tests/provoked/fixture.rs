@@ -14,7 +14,7 @@ use std::process::Command;
 pub const MS: u64 = 1_000_000;
 const CLUSTER_ID: &str = "kdyno-fake-cluster";
 
-/// Waits until records are measured. The program says how it stands every five seconds, so the measure phase must last
+/// Waits until records are measured. The program shows its state every five seconds, so the measure phase must last
 /// for longer than that.
 pub fn measured(running: &mut Running<'_>) {
     running.wait_for("· measure");
@@ -62,7 +62,7 @@ pub fn command(
     let fixed =
         [scenario.to_str().expect("plain path"), "--target", &target, "--share", "--yes", "--seed", "1"];
     let mut command = place.command(&[&[command], &fixed[..], more].concat());
-    // What the generator can do is measured anew: other tests leave no trace here, nor does this one elsewhere.
+    // What the generator can do is measured again: other tests leave no trace here, nor does this one elsewhere.
     command.env("XDG_CACHE_HOME", place.path().join("cache"));
     command
 }
@@ -77,7 +77,7 @@ pub fn provoke(
     provoke_with(place, cluster, scenario, &[], during)
 }
 
-/// The same with further arguments.
+/// The command with further arguments.
 pub fn provoke_with(
     place: &Place,
     cluster: FakeCluster,
@@ -95,7 +95,7 @@ pub fn provoke_with(
     (said, seen)
 }
 
-/// The same for a comparison.
+/// The command for a comparison.
 pub fn compare<'a>(place: &'a Place, server: &tcp::FakeServer, scenario: &str, more: &[&str]) -> Running<'a> {
     place.start(command(place, "compare", scenario, (&server.bootstrap()[0], CLUSTER_ID), more))
 }

@@ -1,5 +1,5 @@
 //! Rules of health that a load and other programs break on this host (`make test-matrix`, for they depend on it). Which
-//! test breaks which rule stands in docs/reference/health-figures.md.
+//! test breaks which rule is in docs/reference/health-figures.md.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE, is_matrix};
@@ -22,12 +22,12 @@ use std::time::Duration;
 const LITTLE: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, client: {linger.ms: 0}}\n";
 const PHASES: &str = "warmup: 1s, measure: 6s, drain: 5s";
 
-/// A run of a little load beside what goes on meanwhile on this host.
+/// A run of a little load next to what goes on meanwhile on this host.
 fn beside(place: &Place) -> Seen {
     provoke(place, brokers(1, 1), &scenario("", LITTLE, PHASES), |_, _| ()).1
 }
 
-/// What the others are held against: the same load by itself.
+/// What the others are compared with: the same load by itself.
 #[test]
 fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
     if !is_matrix() {
@@ -75,7 +75,7 @@ fn one_processor_that_is_full_stands_out() {
     }
     let (_turn, place) = (alone(), Place::new());
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
-        eprintln!("skipped: there is one processor");
+        eprintln!("skipped: there is one CPU");
         return;
     }
     let mut shell = Command::new("sh");
@@ -83,11 +83,11 @@ fn one_processor_that_is_full_stands_out() {
     shell.args(["-c", "while :; do :; done"]).current_dir("/");
     let spinner = place.start(shell);
     let process = Pid::from_raw(spinner.pid().cast_signed()).expect("a process");
-    let allowed = sched_getaffinity(Some(process)).expect("its processors");
-    let last = (0..CpuSet::MAX_CPU).rev().find(|one| allowed.is_set(*one)).expect("a processor");
+    let allowed = sched_getaffinity(Some(process)).expect("its CPUs");
+    let last = (0..CpuSet::MAX_CPU).rev().find(|one| allowed.is_set(*one)).expect("a CPU");
     let mut processor = CpuSet::new();
     processor.set(last);
-    sched_setaffinity(Some(process), &processor).expect("a processor that is there");
+    sched_setaffinity(Some(process), &processor).expect("a CPU that is there");
     let load = "  writers: {produce: perf, rate: 100/s, value: 100B, client: {linger.ms: 0}}\n";
     let (_, seen) = provoke(&place, brokers(1, 1), &scenario("", load, PHASES), |_, _| ());
     drop(spinner);
@@ -184,7 +184,7 @@ fn segments_that_are_sent_again_are_told() {
     assert!(seen.broken().contains(&HealthRule::Retransmits), "{:?}", seen.broken());
 }
 
-/// A process of thousands of threads, each of which is read every second.
+/// A process with thousands of threads, each of which is read every second.
 #[test]
 fn probes_that_take_a_part_of_a_processor_are_told() {
     if !is_matrix() {

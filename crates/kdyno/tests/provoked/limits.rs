@@ -61,7 +61,7 @@ fn the_clients_buffer_is_the_limit_and_twice_as_much_of_it_carries_twice_as_much
         return;
     }
     let (_turn, place) = (alone(), Place::new());
-    // Of 16 batches and of 32, with room for many more requests.
+    // Buffers of 16 batches and of 32, with room for many more requests.
     let head = "params: {buffer: 256KiB}\nvary: {buffer: [256KiB, 512KiB]}\n";
     let client = "buffer.memory: $buffer, max.in.flight.requests.per.connection: 200, enable.idempotence: false, linger.ms: 0";
     let seen = two_cases(&place, head, client, "buffer");

@@ -1,6 +1,6 @@
 //! What a run says of itself when something is wrong, each provoked on a real worker: caveats, limits, rules of health, and a
-//! comparison that is interrupted. The cluster is a fake one behind real sockets, in the test's own process, that does wrong what
-//! the test tells it; or the null broker.
+//! comparison that is interrupted. The cluster is a fake one behind real sockets, in the test's own process, with the
+//! faults that the test scripts; or the null broker.
 //!
 //! | caveat | provoked by |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! What befalls the worker: it is stopped, killed, held, or as fast as it can be.
 
 use crate::common::cgroups::Group;
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::{alone, beside_any};
 use crate::common::{Place, RUN_DEADLINE, Running, signal};
 use crate::fixture::{Seen, brokers, command, measured, provoke, scenario, used};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -25,10 +25,10 @@ fn worker(running: &Running<'_>) -> u32 {
     workers[0]
 }
 
-/// The stop falls on more than a hundredth of the records, so that p99 tells of it and not of the cluster.
+/// The stop falls on more than a hundredth of the records, so that p99 shows it and not the cluster.
 #[test]
 fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |_, running| {
         measured(running);
@@ -46,10 +46,10 @@ fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
     assert!(seen.value(1, "writers.without_generator.p50") < seen.value(1, "writers.response.p99.9"));
 }
 
-/// What is open when a worker is killed in a stall of the cluster was written off by nobody.
+/// What is open when a worker is killed in a stall of the cluster was not written off.
 #[test]
 fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
-    let (_turn, place) = (beside_others(), Place::new());
+    let (_turn, place) = (beside_any(), Place::new());
     let phases = "warmup: 1s, measure: 30s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
@@ -57,7 +57,7 @@ fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() 
         server.with(|cluster| {
             cluster.script().at(now_ns).stall(0, 60_000_000_000);
         });
-        // Rows are written each second: what they tell of must be more than what was answered before.
+        // Rows are written each second: what they report must be more than what was answered before.
         std::thread::sleep(Duration::from_secs(6));
         signal(worker(running), Signal::KILL);
     });
@@ -132,11 +132,11 @@ fn a_worker_that_must_wait_for_a_processor_says_so() {
     assert!(used(seen.limit(1), LimitKind::Generator) > 0.5, "ready is busy: {:?}", seen.limit(1));
 }
 
-/// A control group that gives kdyno and its worker a tenth of a processor.
+/// A control group that gives kdyno and its worker a quarter of a processor.
 #[test]
 fn a_worker_that_is_held_by_a_limit_says_so() {
     let (_turn, place) = (alone(), Place::new());
-    let Some(group) = Group::of_hundredths(10) else {
+    let Some(group) = Group::of_hundredths(25) else {
         eprintln!("skipped: a limit on CPU time cannot be set here (needs root)");
         return;
     };
@@ -174,6 +174,6 @@ fn threads(process: u32) -> Vec<u32> {
 fn pin(threads: &[u32], processor: &CpuSet) {
     for thread in threads {
         let thread = Pid::from_raw(thread.cast_signed()).expect("a thread");
-        sched_setaffinity(Some(thread), processor).expect("a processor that is there");
+        sched_setaffinity(Some(thread), processor).expect("a CPU that is there");
     }
 }

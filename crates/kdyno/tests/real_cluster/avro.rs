@@ -1,8 +1,8 @@
-//! Values by an Avro schema on a real broker, as whoever reads the topic finds them.
+//! Values by an Avro schema on a real broker, as a reader of the topic finds them.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};
-use crate::fixture::{bootstrap, ended, evidences, ran, totals};
+use crate::fixture::{bootstrap, evidences, ran, stand, take_down, totals};
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value;
@@ -34,10 +34,7 @@ show: {columns: [own.acked_per_s]}
 fn values_by_a_schema_are_in_the_log_behind_the_id_of_their_registry() {
     let _turn = beside_others();
     let place = Place::new();
-    ended(
-        &place.start(place.command(&["cluster", "up", "theirs", "--heap", "256MiB"])).wait(RUN_DEADLINE),
-        0,
-    );
+    stand(&place, "theirs", "kafka: newest, metrics: none");
     let access = Access { bootstrap: vec![bootstrap(&place)], security: Security::default() };
     let mut admin = access.admin("test", QUICKLY).expect("a broker");
     admin.create_topic("orders", 1, 1, &BTreeMap::new()).expect("a topic");
@@ -75,6 +72,5 @@ fn values_by_a_schema_are_in_the_log_behind_the_id_of_their_registry() {
     assert_eq!(seen.keys().copied().collect::<Vec<_>>(), [7, 100_001]);
     let distinct: usize = seen.values().map(BTreeSet::len).sum();
     assert!(distinct > 500, "{distinct} of {}", values.len());
-    ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "theirs");
 }

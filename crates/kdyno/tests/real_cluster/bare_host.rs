@@ -1,8 +1,8 @@
-//! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, nobody at home.
+//! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, no home.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::ended;
+use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::fixture::{ended, stand, take_down};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,8 +57,7 @@ impl<'a> Bare<'a> {
 fn a_cluster_is_measured_from_where_nothing_is_installed() {
     let _turn = beside_others();
     let place = Place::new();
-    let up = place.command(&["cluster", "up", "theirs", "--kafka", "4.1.1", "--heap", "256MiB"]);
-    ended(&place.start(up).wait(RUN_DEADLINE), 0);
+    stand(&place, "theirs", "kafka: 4.1.1, metrics: none");
     let target = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&target, 0);
     place.file("target.yaml", &target.stdout);
@@ -83,6 +82,5 @@ fn a_cluster_is_measured_from_where_nothing_is_installed() {
     assert!(page.contains("<svg") && page.contains("small"));
     assert_eq!(std::fs::read_dir(&bare.empty).expect("the folder").count(), 0, "nothing is left at home");
 
-    ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(QUICKLY), 0);
-    place.expect_no_processes();
+    take_down(&place, "theirs");
 }

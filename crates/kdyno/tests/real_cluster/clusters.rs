@@ -1,4 +1,4 @@
-//! Where clusters come from, and clusters that stand.
+//! Where clusters come from, and clusters that outlive a run.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};
@@ -7,12 +7,21 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::Instant;
 
+/// What Maven itself says of such a release is tested with it (`crates/testbed/tests/clusters/failures.rs`); here it is said at
+/// once.
 #[test]
 fn an_unknown_version_is_named_in_one_message() {
     let _turn = beside_others();
     let place = Place::new();
-    let args = ["cluster", "up", "new", "--kafka", "3.9.99"];
-    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    let folder = place.path().join("bin");
+    std::fs::create_dir(&folder).expect("a folder");
+    let unknown = "Could not find artifact org.apache.kafka:kafka_2.13:jar:3.9.99 in central (https://x)";
+    program(&folder.join("mvn"), &format!("echo '[ERROR] {unknown}'; exit 1"));
+    let paths = std::env::var_os("PATH").expect("PATH");
+    let paths = std::iter::once(folder).chain(std::env::split_paths(&paths));
+    let mut command = place.command(&["cluster", "up", "new", "--kafka", "3.9.99"]);
+    command.env("PATH", std::env::join_paths(paths).expect("folders"));
+    let said = place.start(command).wait(RUN_DEADLINE);
     ended(&said, 1);
     let errors: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("error:")).collect();
     assert!(errors.len() == 1 && errors[0].contains("3.9.99"), "{}", said.stderr);

@@ -1,4 +1,4 @@
-//! A service between Kafka and a database, with its load test, beside a real cluster.
+//! A service between Kafka and a database, with its load test, next to a real cluster.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 const SCENARIO: &str = r#"kdyno: 1
 id: shop
 question: What do its users see?
-system: {kafka: 4.1.1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM}
 topics: {orders: {partitions: 2}}
 components:
   database: {postgres: {database: shop}}

@@ -26,7 +26,7 @@ fn brokers_take_what_is_compressed_at_any_level() {
     let load: String = ITEMS.iter().map(item).collect();
     let text = format!(
         "kdyno: 1\nid: levels\nquestion: Does it work?\n\
-         system: {{kafka: 4.1.1, mode: kraft, brokers: 1, limits: {{heap: 256MiB}}, jvm: QUICK_JVM}}\n\
+         system: {{kafka: 4.1.1, mode: kraft, brokers: 1, limits: {{heap: 256MiB}}, metrics: none, jvm: QUICK_JVM}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\nload:\n{load}\
          phases: {{warmup: 1s, condition: none, measure: 3s, drain: 10s}}\n\
          show: {{columns: [zstd-22.acked_per_s]}}\n"
@@ -41,7 +41,7 @@ fn brokers_take_what_is_compressed_at_any_level() {
         assert_eq!((of(name, "failed"), of(name, "unresolved")), (0.0, 0.0), "{name}");
         assert!(of(name, "acked_per_s") > 0.0, "{name}");
     }
-    // Of random capitals, of which there is nothing to find but how seldom their bytes are.
+    // Random capitals, in which there is nothing to find but how seldom their bytes are.
     let ratio = |name: &str| of(name, "compression_ratio");
     assert!(ratio("zstd-least") < 1.2 && ratio("zstd-22") > 1.4, "{}", ratio("zstd-least"));
     assert!(ratio("gzip-9") > 1.4 && ratio("lz4-17") < 1.2);

@@ -1,13 +1,16 @@
-//! `kdyno consumer-perf-test` beside Kafka's own tool: the same flags on one cluster and topic, and lines of the same shape.
+//! `kdyno consumer-perf-test` compared with Kafka's own tool: the same flags on one cluster and topic, and lines of the
+//! same shape.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::{ended, kafka_home, kafka_tool, some_of};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
+use crate::fixture::{bootstrap, ended, kafka_home, kafka_tool, some_of, stand, take_down};
+use kdyno_kafka::admin::Admin;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 
 const TOOL: &str = "org.apache.kafka.tools.ConsumerPerformance";
-/// Of the topic, each a hundred bytes.
+/// Records of the topic, each a hundred bytes.
 const RECORDS: u32 = 20_000;
 const TOPIC: &str = "orders.1";
 
@@ -21,16 +24,17 @@ impl Standing {
     /// Its groups wait so long for more members, ms.
     fn new(delay_ms: u32) -> Self {
         let place = Place::new();
-        let delay = format!("group.initial.rebalance.delay.ms={delay_ms}");
-        let up = ["cluster", "up", "perf", "--heap", "256MiB", "--config", &delay];
-        let said = place.start(place.command(&up)).wait(RUN_DEADLINE);
-        ended(&said, 0);
-        let words = said.stdout.split(|c: char| c.is_whitespace() || c == ',');
-        let is_address = |word: &&str| word.starts_with("127.0.0.1:") || word.starts_with("localhost:");
-        let address = words.into_iter().find(is_address).expect("an address").to_owned();
+        stand(
+            &place,
+            "perf",
+            &format!(
+                "kafka: newest, metrics: none, config: {{group.initial.rebalance.delay.ms: {delay_ms}}}"
+            ),
+        );
+        let address = bootstrap(&place);
+        let mut admin = Admin::connect(std::slice::from_ref(&address), "test", QUICKLY).expect("a broker");
+        admin.create_topic(TOPIC, 1, 1, &BTreeMap::new()).expect("a topic");
         let standing = Self { place, address };
-        let create = ["--create", "--topic", TOPIC, "--partitions", "1"];
-        standing.java("org.apache.kafka.tools.TopicCommand", &create);
         let records = RECORDS.to_string();
         let produce =
             ["--topic", TOPIC, "--num-records", &records, "--record-size", "100", "--throughput", "-1"];
@@ -49,14 +53,26 @@ impl Standing {
     }
 
     fn kdyno(&self, args: &[&str]) -> Said {
-        let command = [&["consumer-perf-test", "--bootstrap-server", &self.address], args].concat();
-        self.place.start(self.place.command(&command)).wait(RUN_DEADLINE)
+        self.start_kdyno(args).wait(RUN_DEADLINE)
     }
 
-    /// What both print for the same flags, each in a group of its own; that of kdyno first.
+    fn start_kdyno(&self, args: &[&str]) -> Running<'_> {
+        let command = [&["consumer-perf-test", "--bootstrap-server", &self.address], args].concat();
+        self.place.start(self.place.command(&command))
+    }
+
+    /// What both print for the same flags, each in a group of its own; that of kdyno first. Both are started before either is
+    /// waited for: no rate of theirs is compared.
     fn both(&self, flags: &[&str]) -> [Said; 2] {
+        self.both_with(flags, &[])
+    }
+
+    /// The same where kdyno's has flags of its own.
+    fn both_with(&self, flags: &[&str], own: &[&str]) -> [Said; 2] {
         let args = [&["--topic", TOPIC], flags].concat();
-        let said = [self.kdyno(&args), self.java(TOOL, &args)];
+        let ours = self.start_kdyno(&[&args[..], own].concat());
+        let theirs = self.java(TOOL, &args);
+        let said = [ours.wait(RUN_DEADLINE), theirs];
         ended(&said[0], 0);
         said
     }
@@ -110,12 +126,12 @@ fn the_same_flags_print_lines_of_the_same_shape() {
     assert!(both[0].stdout.starts_with("Warning: --messages is deprecated."), "{:?}", both[0]);
 
     let too_many = (RECORDS + 1).to_string();
-    let both = standing.both(&["--num-records", &too_many, "--timeout", "3000"]);
+    let both = standing.both(&["--num-records", &too_many, "--timeout", "5000"]);
     assert_eq!(shape(&both[0]), shape(&both[1]));
     let [ours, theirs] = both.each_ref().map(fields);
     assert_eq!((&ours[2], &ours[4]), (&theirs[2], &theirs[4]), "all there were: {ours:?} {theirs:?}");
     assert!(both[0].stdout.contains("WARNING: Exiting before consuming the expected number of records"));
-    assert!(both[0].stderr.contains("3000 ms without a record at the end"), "{}", both[0].stderr);
+    assert!(both[0].stderr.contains("5000 ms without a record at the end"), "{}", both[0].stderr);
 
     // Nothing comes from the end on, and what a group has read it does not read again.
     let both = standing.both(&["--num-records", "1", "--from-latest", "--timeout", "2000"]);
@@ -136,16 +152,16 @@ fn the_same_flags_print_lines_of_the_same_shape() {
     ]);
     assert_eq!(fields(&ours)[4], "0", "and the other way round: {ours:?}");
     assert_java_carries(&standing);
-    end(standing);
+    assert_errors_agree(&standing);
+    assert_an_interruption_keeps_what_was_read(&standing);
+    take_down(&standing.place, "perf");
 }
 
 /// Kafka's own client reads: the row is the tool's, metrics come behind it, and standard error names the client.
 fn assert_java_carries(standing: &Standing) {
     let driver = format!("java:{}", kafka_home(&standing.place));
-    let flags = ["--topic", TOPIC, "--num-records", "5000", "--print-metrics"];
-    let ours = standing.kdyno(&[&flags[..], &["--driver", &driver]].concat());
-    ended(&ours, 0);
-    let theirs = standing.java(TOOL, &flags);
+    let flags = ["--num-records", "5000", "--print-metrics"];
+    let [ours, theirs] = standing.both_with(&flags, &["--driver", &driver]);
     let parts = |said: &Said| {
         let (lines, metrics) = said.stdout.split_once("\n\n").expect("metrics");
         let row: Vec<String> = lines.lines().last().expect("a row").split(", ").map(str::to_owned).collect();
@@ -177,19 +193,17 @@ fn rows_of_intervals_have_the_same_shape_and_stand_in_for_the_last_one() {
     assert_eq!(shape(&both[0])[0], shape(&both[1])[0], "the names of the columns");
     let too_many = (RECORDS + 1).to_string();
     let flags = ["--num-records", &too_many, "--show-detailed-stats", "--reporting-interval", "1000"];
-    let both = standing.both(&[&flags[..], &["--timeout", "6000"]].concat());
+    let both = standing.both(&[&flags[..], &["--timeout", "8000"]].concat());
     let row = |said: &Said| shape(said).into_iter().nth(1).expect("a row");
     assert_eq!(row(&both[0]), row(&both[1]), "{both:?}");
     assert!(row(&both[0]).contains(", #, #.4, "), "{both:?}");
     let last = |said: &Said| shape(said).pop();
     assert_eq!(last(&both[0]), last(&both[1]), "the warning, and no row behind it");
-    end(standing);
+    take_down(&standing.place, "perf");
 }
 
-#[test]
-fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
-    let _turn = beside_others();
-    let standing = Standing::new(0);
+/// What is wrong ends with the tool's words and its code.
+fn assert_errors_agree(standing: &Standing) {
     let line = "--bootstrap-server 127.0.0.1:1 --topic t --num-records 1";
     for typed in some_of([
         "",
@@ -211,9 +225,10 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
         &format!("{line} --date-format nnn"),
     ]) {
         let args: Vec<&str> = typed.split_whitespace().collect();
-        let theirs = standing.any_java(TOOL, &args);
         let command = [&["consumer-perf-test"], &args[..]].concat();
-        let ours = standing.place.start(standing.place.command(&command)).wait(QUICKLY);
+        let ours = standing.place.start(standing.place.command(&command));
+        let theirs = standing.any_java(TOOL, &args);
+        let ours = ours.wait(QUICKLY);
         assert_eq!((ours.code, &ours.stdout), (theirs.code, &theirs.stdout), "{typed}: {ours:?} {theirs:?}");
         if !matches!(typed, "" | "--help") {
             let first = |said: &Said| said.stderr.lines().next().unwrap_or_default().to_owned();
@@ -226,20 +241,12 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
     assert!(version.code == Some(0) && version.stdout.contains("kdyno"), "{version:?}");
     let missing = standing.kdyno(&["--topic", "none", "--num-records", "1"]);
     assert!(missing.code == Some(1) && missing.stderr.contains("no topic `none`"), "{missing:?}");
+}
 
-    // It is stopped as any other run: what there is is kept.
-    let forever = [
-        "consumer-perf-test",
-        "--bootstrap-server",
-        &standing.address,
-        "--topic",
-        TOPIC,
-        "--num-records",
-        "99999",
-        "--timeout",
-        "600000",
-    ];
-    let mut running = standing.place.start(standing.place.command(&forever));
+/// It is stopped as any other run: what there is is kept.
+fn assert_an_interruption_keeps_what_was_read(standing: &Standing) {
+    let mut running =
+        standing.start_kdyno(&["--topic", TOPIC, "--num-records", "99999", "--timeout", "600000"]);
     running.wait_for_process(" worker");
     std::thread::sleep(std::time::Duration::from_secs(3));
     running.signal(Signal::INT);
@@ -247,11 +254,4 @@ fn what_is_wrong_ends_with_the_tools_words_and_its_code() {
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.stderr.contains("is kept in"), "{said:?}");
     assert!(said.stderr.contains(" of 99,999 records were read until it was interrupted"), "{said:?}");
-    end(standing);
-}
-
-fn end(standing: Standing) {
-    let down = ["cluster", "down", "perf"];
-    ended(&standing.place.start(standing.place.command(&down)).wait(RUN_DEADLINE), 0);
-    standing.place.expect_no_processes();
 }

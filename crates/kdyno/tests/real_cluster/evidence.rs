@@ -2,7 +2,7 @@
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, Said};
-use crate::fixture::{ended, event_kinds, figure, ran, start};
+use crate::fixture::{ended, event_kinds, figure, ran, scenario, start_scenario};
 use kdyno_lab::{Progress, RunOptions, RunRequest};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -20,7 +20,9 @@ use std::sync::Arc;
 fn a_run_measures_counts_and_keeps_everything() {
     let _turn = beside_others();
     let place = Place::new();
-    let said = start(&place, 1, 4).wait(RUN_DEADLINE);
+    // As clusters are by default, with the agent.
+    let text = scenario(1, 4).replace("metrics: none, ", "");
+    let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
     assert!(said.stdout.contains("small"), "{}", said.stdout);
     let document = place.show();
@@ -42,7 +44,7 @@ fn a_run_measures_counts_and_keeps_everything() {
     assert!(left.is_empty(), "the run's work folder is gone: {left:?}");
 }
 
-/// The misspelt setting is told before the load, kept as an event, and doubted before the figures.
+/// The misspelt setting is reported before the load, kept as an event, and doubted before the figures.
 fn unknown_setting(said: &Said, document: &Value) {
     let warning = "warning: the brokers know no setting `num.io.thread`;";
     let warned = said.stderr.find(warning).expect("a warning");
@@ -87,10 +89,10 @@ kdyno: 1
 id: settled
 question: Does it work?
 repeat: 2
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM}
 topics: {perf: {partitions: 2, replicas: 1}}
 load: {writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {acks: all}}}
-phases: {warmup: 2s..12s, condition: 1s..4s, measure: 2s, drain: 5s}
+phases: {warmup: 2s..5s, condition: 1s..4s, measure: 2s, drain: 5s}
 show: {columns: [writers.acked_per_s]}
 ";
 
@@ -127,7 +129,7 @@ fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on
         assert_log_holds_what_was_acknowledged(&evidence);
         let kinds: Vec<EventKind> = evidence.events.iter().map(|event| event.kind).collect();
         assert!(!kinds.contains(&EventKind::Unconditioned), "{kinds:?}");
-        // Four seconds are too few to tell.
+        // Four seconds are too few to determine it.
         let is_cut_off = kinds.contains(&EventKind::WarmupNotSettled);
         assert!(is_cut_off || !start.trial.is_conditioning(), "{kinds:?}");
         let settings = start.settings.get(&Subject::Broker(0)).expect("the broker's settings");

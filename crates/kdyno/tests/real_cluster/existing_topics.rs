@@ -30,7 +30,7 @@ phases: {warmup: 1s, condition: none, measure: 4s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
 
-/// The address of the listener at which brokers talk to each other: it is PLAINTEXT, and whoever comes there may do all.
+/// The address of the listener at which brokers talk to each other: it is PLAINTEXT, and its clients may do all.
 fn internal_address(place: &Place) -> String {
     let settings = files(place, "server.properties");
     let text = std::fs::read(settings.first().expect("settings of a broker")).expect("settings");
@@ -128,7 +128,7 @@ fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
     assert!(!said.stderr.contains(PASSWORD) && !said.stdout.contains(PASSWORD), "{said:?}");
 
-    // What was not told stands in the run; which version it is tells also who may not see settings.
+    // What was not reported is in the run; the version is reported also to users who may not see settings.
     let document = place.show();
     let unread = document["events"].as_array().expect("events").iter();
     let unread = unread.filter(|event| event["kind"] == "settings-not-read");
@@ -138,7 +138,7 @@ fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     let version = document["trials"][0]["cluster"]["kafka_version"].as_str().unwrap_or_default();
     assert!(!version.is_empty() && NEWEST.starts_with(version), "{version}");
 
-    // Neither may sizes of logs be read, which is told once; of groups none is seen.
+    // Neither may sizes of logs be read, which is reported once; of groups none is seen.
     let events = document["events"].as_array().expect("events");
     let unread: Vec<_> = events.iter().filter(|event| event["kind"] == "logs-not-read").collect();
     assert_eq!(unread.len(), 1, "{events:?}");

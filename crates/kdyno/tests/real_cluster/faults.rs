@@ -3,9 +3,12 @@
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE, signal};
 use crate::fixture::{
-    caveats, ended, event_kinds, evidences, figure, invalid_but_for_late_load, ran, scenario, start,
-    start_and_measure, totals,
+    caveats, ended, event_kinds, evidences, figure, files, invalid_but_for_late_load, judged, ran, scenario,
+    stand, start, start_and_measure, start_scenario, take_down, totals,
 };
+use kdyno_model::caveat::Caveat;
+use kdyno_model::event::EventKind;
+use kdyno_model::sample::series;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -45,6 +48,7 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
     running.signal(Signal::KILL);
     assert_eq!(running.wait(RUN_DEADLINE).code, None);
     place.expect_no_processes();
+    assert!(files(&place, "server.properties").is_empty(), "the guard has removed what brokers wrote");
     let document = place.show();
     assert_eq!(document["status"], Value::Null, "cut off");
     assert!(place.kdyno(&["runs"]).stdout.contains("cut off"));
@@ -112,12 +116,13 @@ fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its
 
 #[test]
 fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
-    let _turn = beside_others();
+    let turn = beside_others();
     let place = Place::new();
     let running = start_and_measure(&place, 2, 10);
     let brokers = running.processes("kafka.Kafka");
     assert_eq!(brokers.len(), 2, "two brokers");
     signal(brokers[0], Signal::KILL);
+    let _turn = turn.waits();
     let said = running.wait(RUN_DEADLINE);
     // Every record is accounted for, so the figures are right: those of a cluster that lost a broker, unless this host made the
     // generator late.
@@ -133,6 +138,49 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
     assert!(lost > 0.0, "records of the dead broker's partitions were not acknowledged");
     assert!((figure(&document, "writers.offered_per_s") - 500.0).abs() < 50.0, "the schedule does not wait");
+}
+
+/// Two brokers that both hold each partition; controllers count a broker as dead after five seconds, not nine.
+const LED: &str = "\
+kdyno: 1
+id: led
+question: Does it work?
+system: {kafka: 4.1.1, mode: {controllers: 1}, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
+         config: {broker.session.timeout.ms: 5000}}
+topics: {perf: {partitions: 4, replicas: 2}}
+load: {writers: {produce: perf, rate: 500/s, value: 100B, client: {acks: 1}}}
+phases: {warmup: 1s, condition: none, measure: 9s, drain: 5s}
+show: {columns: [writers.acked_per_s]}
+";
+
+/// A leader that dies has acknowledged alone what its followers had not fetched yet: the log is read all the same, from
+/// those that are left.
+#[test]
+fn the_log_is_compared_where_a_leader_died() {
+    let turn = beside_others();
+    let place = Place::new();
+    let mut running = start_scenario(&place, LED);
+    running.wait_for("· measure");
+    let brokers = running.processes("broker-1");
+    assert_eq!(brokers.len(), 1, "the second broker");
+    signal(brokers[0], Signal::KILL);
+    let _turn = turn.waits();
+    let said = running.wait(RUN_DEADLINE);
+    place.expect_no_processes();
+
+    let trial = &evidences(&place)[0];
+    let kinds: Vec<EventKind> = trial.events.iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&EventKind::ProcessDied), "{:?}", trial.events);
+    assert!(!kinds.contains(&EventKind::LogUnchecked), "{:?}", trial.events);
+    let after = trial
+        .probes
+        .iter()
+        .filter(|reading| reading.at_ns > 0 && reading.series == series::LOG_RECORDS_TOTAL);
+    assert_eq!(after.count(), 1, "the end after the drain");
+    // Whether anything was lost is chance.
+    let caveats = judged(&place).caveats;
+    let is_lost = caveats.iter().any(|found| matches!(found.caveat, Caveat::Lost { .. }));
+    if is_lost { ended(&said, 6) } else { ran(&said) }
 }
 
 #[test]
@@ -188,8 +236,8 @@ impl Drop for SmallDisk<'_> {
     }
 }
 
-/// Of a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record that is
-/// too large by itself fails under the broker's name for it.
+/// On a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record
+/// that is too large by itself fails under the broker's name for it.
 #[test]
 fn batches_that_are_too_large_are_split_and_records_fail_by_name() {
     const LOAD: &str = "\
@@ -206,8 +254,7 @@ show: {columns: [writers.acked_per_s]}
 ";
     let _turn = beside_others();
     let place = Place::new();
-    let up = ["cluster", "up", "small", "--heap", "256MiB", "--config", "message.max.bytes=2000"];
-    ended(&place.start(place.command(&up)).wait(RUN_DEADLINE), 0);
+    stand(&place, "small", "kafka: newest, metrics: none, config: {message.max.bytes: 2000}");
     let target = place.kdyno(&["cluster", "target", "small"]);
     ended(&target, 0);
     place.file("target.yaml", &target.stdout);
@@ -220,6 +267,5 @@ show: {columns: [writers.acked_per_s]}
     assert!(written.acknowledged < 20 * written.batches, "no more than 18 fit: {written:?}");
     assert_eq!(huge.failed, BTreeMap::from([("MESSAGE_TOO_LARGE".to_owned(), huge.offered)]), "{huge:?}");
     assert_eq!(read.fetched, written.acknowledged, "{read:?}");
-    ended(&place.start(place.command(&["cluster", "down", "small"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "small");
 }

@@ -1,10 +1,10 @@
 //! What the runs are started from and read by.
 //!
-//! Brokers whose speed no test judges have `jvm: QUICK_JVM` in their scenarios: starting them is most of what these tests
-//! wait for.
+//! Brokers whose speed no test judges have `jvm: QUICK_JVM` in their scenarios, and no agent (`metrics: none`) where nothing is
+//! read from it: starting them is most of what these tests wait for.
 
 pub use crate::common::ran;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, quick_jvm};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::evidence::TrialEvidence;
@@ -17,9 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use crate::common::{broken_rules, is_matrix};
-
-/// Of a JVM that ends soon: it starts in two thirds of the time.
-const QUICK_JVM: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
 /// Of a long table every one, or else every third.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
@@ -35,7 +32,7 @@ kdyno: 1
 id: small
 question: Does it work?
 params: {{brokers: {brokers}, dur: {seconds}s}}
-system: {{kafka: 4.1.1, mode: kraft, brokers: $brokers, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, config: {{num.io.thread: 4}}}}
+system: {{kafka: 4.1.1, mode: kraft, brokers: $brokers, limits: {{heap: 256MiB}}, metrics: none, jvm: QUICK_JVM, config: {{num.io.thread: 4}}}}
 topics:
   perf: {{partitions: = 2*brokers, replicas: 1}}
 load:
@@ -96,7 +93,7 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
 }
 
-/// Bytes of a record batch beside its records (Kafka documentation, Message Format).
+/// Bytes of a record batch in addition to its records (Kafka documentation, Message Format).
 pub const BATCH_HEADER_BYTES: u64 = 61;
 
 /// What was concluded of the run.
@@ -155,6 +152,24 @@ pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Starts a cluster of one broker that stays, under a name, whose speed no test judges. `system` has what comes next to its
+/// heap in a scenario, such as `kafka: 4.1.1`.
+pub fn stand(place: &Place, name: &str, system: &str) {
+    let text = format!(
+        "kdyno: 1\nid: {name}\nquestion: Does it work?\nsystem: {{limits: {{heap: 256MiB}}, jvm: QUICK_JVM, {system}}}\n\
+         topics: {{any: {{partitions: 1}}}}\nload: {{any: {{produce: any, rate: 1/s, value: 1B}}}}\nphases: {{measure: 1s}}\n"
+    );
+    let path = place.file(&format!("{name}-stands.yaml"), &text);
+    let up = place.command(&["up", path.to_str().expect("plain path")]);
+    ended(&place.start(up).wait(RUN_DEADLINE), 0);
+}
+
+/// Ends it.
+pub fn take_down(place: &Place, name: &str) {
+    ended(&place.start(place.command(&["cluster", "down", name])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+}
+
 /// What is told of the one cluster that stays here.
 fn standing(place: &Place) -> Value {
     let list = place.kdyno(&["cluster", "list", "--json"]);
@@ -178,7 +193,7 @@ fn broker_pid(place: &Place) -> u32 {
     brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker").0
 }
 
-/// A whole collection of the garbage of a broker that runs here, asked for by the tool beside its Java.
+/// A whole collection of the garbage of a broker that runs here, requested by the tool next to its Java.
 pub fn collect_garbage(place: &Place) {
     let (line, _) = broker(place);
     let mut tool = Command::new(Path::new(&line[0]).with_file_name("jcmd"));
@@ -226,6 +241,14 @@ pub fn kafka_home(place: &Place) -> String {
     jars.strip_suffix("/libs/*").expect("the jars of a folder").to_owned()
 }
 
+/// Options of a tool that ends soon. Its classes are those that the brokers of these jars load, for the most part.
+fn quick_tool(jars: &str) -> Vec<String> {
+    let release = if jars.contains("/4.1.1/") { "4.1.1" } else { "newest" };
+    let mut options = quick_jvm(release);
+    options.push("-XX:+UseSerialGC".to_owned());
+    options
+}
+
 /// One of Kafka's own tools, from the jars of a broker that runs here, to its end.
 pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
     start_kafka_tool(place, class, args).wait(RUN_DEADLINE)
@@ -235,14 +258,15 @@ pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
 pub fn start_kafka_tool<'a>(place: &'a Place, class: &str, args: &[&str]) -> Running<'a> {
     let (line, jars) = broker(place);
     let mut tool = Command::new(&line[0]);
-    tool.args(QUICK_JVM).args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
+    tool.args(quick_tool(&jars)).args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
     place.start(tool)
 }
 
 /// A program of this name that is one of Kafka's own tools, as its scripts have it.
 pub fn kafka_script(place: &Place, path: &Path, class: &str) {
     let (line, jars) = broker(place);
-    program(path, &format!("exec '{}' {} -cp '{jars}' {class} \"$@\"", line[0], QUICK_JVM.join(" ")));
+    let options = quick_tool(&jars).join("' '");
+    program(path, &format!("exec '{}' '{options}' -cp '{jars}' {class} \"$@\"", line[0]));
 }
 
 /// A program that a shell runs.

@@ -10,7 +10,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{MemberTotals, StreamTotals};
 use rustix::process::Signal;
 
-/// A scenario of one topic with six partitions; `cases`, the system and the load beside its writers are given.
+/// A scenario of one topic with six partitions; `cases`, the system and the load next to its writers are given.
 fn scenario(cases: &str, system: &str, readers: &str) -> String {
     format!(
         "\
@@ -18,7 +18,7 @@ kdyno: 1
 id: groups
 question: Does it work?
 params: {{kafka: 4.1.1, mode: kraft, protocol: classic}}
-{cases}system: {{kafka: $kafka, mode: $mode, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, {system}}}
+{cases}system: {{kafka: $kafka, mode: $mode, limits: {{heap: 256MiB}}, metrics: none, jvm: QUICK_JVM, {system}}}
 topics: {{perf: {{partitions: 6, replicas: = min(3, brokers)}}}}
 load:
   writers: {{produce: perf, clients: 2, rate: 500/s, value: 100B}}
@@ -29,7 +29,8 @@ show: {{rows: [kafka, protocol], columns: [writers.acked_per_s, readers.fetched_
     .replace("min(3, brokers)", if system.contains("brokers: 3") { "3" } else { "1" })
 }
 
-const QUICKLY_JOINED: &str = "config: {group.initial.rebalance.delay.ms: 0}";
+/// The first member of a cluster waits for fifty partitions of the offsets' topic otherwise.
+const QUICKLY_JOINED: &str = "config: {group.initial.rebalance.delay.ms: 0, offsets.topic.num.partitions: 3}";
 
 fn members(totals: &StreamTotals) -> Vec<MemberTotals> {
     totals.clients.iter().map(|client| client.member.expect("a member")).collect()
@@ -83,7 +84,6 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
 /// and where the brokers assign.
 #[test]
 fn members_come_and_go_and_each_group_is_handed_every_record() {
-    let _turn = beside_others();
     let few = "cases:\n  - {kafka: 4.1.1}\n";
     let more = "  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: newest}\n";
     let cases = if is_matrix() { format!("{few}{more}") } else { few.to_owned() };
@@ -97,6 +97,7 @@ fn members_come_and_go_and_each_group_is_handed_every_record() {
 }
 
 fn members_come_and_go(cases: &str, system: &str, client: &str) {
+    let turn = beside_others();
     let place = Place::new();
     let client = format!("client: {{{client}, auto.commit.interval.ms: 1000}}");
     let readers = format!(
@@ -104,7 +105,10 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
          guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, work: 1ms, {client}}}\n"
     );
     let text = scenario(cases, system, &readers).replace("measure: 6s", "measure: 10s");
-    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
+    let mut running = start_scenario(&place, &text);
+    running.wait_for("· measure");
+    let _turn = turn.waits();
+    ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
     let all = evidences(&place);
@@ -126,16 +130,16 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
     place.expect_no_processes();
 }
 
-/// While its application works, a slow consumer fetches nothing that would tell it how the log grows.
+/// While its application works, a slow consumer fetches nothing that would show it how the log grows.
 #[test]
 fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
     let _turn = beside_others();
     let place = Place::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
-    let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag_records,");
+    let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag,");
     ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
-    let lag = figure(&place.show(), "readers.lag_records");
+    let lag = figure(&place.show(), "readers.lag");
     let all = evidences(&place);
     let of = |item| totals(&all[0], item).counts.clone();
     let (written, handed) = (of("writers").acknowledged, of("readers").fetched);
@@ -149,7 +153,7 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
 
 #[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
-    let _turn = beside_others();
+    let turn = beside_others();
     let place = Place::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
     // from `latest` the others would skip what came meanwhile, as Java's do. The others learn of it by a heartbeat: often, and
@@ -160,7 +164,10 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
          stuck: {{consume: perf, clients: 1, group: g, from: earliest, work: 16s, client: {{{manner}, max.poll.records: 1}}}}\n"
     );
     let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
-    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
+    let mut running = start_scenario(&place, &text);
+    running.wait_for("· measure");
+    let _turn = turn.waits();
+    ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     let kinds = event_kinds(&document);
     assert!(kinds.contains(&"partitions-lost".to_owned()), "{kinds:?}");
@@ -174,16 +181,16 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     place.expect_no_processes();
 }
 
-/// Nobody says for a member whose process is killed that it leaves: the others get its partitions when its session is over. The
+/// A member whose process is killed does not leave: the others get its partitions when its session is over. The
 /// load's own members end with their worker, and the run with that, so it is a consumer of Kafka's own that joins their group
 /// and is killed. It commits nothing: what it had been handed, they are handed too.
 #[test]
 fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
-    let _turn = beside_others();
+    let turn = beside_others();
     let place = Place::new();
-    let system = "config: {group.initial.rebalance.delay.ms: 0, group.min.session.timeout.ms: 1000}";
+    let system = "config: {group.initial.rebalance.delay.ms: 0, group.min.session.timeout.ms: 1000, offsets.topic.num.partitions: 3}";
     let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}}\n";
-    let text = scenario("", system, readers).replace("measure: 6s", "measure: 30s");
+    let text = scenario("", system, readers).replace("measure: 6s", "measure: 24s");
     let mut running = start_scenario(&place, &text);
     running.wait_for("· measure");
     let topics = admin(&place).topics(None).expect("the topics");
@@ -205,6 +212,7 @@ fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
     java.wait_for_line();
     java.signal(Signal::KILL);
     assert_eq!(java.wait(QUICKLY).code, None, "killed");
+    let _turn = turn.waits();
     ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     let rebalances = figure(&document, "readers.rebalances");
@@ -223,14 +231,17 @@ fn coordinator(place: &Place) -> u32 {
 
 #[test]
 fn a_group_goes_on_when_the_broker_that_coordinates_it_is_killed() {
-    let _turn = beside_others();
+    let turn = beside_others();
     let place = Place::new();
-    let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, group.initial.rebalance.delay.ms: 0}";
+    // Controllers count a broker as dead after five seconds, not nine.
+    let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, \
+                  group.initial.rebalance.delay.ms: 0, broker.session.timeout.ms: 5000}";
     let readers = "  readers: {consume: perf, clients: 3, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, auto.commit.interval.ms: 1000}}\n";
-    let text = scenario("", system, readers).replace("measure: 6s", "measure: 15s");
+    let text = scenario("", system, readers).replace("measure: 6s", "measure: 11s");
     let mut running = start_scenario(&place, &text);
     running.wait_for("· measure");
     signal(coordinator(&place), Signal::KILL);
+    let _turn = turn.waits();
     let said = running.wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();

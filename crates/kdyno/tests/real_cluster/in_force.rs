@@ -1,8 +1,8 @@
-//! What was really in force on an attached cluster, its topics and the clients, and that nobody has to be asked for it.
+//! What was really in force on an attached cluster, its topics and the clients, without a question to the user.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, ran};
+use crate::fixture::{ended, ran, stand, take_down};
 use serde_json::Value;
 
 const SCENARIO: &str = "\
@@ -28,9 +28,7 @@ fn setting<'a>(config: &'a Value, whose: &str, name: &str) -> &'a Value {
 fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     let _turn = beside_others();
     let place = Place::new();
-    let up = ["cluster", "up", "mine", "--kafka", "4.1.1", "--heap", "256MiB"];
-    let config = ["--config", "num.network.threads=2"];
-    ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
+    stand(&place, "mine", "kafka: 4.1.1, config: {num.network.threads: 2}");
     let target = place.kdyno(&["cluster", "target", "mine"]);
     place.file("mine.yaml", &target.stdout);
     place.file("small.yaml", SCENARIO);
@@ -52,7 +50,7 @@ fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     assert_eq!(setting(&config, "perf", "partitions")["value"], "2");
     let linger = setting(&config, "writers", "linger.ms");
     assert_eq!((&linger["value"], &linger["default"]), (&"7".into(), &"5".into()));
-    // As Kafka's own client tells it, what it was given and what it made of that.
+    // As Kafka's own client reports it, what it was given and what it made of that.
     let acks = setting(&config, "javas", "acks");
     assert_eq!(*acks, serde_json::json!({"value": "1", "origin": "client", "default": "all"}));
     assert_eq!(setting(&config, "javas", "buffer.memory")["origin"], "default");
@@ -69,6 +67,5 @@ fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     let translated = place.kdyno(&["export", "latest", "--format", "kubernetes"]);
     ended(&translated, 2);
     assert!(translated.stderr.contains("trial 1 ran on an existing cluster, mine"), "{translated:?}");
-    ended(&place.start(place.command(&["cluster", "down", "mine"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "mine");
 }

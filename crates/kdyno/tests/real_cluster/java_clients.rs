@@ -27,14 +27,15 @@ phases: {warmup: 1s, condition: none, measure: 50s, drain: 5s}
 show: {columns: [java_writers.acked_per_s]}
 ";
 
-/// The same client before and since KIP-890 (`transaction.version` 2), on brokers of either kind.
+/// One client before and since KIP-890 (`transaction.version` 2), on brokers of either kind.
 const TRANSACTIONS: &str = "\
 kdyno: 1
 id: transactions
 question: Does it add up?
 params: {kafka: 4.1.1, client: 4.1.1}
 cases: [{kafka: 4.1.1, client: 4.1.1}, {kafka: 3.7.2, client: 3.9.2}]
-system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
+         config: {transaction.state.log.num.partitions: 3}}
 topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}, \
@@ -45,8 +46,8 @@ phases: {warmup: 1s, condition: none, measure: 5s, drain: 10s}
 show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
 ";
 
-/// The log grows by what was acknowledged and by the markers that the process told, and who reads committed records misses those
-/// that were aborted.
+/// The log grows by what was acknowledged and by the markers that the process reported, and readers of committed
+/// records miss those that were aborted.
 #[test]
 fn transactions_of_java_clients_add_up_with_the_log() {
     let _turn = beside_others();

@@ -1,4 +1,4 @@
-//! Each way into a cluster: what is written over it is all acknowledged and all read, by kdyno's own client and beside it by
+//! Each way into a cluster: what is written over it is all acknowledged and all read, by kdyno's own client and by
 //! Kafka's.
 
 use crate::common::turns::beside_others;

@@ -1,8 +1,8 @@
-//! What the cluster tells of logs and groups agrees with what was written, of groups of others too.
+//! What the cluster reports of logs and groups agrees with what was written, of groups of others too.
 
 use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran};
+use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
 use serde_json::Value;
@@ -23,20 +23,7 @@ show: {columns: [writers.acked_per_s]}
 fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     let _turn = beside_others();
     let place = Place::new();
-    ended(
-        &place
-            .start(place.command(&[
-                "cluster",
-                "up",
-                "theirs",
-                "--heap",
-                "256MiB",
-                "--config",
-                "auto.create.topics.enable=true",
-            ]))
-            .wait(RUN_DEADLINE),
-        0,
-    );
+    stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
     let address = address.as_str();
     let topic = ["producer-perf-test", "--topic", "orders", "--num-records", "1000", "--record-size", "100"];
@@ -60,8 +47,8 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     let document = place.show();
     assert!(!event_kinds(&document).contains(&"logs-not-read".to_owned()), "{}", document["events"]);
 
-    let at_start = figure(&document, "group:strangers.committed_lag_records_at_start");
-    let at_end = figure(&document, "group:strangers.committed_lag_records_at_end");
+    let at_start = figure(&document, "group:strangers.committed_lag_at_start");
+    let at_end = figure(&document, "group:strangers.committed_lag_at_end");
     assert!(at_start >= 700.0, "1000 were there, and it read 300: {at_start}");
     let behind_per_s = (at_end - at_start) / 12.0;
     let acked_per_s = figure(&document, "writers.acked_per_s");
@@ -75,7 +62,7 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert!(of("strangers", series::COMMITTED_LAG_S).is_empty(), "it is behind since before the run");
     assert!(of("strangers", series::COMMITTED_LAG_S_AT_LEAST).last().is_some_and(|s| *s > 11.0));
     // It commits every 5 s.
-    assert!(figure(&document, "group:g.committed_lag_records_at_end") < 8.0 * acked_per_s);
+    assert!(figure(&document, "group:g.committed_lag_at_end") < 8.0 * acked_per_s);
     assert!(of("g", series::COMMITTED_LAG_S).iter().all(|s| *s < 12.0));
 
     is_fresh(&document);
@@ -87,8 +74,7 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     assert_eq!(figure(&document, "brokers.run_in_sync_replicas_least"), 1.0);
     let shown = place.kdyno(&["show", "latest", "--details"]).stdout;
     assert!(shown.contains("Committed lag of consumer groups") && shown.contains("strangers"), "{shown}");
-    ended(&place.start(place.command(&["cluster", "down", "theirs"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "theirs");
 }
 
 /// The cluster was started for this test, and a thousand records are two seconds of this load.

@@ -1,7 +1,7 @@
 //! Runs against real brokers: what is measured and kept, and that nothing survives whatever is killed.
 //!
-//! What must be valid, or is a matter of rates, runs alone; what a busy host only delays runs beside others, as many at
-//! once as there are processors (`common::turns`): most of a test is waiting.
+//! What must be valid, or is a matter of rates, runs alone; what a busy host only delays runs with others, as many at
+//! once as there are CPUs (`common::turns`): most of a test is waiting.
 
 mod alone;
 mod avro;
@@ -12,6 +12,7 @@ mod common;
 mod components;
 mod compression;
 mod consumer_perf_test;
+mod end_to_end;
 mod evidence;
 mod existing_topics;
 mod faults;

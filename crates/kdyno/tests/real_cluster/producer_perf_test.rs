@@ -1,15 +1,17 @@
-//! `kdyno producer-perf-test` beside Kafka's own tool: the same flags on the same cluster give the same lines, but for the
-//! numbers, and the same exit codes.
+//! `kdyno producer-perf-test` compared with Kafka's own tool: the same flags on the same cluster give the same lines,
+//! but for the numbers, and the same exit codes.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Said, masked};
-use crate::fixture::{bootstrap, ended, kafka_tool, some_of};
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, masked};
+use crate::fixture::{bootstrap, ended, kafka_tool, some_of, stand, take_down};
+use kdyno_kafka::admin::Admin;
 use kdyno_store::RunFile;
+use std::collections::BTreeMap;
 
 const TOOL: &str = "org.apache.kafka.tools.ProducerPerformance";
 
 // Lines of three published reports, behind the name of the tool, as they are printed there. Huawei's is a template; Intel's is
-// a picture, of which its guide says in words what it holds.
+// a picture, whose guide says in words what it holds.
 const HUAWEI: &str = "--producer-props bootstrap.servers={Connection address} acks=1 batch.size={batch.size} linger.ms=0 \
                       --topic {Topic name} --num-records {num-records} --record-size 1024 --throughput 102400";
 const IBM_PRODUCER: &str = "--topic perf-test --num-records 20000000 --record-size 128 --throughput -1 \
@@ -21,7 +23,7 @@ const INTEL: &str = "--topic test-PR78-BR4-PA32-R3 --payload-file kafka-payload.
                      --bootstrap-server ADDRESS:9093 --command-property acks=all compression.type=zstd batch.size=114688 \
                      linger.ms=5";
 
-/// Lines without their numbers; those that are alike then stand once.
+/// Lines without their numbers; those that are alike then occur once.
 fn shape(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(masked).collect();
     lines.dedup();
@@ -41,18 +43,17 @@ struct Both<'a> {
 
 impl<'a> Both<'a> {
     fn up(place: &'a Place) -> Self {
-        let args =
-            ["cluster", "up", "perf", "--heap", "256MiB", "--config", "auto.create.topics.enable=true"];
-        ended(&place.start(place.command(&args)).wait(RUN_DEADLINE), 0);
+        stand(place, "perf", "kafka: newest, metrics: none, config: {auto.create.topics.enable: true}");
         Self { place, address: bootstrap(place) }
     }
 
-    /// What both say, Kafka's own first, each of a topic of its own.
+    /// What both say, Kafka's own first, each of a topic of its own. Both are started before either is waited for: no rate of
+    /// theirs is compared.
     fn run(&self, name: &str, more: &[&str]) -> [Said; 2] {
         self.run_with(name, more, &[])
     }
 
-    /// The same where kdyno's has flags of its own.
+    /// The lines where kdyno's has flags of its own.
     fn run_with(&self, name: &str, more: &[&str], own: &[&str]) -> [Said; 2] {
         let bootstrap = format!("bootstrap.servers={}", self.address);
         let topic = |whose: &str| format!("{name}-{whose}");
@@ -64,8 +65,9 @@ impl<'a> Both<'a> {
         let theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
         let mut all = vec!["producer-perf-test"];
         all.extend(ours.iter().map(String::as_str).chain(own.iter().copied()));
+        let ours = self.place.start(self.place.command(&all));
         let theirs = kafka_tool(self.place, TOOL, &theirs);
-        [theirs, self.place.start(self.place.command(&all)).wait(RUN_DEADLINE)]
+        [theirs, ours.wait(RUN_DEADLINE)]
     }
 }
 
@@ -74,7 +76,7 @@ impl<'a> Both<'a> {
 const OF_4_4: &str =
     "[--record-key-rangeKEY-RANGE][--key-distributionKEY-DISTRIBUTION][--random-seedRANDOM-SEED]";
 
-/// What is wrong with a command line is told in the tool's words, with its exit code.
+/// What is wrong with a command line is reported in the tool's words, with its exit code.
 fn assert_errors_agree(both: &Both<'_>) {
     let common = ["--num-records", "10", "--record-size", "5", "--throughput", "-1"];
     for (name, more) in some_of([
@@ -195,10 +197,10 @@ fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
 /// Where all records fail, both tools end with 0 and say that none was sent; kdyno's says on standard error that they failed.
 fn assert_failures_end_with_zero(both: &Both<'_>) {
     // No record is as small as its topic takes them.
+    let small = BTreeMap::from([("max.message.bytes".to_owned(), "50".to_owned())]);
+    let mut admin = Admin::connect(std::slice::from_ref(&both.address), "test", QUICKLY).expect("a broker");
     for topic in ["nowhere-kafka", "nowhere-kdyno"] {
-        let create = ["--create", "--topic", topic, "--partitions", "1", "--config", "max.message.bytes=50"];
-        let args = [&["--bootstrap-server", both.address.as_str()], &create[..]].concat();
-        ended(&kafka_tool(both.place, "org.apache.kafka.tools.TopicCommand", &args), 0);
+        admin.create_topic(topic, 1, 1, &small).expect("a topic");
     }
     let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
     let load = ["--num-records", "50", "--record-size", "100", "--throughput", "-1"];
@@ -288,6 +290,5 @@ fn the_lines_are_those_of_kafkas_own_tool() {
     assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));
     let usage = |said: &Said| unbroken(said.stdout.split("\n\n").next().unwrap_or_default());
     assert_eq!(usage(&ours), usage(&theirs).replace(OF_4_4, ""));
-    ended(&place.start(place.command(&["cluster", "down", "perf"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
+    take_down(&place, "perf");
 }

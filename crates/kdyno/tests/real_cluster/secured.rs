@@ -16,7 +16,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Of a load for targets, and what comes before it on a cluster of the run's own.
+/// The part of a load for targets, and what comes before it on a cluster of the run's own.
 const LOAD: &str = "\
 topics: {perf: {partitions: 2, replicas: 1}}
 load:
@@ -26,7 +26,7 @@ load:
 phases: {warmup: 1s, condition: none, measure: 5s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
-/// Of a load, what Kafka's own Java client carries.
+/// The part of a load that Kafka's own Java client runs.
 pub const JAVA: &str = "  \
   java_writers: {produce: perf, rate: 100/s, value: 100B, client: {driver: java, version: 4.1.1}}
   java_readers: {consume: perf, client: {driver: java, version: 4.1.1}}
@@ -46,14 +46,14 @@ system:
 /// A password that opens nothing.
 const WRONG: &str = "hunter2-opens-nothing";
 
-/// What must be found nowhere: as it is, and in base64, as which a worker is told it.
+/// What must be found nowhere: as it is, and in base64, as which a worker gets it.
 struct Secrets(Vec<String>);
 
 impl Secrets {
     fn of(values: &[&str]) -> Self {
         let mut found = Vec::new();
         for value in values {
-            // Of a key each line by itself: what repeats it may end its lines otherwise.
+            // Each line of a key by itself: what repeats it may end its lines otherwise.
             let lines = value.lines().filter(|line| line.len() > 8 && !line.starts_with("-----"));
             found.extend(lines.map(str::to_owned));
             found.push(STANDARD.encode(value));
@@ -63,7 +63,7 @@ impl Secrets {
     }
 
     fn are_not_in(&self, bytes: &[u8], what: &str) {
-        // Secrets are ASCII, which stays as it is whatever stands beside it.
+        // Secrets are ASCII, which stays as it is whatever surrounds it.
         let text = String::from_utf8_lossy(bytes);
         assert!(!self.0.iter().any(|secret| text.contains(secret.as_str())), "{what} has a secret");
     }
@@ -149,7 +149,7 @@ impl<'a> Secured<'a> {
         properties.get(name).expect(name).to_owned()
     }
 
-    /// The line of a property as it stands in the file, without its name.
+    /// The line of a property as it is in the file, without its name.
     fn typed(&self, name: &str) -> &str {
         let lines = self.text.lines();
         lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next().expect(name)
@@ -185,7 +185,7 @@ impl<'a> Secured<'a> {
         let address = self.property("bootstrap.servers");
         let group = ["--bootstrap-server", &address, "--group", "kdyno-mine"];
         let mut consume = [&["consumer-perf-test"][..], &topic, &group].concat();
-        // Of this tool each has its flag.
+        // Each tool has its own flag.
         typed.iter().for_each(|one| consume.extend(["--command-property", one.as_str()]));
         for args in [produce, consume] {
             let mut running = self.place.start(self.place.command(&args));
@@ -291,8 +291,8 @@ fn another_address(broker: &str) -> String {
     address
 }
 
-/// One that never logged in again would lose its connection with each session of four seconds, at least three times. A session
-/// of which a busy host let the last fifth of a second pass is another matter.
+/// One that never logged in again would lose its connection with each session of four seconds, at least three times. A
+/// session whose last fifth of a second passes on a busy host is another matter.
 fn assert_logged_in_again(evidence: &TrialEvidence, item: &str) {
     let is_lost = |event: &&Event| {
         event.kind == EventKind::Disconnected && event.subject == Subject::Item(item.to_owned())
@@ -301,7 +301,7 @@ fn assert_logged_in_again(evidence: &TrialEvidence, item: &str) {
     assert!(lost < 3, "{item}: {:?}", evidence.events);
 }
 
-/// Its clients wrote and read as others do, and knew all that they were told.
+/// Its clients wrote and read as others do, and knew all that they were given.
 pub fn assert_java_was_let_in(place: &Place, document: &serde_json::Value) {
     let evidence = evidences(place);
     let all = ["java_writers", "java_readers"].map(|item| &totals(&evidence[0], item).counts);

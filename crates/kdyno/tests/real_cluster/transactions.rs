@@ -16,7 +16,8 @@ cases:
   - {kafka: 4.1.1}
   - {kafka: 3.7.2}
 MORE
-system: {kafka: $kafka, mode: $mode, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: $kafka, mode: $mode, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
+         config: {transaction.state.log.num.partitions: 3}}
 topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}}

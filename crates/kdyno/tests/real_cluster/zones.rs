@@ -12,24 +12,25 @@ use rustix::process::Signal;
 fn apart() -> String {
     String::from(
         "kdyno: 1\nid: apart\nquestion: Does it work?\n\
-         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, zones: {brokers: [a], clients: [b], delay: 2ms}}\n\
+         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, zones: {brokers: [a], clients: [b], delay: 2ms}}\n\
          topics: {perf: {partitions: 4}}\n\
          load: {writers: {produce: perf, rate: 200/s, value: 100B, zone: b, client: {request.timeout.ms: 1000ms, \
          delivery.timeout.ms: 2000ms, linger.ms: 0}}}\n\
-         phases: {warmup: 1s, condition: none, measure: 8s, drain: 4s}\n\
+         phases: {warmup: 1s, condition: none, measure: 6s, drain: 3s}\n\
          show: {columns: [writers.acked_per_s, relay-0.relayed_mib_per_s]}\n",
     )
 }
 
 #[test]
 fn a_relay_that_is_killed_is_told_and_its_evidence_kept() {
-    let _turn = beside_others();
+    let turn = beside_others();
     let place = Place::new();
     let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
     let relays = running.processes("relay.json");
     assert_eq!(relays.len(), 1, "one relay");
     signal(relays[0], Signal::KILL);
+    let _turn = turn.waits();
     let said = running.wait(RUN_DEADLINE);
     ran(&said);
     assert!(said.stderr.contains("relay-0 ended in the middle of the trial"), "{}", said.stderr);
@@ -68,19 +69,19 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
     assert!(figure(&document, "writers.acked_per_s") > 50.0, "half of the partitions have a leader");
 }
 
-/// A consumer that tells its zone reads from the replica there, and its bytes stay there (KIP-392).
+/// A consumer with a zone reads from the replica there, and its bytes stay there (KIP-392).
 #[test]
 fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     let _turn = beside_others();
     let place = Place::new();
     let text = "kdyno: 1\nid: near\nquestion: Does it work?\nparams: {rack: a}\ncases: [{rack: a}, {rack: b}]\n\
-        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, \
+        system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
         config: {replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector}, \
         zones: {brokers: [a, b], delay: 1ms}}\n\
         topics: {perf: {partitions: 2, replicas: 2}}\n\
         load: {writers: {produce: perf, rate: 200/s, value: 10KiB}, \
         readers: {consume: perf, zone: b, client: {client.rack: $rack}}}\n\
-        phases: {warmup: 2s, condition: none, measure: 8s, drain: 4s}\n\
+        phases: {warmup: 2s, condition: none, measure: 5s, drain: 4s}\n\
         show: {columns: [readers.fetched_per_s, relay-0.relayed_mib_per_s]}\n";
     ran(&start_scenario(&place, text).wait(RUN_DEADLINE));
     place.expect_no_processes();
@@ -138,8 +139,8 @@ fn what_lies_between_zones_is_told_before_anything_starts() {
     assert!(told.contains("in zone b"), "{told}");
 }
 
-/// What is declared to be narrow is the limit, and twice as much of it carries twice as much. Of the full table: what is named
-/// of a full link is judged in `analysis` (`limit`).
+/// What is declared to be narrow is the limit, and twice as much of it handles twice as much. In the full table: what
+/// is named of a full link is judged in `analysis` (`limit`).
 #[test]
 fn a_link_of_declared_bandwidth_is_the_limit() {
     if !is_matrix() {

@@ -1,4 +1,4 @@
-//! Which stored run is meant, and what lies beside it in the folder of runs.
+//! Which stored run is meant, and what lies next to it in the folder of runs.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,13 +18,15 @@ use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 /// Stores a run without trials.
 fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
     store_with(place, file, scenario, started_unix_ns, RunStatus::Completed, &Judgement::default());
 }
 
-/// Stores a run of which this was concluded, without the trials.
+/// Stores a run with these conclusions, without the trials.
 fn store_with(
     place: &Place,
     file: &str,
@@ -44,7 +46,7 @@ fn store_with(
     );
 }
 
-/// The same of a plan that was made so, and that ended then.
+/// Stores a run of a plan that was made so, and that ended then.
 fn store_planned(
     place: &Place,
     file: &str,
@@ -125,6 +127,28 @@ fn the_latest_is_the_newest_that_can_be_read() {
 }
 
 #[test]
+fn a_report_is_opened_with_the_desktops_program() {
+    let place = place();
+    let opener = place.file("xdg-open", "#!/bin/sh\necho \"$1\" >> opened\n");
+    let open = |mode| {
+        std::fs::set_permissions(&opener, Permissions::from_mode(mode)).expect("a program's mode");
+        let mut command = place.command(&["report", "latest", "--open"]);
+        command.env("PATH", place.path());
+        place.start(command).wait(common::QUICKLY)
+    };
+    let said = open(0o700);
+    shows(&said, "two.html");
+    let opened = std::fs::read_to_string(place.path().join("opened")).expect("what was opened");
+    assert_eq!(opened, said.stdout, "the page that is printed");
+    let said = open(0o600);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        said.stderr.contains("with xdg-open: ") && said.stderr.contains("hint: open the file"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn where_nothing_can_be_read_there_is_no_latest_run() {
     let place = Place::new();
     std::fs::create_dir(place.path().join("kdyno-runs")).expect("a folder");
@@ -154,7 +178,7 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
     shows(&place.kdyno(&["show", "20261121-11"]), "Does two work?");
     let said = place.kdyno(&["show", "20261121-1"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    // One that is no run is told as such, not as missing.
+    // One that is no run is reported as such, not as missing.
     let said = place.kdyno(&["show", "20261121-12"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("three.kdyno is not a run file of kdyno"), "{said:?}");

@@ -1,4 +1,4 @@
-//! `kdyno serve`: stored runs as pages, for browsers of this host and nobody else.
+//! `kdyno serve`: stored runs as pages, for browsers of this host only.
 
 use crate::common::{Place, RUN_DEADLINE, Running};
 use crate::{measured, store};

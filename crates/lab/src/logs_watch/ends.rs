@@ -26,7 +26,7 @@ pub(super) struct Behind {
 }
 
 impl Ends {
-    /// Ends that were read at this instant, ns from T0. Partitions that were not told keep what they had.
+    /// Ends that were read at this instant, ns from T0. Partitions that were not reported keep what they had.
     pub(super) fn take(&mut self, at_ns: i64, ends: BTreeMap<Partition, i64>) {
         let points_max = (POINTS_MAX / ends.len().max(self.courses.len()).max(1)).clamp(2, POINTS_MAX_OF_ONE);
         for (partition, end) in ends {
@@ -42,8 +42,8 @@ impl Ends {
         }
     }
 
-    /// How far a group is behind that has committed this offset of a partition; `None`: its end has never been told. Between
-    /// two readings a log is taken to have grown evenly.
+    /// How far a group is behind that has committed this offset of a partition; `None`: its end has never been
+    /// reported. Between two readings a log is taken to have grown evenly.
     pub(super) fn behind(&self, partition: &Partition, committed: i64) -> Option<Behind> {
         let course = self.courses.get(partition)?;
         let (now_ns, end) = *course.back()?;
@@ -64,7 +64,8 @@ impl Ends {
 }
 
 impl Behind {
-    /// Of both partitions together. Of the one that is farther behind the time counts; that it may be more, if of either one.
+    /// The sum over both partitions. The time is that of the one that is farther behind; it may be more, if that is so
+    /// for either.
     pub(super) fn with(self, other: Self) -> Self {
         Self {
             records: self.records.saturating_add(other.records),

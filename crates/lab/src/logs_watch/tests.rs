@@ -67,7 +67,7 @@ fn groups_are_told_by_their_names_and_a_refusal_once() {
     reader.lag_of(&told("some\tone", ErrorCode::NONE, Some(110)), &mut look);
     reader.lag_of(&told("some\none", ErrorCode::NONE, Some(13)), &mut look);
     reader.lag_of(&told("elsewhere", ErrorCode::NONE, None), &mut look);
-    // What one partition tells is not the lag of all.
+    // What one partition reports is not the lag of all.
     reader.lag_of(&told("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, Some(3)), &mut look);
     reader.lag_of(&told("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, None), &mut look);
     let rows = look.readings.iter().map(|one| (one.subject.to_string(), one.series.as_str(), one.value));

@@ -1,4 +1,4 @@
-//! Which sides a comparison stops at, and what of a run may be told.
+//! Which sides a comparison stops at, and what of a run may be shown.
 
 use super::*;
 use kdyno_model::plan::{EvidenceUnit, PairDesign};

@@ -22,7 +22,7 @@ const START_DEADLINE_PER_BROKER: Duration = Duration::from_secs(15);
 /// A cluster that runs.
 pub(super) struct Local(LocalCluster);
 
-/// Starts a local cluster in a folder of its own beside the run's, where a later run finds and removes it if
+/// Starts a local cluster in a folder of its own next to the run's, where a later run finds and removes it if
 /// this one and its guard should both be killed.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub(crate) trait SystemUnderTest: Send + Sync {
     /// How its brokers are reached.
     fn access(&self) -> Access;
 
-    /// The same as tasks of workers have it: with names of secrets.
+    /// The access as tasks of workers have it: with names of secrets.
     fn security(&self) -> Security;
 
     /// What is known of it: version, mode, cluster id …
@@ -35,7 +35,7 @@ pub(crate) trait SystemUnderTest: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Addresses of somebody else's brokers, as these tell them.
+    /// Addresses of somebody else's brokers, as these advertise them.
     fn private_addresses(&self) -> Vec<String> {
         Vec::new()
     }
@@ -68,7 +68,7 @@ pub(crate) trait SystemUnderTest: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Topics of it that stand for the scenario's, by the address of these.
+    /// Topics of it that take the place of the scenario's, by the address of these.
     fn existing_topics(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

@@ -9,8 +9,8 @@ const ON_ITS_WAY_NS: u64 = 200_000_000;
 /// From the announcement to the instant, at least, ns.
 pub(super) const AHEAD_NS: u64 = MEASURE_AHEAD_NS + ON_ITS_WAY_NS;
 
-/// The same of the two sides of a duet from the moment at which they agree: the other one's thread has to see it and may
-/// be late.
+/// The lead time for the two sides of a duet from the moment at which they agree: the other one's thread has to see it
+/// and may be late.
 pub(super) const AGREED_AHEAD_NS: u64 = AHEAD_NS + 1_300_000_000;
 
 /// The first whole second that lies `ahead_ns` after `now_ns`, both from T0.

@@ -1,4 +1,4 @@
-//! The commands of a trial, wherever they stand: those that wait, those that run, those that are over.
+//! The commands of a trial in every state: those that wait, those that run, those that are over.
 
 use kdyno_model::plan::{CasePlan, CommandBegins, CommandPlan};
 use kdyno_testbed::command::{Ended, Stopper};
@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Between asking for the end of commands and when they are surely gone, ns: their grace, and what is left of them.
 pub(super) const GONE_NS: u64 = 20_000_000_000;
 
-/// The commands of a trial, wherever they stand.
+/// The commands of a trial in every state.
 #[derive(Default)]
 pub(super) struct Commands {
     pub(super) waiting: BTreeMap<String, CommandPlan>,
     pub(super) running: BTreeMap<String, Running>,
-    /// Those that have ended or could not be started.
+    /// Commands that have ended or could not be started.
     pub(super) ended: BTreeSet<String>,
-    /// All were told to end.
+    /// All were asked to end.
     pub(super) are_stopped: bool,
 }
 
-/// One that was started, until it has told all.
+/// One that was started, until everything of it was received.
 pub(super) struct Running {
     pub(super) plan: CommandPlan,
     pub(super) started_ns: u64,
@@ -28,7 +28,7 @@ pub(super) struct Running {
 }
 
 impl Commands {
-    /// Those of a case.
+    /// Commands of a case.
     pub(super) fn of(case: &CasePlan) -> Self {
         let mut commands = Self::default();
         commands.waiting.clone_from(&case.commands);

@@ -1,4 +1,5 @@
-//! The commands of a trial: started at their instants of the measure phase, heard until the last of them has told all.
+//! The commands of a trial: started at their instants of the measure phase, heard until everything of the last was
+//! received.
 
 use super::command_set::{GONE_NS, Running};
 use super::component_set::Components;
@@ -164,7 +165,7 @@ impl Execution<'_> {
         }
         self.phases = spans;
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + READ_NS);
-        // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+        // A worker that cannot be reached has closed its socket: its next message says so.
         let _ = self.tell_workers(&ToWorker::Stop);
         Ok(())
     }
@@ -213,7 +214,7 @@ impl Execution<'_> {
         }
         let of_output = told.and_then(|told| told.trouble(t0_unix_ns, (from_ns, at_ns)));
         match output.trouble.as_ref().or(of_output.as_ref()) {
-            // Its last words have been told with how it ended.
+            // Its last words have been reported with how it ended.
             Some(trouble) if has_failed => self.command_failed(item, trouble, progress),
             Some(trouble) => self.command_failed(item, &format!("{trouble}{}", last_lines(&tail)), progress),
             None => Ok(()),
@@ -325,7 +326,7 @@ fn seed_of(trial_seed: u64, commands: &BTreeMap<String, CommandPlan>, item: &str
     mix(mix(trial_seed, SEED_OF_COMMANDS), place)
 }
 
-/// What kdyno itself sends over HTTP is told by a file, which only its owner may read: headers may be a login.
+/// kdyno's own HTTP load gets its task in a file, which only its owner may read: headers may be a login.
 fn of_kdynos_own(
     context: &TrialContext<'_>,
     http: &HttpLoad,

@@ -9,10 +9,10 @@ use kdyno_testbed::postgres::LOGIN;
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeMap;
 
-/// What stands beside the cluster in a trial.
+/// What runs next to the cluster in a trial.
 #[derive(Default)]
 pub(super) struct Components {
-    /// Of each component its port, and of databases how they are reached.
+    /// For each component its port, and for databases how they are reached.
     pub(super) addresses: Vec<ComponentAddress>,
     pub(super) started: Vec<Component>,
     /// Ended before what they read.
@@ -24,7 +24,7 @@ pub(super) struct ComponentAddress {
     name: String,
     pub(super) port: u16,
     is_proxy: bool,
-    /// Of a database its name, and the password of its user.
+    /// For a database its name, and the password of its user.
     database: Option<(String, String)>,
 }
 
@@ -39,7 +39,7 @@ impl ComponentAddress {
         self.database.as_ref().map_or("", |(_, password)| password)
     }
 
-    /// What the environment of others tells of it.
+    /// What the environment of others says of it.
     fn variables(&self) -> Vec<(String, String)> {
         let (name, port) = (self.name.replace('-', "_"), self.port);
         let named = |beginning: &str, value: String| (format!("KDYNO_{beginning}_{name}"), value);
@@ -69,7 +69,7 @@ impl Components {
         proxy.map_or_else(|| system.access().bootstrap, |proxy| vec![format!("127.0.0.1:{}", proxy.port)])
     }
 
-    /// What the environment of commands and components tells of all of them.
+    /// What the environment of commands and components says of all of them.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         self.addresses.iter().flat_map(ComponentAddress::variables).collect()
     }
@@ -86,7 +86,7 @@ impl Components {
         self.started.iter().map(Component::process).collect()
     }
 
-    /// Those that have ended by themselves, and how.
+    /// Components that have ended by themselves, and how.
     pub(super) fn ended(&self) -> BTreeMap<Subject, String> {
         self.started.iter().filter_map(|one| Some((one.subject(), one.ended()?))).collect()
     }
@@ -100,7 +100,7 @@ impl Components {
 impl Drop for Components {
     fn drop(&mut self) {
         self.watches.clear();
-        // Those that came later may need those that came before.
+        // Later components may need earlier ones.
         while self.started.pop().is_some() {}
     }
 }

@@ -34,7 +34,7 @@ impl Execution<'_> {
         if plans.is_empty() {
             return Ok(());
         }
-        // Held until all are known: each may be told of any other.
+        // Held until all are known: each may get the address of any other.
         let (held, ports) = loopback_ports(plans.len())?;
         let row =
             plans.iter().any(ComponentPlan::is_proxy).then(|| loopback_ports_in_a_row(1 + brokers(context)));
@@ -230,7 +230,7 @@ impl Execution<'_> {
         self.keep_component_logs()
     }
 
-    /// Keeps the last that each wrote, of those whose end has not been told.
+    /// Keeps the last that each wrote, of those whose end has not been reported.
     pub(super) fn keep_component_logs(&self) -> Result<(), LabError> {
         for component in &self.components.started {
             let subject = component.subject();
@@ -243,7 +243,7 @@ impl Execution<'_> {
     }
 }
 
-/// How many brokers the trial's system has, as its addresses tell.
+/// How many brokers the trial's system has, by its addresses.
 fn brokers(context: &TrialContext<'_>) -> usize {
     context.system.access().bootstrap.len()
 }
@@ -258,7 +258,7 @@ fn folder_of(context: &TrialContext<'_>, plan: &ComponentPlan) -> PathBuf {
     context.work_dir.join(format!("component-{}", plan.name))
 }
 
-/// How a process of a component is kept: until it is told to end.
+/// How a process of a component is kept: until it is asked to end.
 fn spec(context: &TrialContext<'_>, name: &str, command_line: Vec<String>) -> CommandSpec {
     CommandSpec {
         exe: PathBuf::from(context.self_exe),

@@ -88,7 +88,7 @@ fn joined(thread: ScopedJoinHandle<'_, Result<Ended, LabError>>) -> Result<Ended
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Tells what the two sides tell, on this thread, until both have ended; how they stand in one line.
+/// Reports what the two sides report, on this thread, until both have ended; their state in one line.
 fn tell(news: &Receiver<(usize, Progress)>, progress: &mut dyn FnMut(Progress)) {
     let mut newest: [Option<Live>; 2] = [None, None];
     for (side, what) in news {
@@ -133,7 +133,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
     for (at, execution) in executions.iter_mut().enumerate() {
         let others = processes.iter().enumerate().filter(|(other, _)| *other != at);
         let others = others.flat_map(|(_, processes)| processes);
-        // Both may be on one cluster that stands on this host.
+        // Both may be on one cluster that runs on this host.
         let is_own = |process: &&ProcessRef| processes[at].iter().any(|own| own.pid == process.pid);
         let others = others.filter(|process| !is_own(process)).zip(0..);
         let others = others

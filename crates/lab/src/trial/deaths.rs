@@ -32,7 +32,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Tells which processes have ended; the trial goes on while a broker is left.
+    /// Reports which processes have ended; the trial goes on while a broker is left.
     pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
         if self.has_lost_its_brokers() {
@@ -41,7 +41,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// The same before T0.
+    /// Reports them before T0.
     ///
     /// # Errors
     /// No broker is left.

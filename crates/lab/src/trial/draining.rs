@@ -23,7 +23,7 @@ impl Execution<'_> {
     pub(super) fn drain_if_due(&mut self) {
         if self.drain_ns.take_if(|at_ns| *at_ns <= monotonic_ns()).is_some() {
             for worker in &mut self.workers {
-                // One that cannot be told has ended, which is heard of.
+                // One that cannot be reached has ended, which is heard of.
                 let _ = worker.send(&ToWorker::Drain);
             }
         }

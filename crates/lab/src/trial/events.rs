@@ -22,7 +22,7 @@ impl Execution<'_> {
         })
     }
 
-    /// What the cluster's metadata told between two looks.
+    /// What the cluster's metadata reported between two looks.
     pub(super) fn cluster_changed(&self, at_ns: Option<i64>, changes: Vec<Change>) -> Result<(), LabError> {
         let mut changes = changes.into_iter();
         changes.try_for_each(|change| self.event(at_ns, change.kind, &change.subject, &change.detail))

@@ -49,7 +49,7 @@ impl Execution<'_> {
             Err(why) => return Some(format!("no newer token: {why}; logins go on with the one before it")),
         };
         for worker in &mut self.workers {
-            // One that cannot be told has closed its socket: the next thing heard of it says so.
+            // One that cannot be reached has closed its socket: its next message says so.
             let _ = worker.send_secrets(&newer);
         }
         None
@@ -66,7 +66,7 @@ impl Execution<'_> {
         declared.chain(system).chain(context.generator_facts.clone()).chain(clients).collect()
     }
 
-    /// Keeps what a Java client told of its settings, of each load item the first that does.
+    /// Keeps what a Java client reported of its settings, for each load item the first that does.
     pub(super) fn keep_settings(&mut self, worker: u16, told: ClientSettings) {
         if let Some(item) = task::item_of(self.context.trial, worker, told.stream) {
             let kept = || settings::of_client(told.settings, self.context.private);

@@ -1,4 +1,4 @@
-//! How a trial stands while it goes on: for the progress line, and for the end of its warm-up.
+//! The state of a trial while it goes on: for the progress line, and for the end of its warm-up.
 
 use super::Execution;
 use crate::clock::{monotonic_ns, relative_ns};
@@ -20,12 +20,12 @@ impl Execution<'_> {
         let second = u32::try_from(now_ns.saturating_sub(self.t0_ns) / SECOND_NS).unwrap_or(u32::MAX);
         let from_second = if self.warmup.is_some() { 0 } else { second.saturating_sub(2 + RECENT_S) };
         let inbox = self.inbox.sender();
-        // An inbox that is full has better things to tell than progress, and must not hold up the store.
+        // An inbox that is full has better things to do than progress, and must not hold up the store.
         let reply = Box::new(move |evidence| drop(inbox.try_send(Heard::Recent(Arc::new(evidence)))));
         Ok(self.context.store.recent(self.context.trial.id, from_second, reply)?)
     }
 
-    /// Shows how the trial stands, and ends its warm-up when that has settled.
+    /// Shows the state of the trial, and ends its warm-up when that has settled.
     pub(super) fn hear_recent(
         &mut self,
         recent: &Arc<TrialEvidence>,

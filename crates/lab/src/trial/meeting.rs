@@ -1,12 +1,13 @@
 //! Where the two trials of a duet agree on the instant at which the measure phase of both begins.
 //!
 //! Both have one T0, so an instant of one is an instant of the other. It is chosen when the warm-ups of both have
-//! settled, or when the longest time of one is nearly over, and then it stands; each side announces it to its own workers.
+//! settled, or when the longest time of one is nearly over, and is then final; each side announces it to its own
+//! workers.
 
 use super::announcement::{AGREED_AHEAD_NS, first_second};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A side's place at the meeting. Whoever leaves it is not waited for.
+/// A side's place at the meeting. A side that leaves it is not waited for.
 #[derive(Debug)]
 pub(crate) struct Seat {
     meeting: Arc<Mutex<Meeting>>,
@@ -22,7 +23,7 @@ struct Meeting {
 }
 
 impl Seat {
-    /// Those of both sides.
+    /// Warm-ups of both sides.
     pub(crate) fn both() -> [Self; 2] {
         let meeting = Arc::new(Mutex::new(Meeting::default()));
         [0, 1].map(|side| Self { meeting: Arc::clone(&meeting), side })

@@ -1,5 +1,5 @@
-//! The brokers' own metrics, and what the cluster tells of logs and groups, in a trial: from where they are read, and what
-//! becomes of them.
+//! The brokers' own metrics, and what the cluster reports of logs and groups, in a trial: from where they are read, and
+//! what becomes of them.
 
 use super::Execution;
 use crate::clock::{monotonic_ns, relative_ns};
@@ -12,8 +12,8 @@ use kdyno_model::sample::ProbeReading;
 use kdyno_testbed::metrics::Unread;
 
 impl Execution<'_> {
-    /// Begins to read them; what cannot be read from the start is told.
-    /// Of trials that run at once this one is `side`, its number and how many there are.
+    /// Begins to read them; what cannot be read from the start is reported.
+    /// Among trials that run at once this one is `side`, its number and how many there are.
     pub(super) fn watch_metrics(
         &mut self,
         side: (u64, u64),
@@ -26,7 +26,7 @@ impl Execution<'_> {
             Ok(sources) => readers.extend(sources.into_iter().map(|one| Box::new(one) as Box<dyn Reader>)),
             Err(unread) => self.unread(None, &unread, progress)?,
         }
-        // A null broker has neither logs nor groups. They come last: sizes and lag are told as of the window's beginning.
+        // A null broker has neither logs nor groups. They come last: sizes and lag are those at the window's beginning.
         if context.trial.effective.system.is_kafka() {
             readers.push(Box::new(LogsReader::new(context.watched_logs())));
         }
@@ -34,7 +34,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Notes which settings the cluster did not tell, which the terminal has said already.
+    /// Notes which settings the cluster did not report, which the terminal has said already.
     pub(super) fn note_unread_settings(&self) -> Result<(), LabError> {
         let in_force = self.context.in_force;
         for unread in in_force.unread.iter().chain(&in_force.unread_topics) {
@@ -43,7 +43,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Keeps what was read of logs and groups. What could not be is told once in a trial, and stops nothing.
+    /// Keeps what was read of logs and groups. What could not be is reported once in a trial, and stops nothing.
     pub(super) fn keep_logs_read(
         &mut self,
         readings: Vec<ProbeReading>,
@@ -58,7 +58,7 @@ impl Execution<'_> {
         Ok(self.context.store.probe(self.context.trial.id, readings)?)
     }
 
-    /// Keeps what was read. That a broker's metrics cannot be read is told once in a trial, and stops nothing.
+    /// Keeps what was read. That a broker's metrics cannot be read is reported once in a trial, and stops nothing.
     pub(super) fn keep_metrics_read(
         &mut self,
         at_ns: i64,
@@ -77,7 +77,7 @@ impl Execution<'_> {
         unread: &Unread,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), LabError> {
-        // That a broker has ended is told as such.
+        // That a broker has ended is reported as such.
         let has_ended = self.context.system.ended().contains_key(&unread.subject);
         if has_ended || !self.unread.insert(unread.subject.clone()) {
             return Ok(());

@@ -93,7 +93,7 @@ pub(crate) struct TrialContext<'a> {
     /// Folder for the logs of its workers, which has to be there.
     pub(crate) work_dir: PathBuf,
     pub(crate) may_go_on: MayGoOn,
-    /// Processes of this host that are read beside those of the run.
+    /// Processes of this host that are read in addition to those of the run.
     pub(crate) named: &'a NamedProcesses,
     /// Where programs are.
     pub(crate) environment: &'a Environment,
@@ -116,7 +116,7 @@ struct Execution<'a> {
     inbox: Inbox,
     workers: Vec<Worker>,
     commands: Commands,
-    /// What stands beside the cluster.
+    /// What runs next to the cluster.
     components: Components,
     /// From when all workers are there to the end.
     observer: Option<Observer>,
@@ -132,7 +132,7 @@ struct Execution<'a> {
     /// The warm-up, while it goes on and ends by evidence.
     warmup: Option<Warmup>,
     live: LiveTally,
-    /// What Java clients told of their settings, of each load item the first.
+    /// What Java clients reported of their settings, for each load item the first.
     clients_in_force: Settings,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
@@ -144,7 +144,7 @@ struct Execution<'a> {
     died: BTreeSet<Subject>,
     /// When the workers are ended if they do not end by themselves, CLOCK_MONOTONIC, ns.
     deadline_ns: u64,
-    /// Why the workers were told to stop, if they were.
+    /// Why the workers were asked to stop, if they were.
     cut_short: Option<LabError>,
     /// Asks for newer tokens, where there is one that expires.
     renewal: Option<Renewal>,
@@ -206,15 +206,15 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Announces the measure phase after a warm-up of fixed length, which ends when it always would have: told before the
-    /// start, it cannot come too late.
+    /// Announces the measure phase after a warm-up of fixed length, which ends when it always would have: announced
+    /// before the start, it cannot come too late.
     fn announce_fixed(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         self.tell_dead(None, progress)?;
         let start_ns = self.context.trial.effective.phases.measure_start_ns();
         if self.warmup.is_some() { Ok(()) } else { self.tell_workers(&ToWorker::Measure { start_ns }) }
     }
 
-    /// Stores the trial's head and how far the logs reached, now that T0 is told.
+    /// Stores the trial's head and how far the logs reached, now that T0 is announced.
     fn started(&mut self, log_ends: kdyno_kafka::admin::Result<LogEnds>) -> Result<(), LabError> {
         let context = self.context;
         let lengths = &context.trial.effective.phases;
@@ -248,7 +248,7 @@ impl<'a> Execution<'a> {
         self.workers.iter_mut().try_for_each(|worker| worker.send(message))
     }
 
-    /// Keeps where the phases lie, now that the workers have been told: for the store, the observer and the deadline.
+    /// Keeps where the phases lie, now that the workers know: for the store, the observer and the deadline.
     fn measure_begins(&mut self, spans: Vec<PhaseSpan>) -> Result<(), LabError> {
         self.context.store.phases(self.context.trial.id, &spans)?;
         let ends_ns: Vec<u64> = spans.iter().map(|span| span.end_ns).collect();
@@ -270,10 +270,10 @@ impl<'a> Execution<'a> {
         self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS)
     }
 
-    /// The warm-up ends: tells the workers, and keeps why it ended unless it had settled.
+    /// The warm-up ends: informs the workers, and keeps why it ended unless it had settled.
     fn end_warmup(&mut self, begin: Begin) -> Result<(), LabError> {
         self.warmup = None;
-        // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+        // A worker that cannot be reached has closed its socket: its next message says so.
         let _ = self.tell_workers(&ToWorker::Measure { start_ns: begin.start_ns });
         self.measure_begins(phase_spans(&self.context.trial.effective.phases, Some(begin.start_ns)))?;
         let Some(why) = begin.not_settled else { return Ok(()) };
@@ -364,7 +364,7 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
                 self.keep_metrics(worker, stream, client, &text)?;
             }
-            // Of clients that come when the trial's head is stored already.
+            // Settings of clients that come when the trial's head is stored already.
             WorkerNews::Message(FromWorker::ClientSettings(_)) => {}
             WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
             WorkerNews::Message(FromWorker::Done(totals)) => {
@@ -383,7 +383,7 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Tells the workers to stop, once; the first reason counts.
+    /// Asks the workers to stop, once; the first reason counts.
     fn stop(&mut self, reason: LabError) {
         if self.cut_short.is_some() {
             return;
@@ -393,7 +393,7 @@ impl<'a> Execution<'a> {
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
         self.commands.stop();
         for worker in &mut self.workers {
-            // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+            // A worker that cannot be reached has closed its socket: its next message says so.
             let _ = worker.send(&ToWorker::Stop);
         }
     }

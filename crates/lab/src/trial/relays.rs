@@ -15,7 +15,7 @@ use kdyno_testbed::relay;
 const NS_PER_S: f64 = 1e9;
 
 impl Execution<'_> {
-    /// Stores what they say of themselves, and tells once which of them did not take all connections.
+    /// Stores what they say of themselves, and reports once which of them did not take all connections.
     pub(super) fn keep_relayed(&self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let context = self.context;
         for relayed in context.system.relayed() {
@@ -35,7 +35,7 @@ fn readings(relayed: &Relayed, t0_ns: u64, phases: &[PhaseSpan]) -> Vec<ProbeRea
     let Relayed { subject, ends: [one, other], tallies } = relayed;
     let ways = [format!("{one}>{other}"), format!("{other}>{one}")];
     let mut found = Vec::new();
-    // A cluster stands longer than a trial: the tally before T0 says from where its bytes count.
+    // A cluster lives longer than a trial: the tally before T0 says from where its bytes count.
     let before = tallies.iter().rposition(|tally| tally.until_ns < t0_ns).unwrap_or(0);
     for tally in &tallies[before.min(tallies.len())..] {
         let at_ns = relative_ns(tally.until_ns, t0_ns);

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 pub(super) struct Sampler {
     /// Java processes of its clients.
     pub(super) clients: Vec<ProcessRef>,
-    /// Those that can be sampled.
+    /// Processes that can be sampled.
     pub(super) ready: Vec<(Subject, Sampling)>,
     /// From when the measure phase is known to the end.
     pub(super) running: Option<Running>,
@@ -77,7 +77,7 @@ pub(super) fn run(
     begun.into_iter().zip(stopped).map(|((subject, _), sampled)| Outcome { subject, sampled }).collect()
 }
 
-/// Waits for an instant; whether it was told to end before.
+/// Waits for an instant; whether it was asked to end before.
 fn is_told_to_end(at_ns: u64, orders: &Receiver<()>) -> bool {
     orders.recv_timeout(until(at_ns)) != Err(RecvTimeoutError::Timeout)
 }

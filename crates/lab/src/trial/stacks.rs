@@ -1,5 +1,5 @@
-//! Samples the stacks of a trial's Java processes in its measure phase: those of the brokers that run on this host, and of
-//! clients in Java. Each process is started and stopped by itself, in each trial anew.
+//! Samples the stacks of a trial's Java processes in its measure phase: those of the brokers that run on this host, and
+//! of clients in Java. Each process is started and stopped by itself, again in each trial.
 
 use super::Execution;
 use super::sampler::{Outcome, Running, at_once, run};

@@ -1,4 +1,4 @@
-//! What those around a trial are told: its workers, and the watch of its cluster.
+//! The tasks of those around a trial: its workers, and the watch of its cluster.
 
 use super::TrialContext;
 use crate::cluster_watch::Watched;

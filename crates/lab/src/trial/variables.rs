@@ -1,4 +1,4 @@
-//! What the environment of commands and components tells them of their trial.
+//! What the environment of commands and components says of their trial.
 
 use super::TrialContext;
 use kdyno_model::event::Subject;

@@ -26,7 +26,7 @@ pub(super) struct Warmup {
     why: Option<String>,
     /// It has settled, and waits for the other side.
     has_settled: bool,
-    /// Of a duet: where both sides agree when the measure phase begins.
+    /// In a duet: where both sides agree when the measure phase begins.
     seat: Option<Seat>,
 }
 
@@ -91,7 +91,7 @@ impl Warmup {
             }
             Ok(Some(Progress::NotYet { why } | Progress::NotSettled { why })) => why,
             Ok(None) => return None,
-            // What is damaged is told by the findings; here it only cannot be taken for settled.
+            // What is damaged is reported by the findings; here it only cannot be taken for settled.
             Err(error) => error.to_string(),
         };
         self.why = Some(why);
@@ -177,7 +177,7 @@ mod tests {
         b.why = Some("the rate rose".to_owned());
         let call_ns = b.last_call_ns();
         assert_eq!((a.due(call_ns - 1), b.due(call_ns - 1)), (None, None));
-        // One thread is later than the other: what the first has chosen stands.
+        // One thread is later than the other: what the first has chosen is final.
         let late_ns = call_ns + LATE_NS + 1;
         assert_eq!(b.due(call_ns).expect("the last call").not_settled.as_deref(), Some("the rate rose"));
         assert_eq!(a.due(late_ns), Some(Begin { start_ns: 30 * SECOND_NS, not_settled: None }));

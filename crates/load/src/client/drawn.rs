@@ -16,7 +16,7 @@ pub struct DrawnRecords {
 }
 
 impl DrawnRecords {
-    /// Those of one client.
+    /// Draws of one client.
     pub fn new(source: Rc<RecordSource>, draws: Draws) -> Self {
         let partitions = source.partitions_of_keys().filter(|_| source.has_equal_sizes());
         let runs = Runs::new(source.shape(), partitions.unwrap_or(0));

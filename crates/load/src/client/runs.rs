@@ -34,7 +34,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Of records of one size for so many partitions; 0: there will be none.
+    /// Runs of records of one size for so many partitions; 0: there will be none.
     pub(super) fn new(shape: RecordShape, partitions: usize) -> Self {
         Self { shape, numbers: vec![0; partitions].into(), runs: vec![Run::default()], used: 1 }
     }

@@ -1,4 +1,4 @@
-//! When a client's transactions end, and what is told of them.
+//! When a client's transactions end, and what is reported of them.
 
 use super::ProduceClient;
 use crate::recorder::Recorder;
@@ -25,7 +25,7 @@ impl ProduceClient {
         }
     }
 
-    /// Records the transactions that ended, and tells when there will be no more of them.
+    /// Records the transactions that ended, and says when there will be no more of them.
     pub(super) fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
         let ended_by = self.ended_by();
         let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {

@@ -3,7 +3,7 @@
 use crate::recorder::Recorder;
 
 /// How many of them are left. No record behind them is accepted at the instant of the last one, so that the two kinds can
-/// be told by their instants.
+/// be distinguished by their instants.
 #[derive(Debug, Default)]
 pub(super) struct WarmupRecords {
     left: u64,

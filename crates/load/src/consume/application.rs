@@ -1,8 +1,8 @@
 //! What the application of a consuming client does: it takes records in the order in which they came, at most so many with
 //! each poll, and works on one after the other. While it works, its client sends no fetch.
 //!
-//! Work is time that passes, not CPU time. Its instants are reckoned, not waited for: a thread that looks up to a
-//! tick late tells them as they would have been.
+//! Work is time that passes, not CPU time. Its instants are computed, not waited for: a thread that looks up to a tick
+//! late reports them as they would have been.
 
 use super::polls::Polls;
 use crate::recorder::{HandedOver, UNTOLD};
@@ -17,10 +17,10 @@ use rand_pcg::Pcg64;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A larger buffer of instants is given back once they are told.
+/// A larger buffer of instants is given back once they are reported.
 const INSTANTS_KEPT: usize = 1 << 16;
-/// Records whose instants are kept until they are told, 128 MiB of them. They take 40 bytes each at least before they are
-/// compressed, and a client asks for 50 MB: only answers that are made to burst have more.
+/// Records whose instants are kept until they are reported, 128 MiB of them. They take 40 bytes each at least before
+/// they are compressed, and a client requests 50 MB: only answers that are made to burst have more.
 const INSTANTS_MAX: usize = 1 << 24;
 
 /// Records of one partition's answer that the application has not begun with.
@@ -43,7 +43,7 @@ struct Queue {
 /// Records with offsets one after the other and the same t0, each of which counts as large as their mean.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Of the first one.
+    /// Offset of the first one.
     offset: i64,
     /// t0 of each, ns, or [`UNTOLD`].
     intended_ns: u64,
@@ -119,13 +119,13 @@ pub(super) struct Begun {
 #[derive(Debug, Default)]
 struct AtOnce {
     intended_ns: Vec<u64>,
-    /// Records that do not tell it, or that are more than are kept.
+    /// Records without it, or more than are kept.
     untold: u64,
     /// For each instant at which some came, ns, where they end.
     ends: Vec<(u64, usize)>,
     /// For each of these instants, bytes of keys and values.
     bytes: Vec<(u64, u64)>,
-    /// The same of the answer that is being read.
+    /// Records of the answer that is being read.
     bytes_of_answer: u64,
 }
 
@@ -145,7 +145,7 @@ pub struct Application {
     wall_offset_ns: i64,
     /// What came, in the order of its coming.
     chunks: VecDeque<Chunk>,
-    /// Of the chunk that is being read.
+    /// End of the chunk that is being read.
     arriving: Queue,
     /// Where no time is taken over records.
     at_once: AtOnce,
@@ -153,7 +153,7 @@ pub struct Application {
     in_hand: usize,
     /// When it is done with the record it began with last, ns.
     free_ns: u64,
-    /// Partitions of which it has everything that came.
+    /// Partitions of which everything that came was taken.
     released: Vec<i32>,
     /// It is a member's of a group, which has to know what was handed over.
     is_members: bool,
@@ -211,8 +211,8 @@ impl Application {
         (self.in_hand > 0 || self.free_ns > now_ns).then_some(self.free_ns)
     }
 
-    /// Goes on until now with what it has in hand: `begin` is told the partition of each record that it begins with, and
-    /// which one it is.
+    /// Goes on until now with what it has in hand: `begin` gets the partition of each record that it begins with, and
+    /// the record's number.
     pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, Begun)) {
         let Some(mut work) = self.work.take() else { return };
         while self.free_ns <= now_ns && self.in_hand > 0 {
@@ -230,7 +230,7 @@ impl Application {
         self.work = Some(work);
     }
 
-    /// Takes the next records, if there are any, as soon as it is free and they are there. Partitions of which nothing is left
+    /// Takes the next records, if there are any, as soon as it is free and they are there. Partitions with nothing left
     /// then are released. Returns whether it has some in hand.
     pub(super) fn poll(&mut self) -> bool {
         let Some(first) = self.chunks.front() else { return false };
@@ -258,8 +258,8 @@ impl Application {
         self.polls.as_mut().map_or(0, Polls::take_left_over)
     }
 
-    /// Tells of the records that came since the last call, where no time is taken over them: it has them at `now_ns`. Returns of
-    /// how many more it is not known when they were intended.
+    /// Reports the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
+    /// Returns for how many more the intended instant is unknown.
     pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) -> u64 {
         let mut begin = 0;
         for (fetched_ns, end) in self.at_once.ends.drain(..) {
@@ -297,7 +297,7 @@ impl Application {
         self.in_hand = 0;
     }
 
-    /// Takes the partitions of which it has everything that came.
+    /// Takes the partitions of which everything that came was taken.
     pub(super) fn take_released(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.released)
     }

@@ -102,7 +102,7 @@ impl ConsumeClient {
             self.kafka.poll_group(now_ns);
         }
         self.kafka.ask_group(now_ns);
-        // As in Java: a poll sends fetches for partitions of which nothing waits, also where it has records to hand over.
+        // As in Java: a poll sends fetches for partitions with nothing waiting, also where it has records to hand over.
         let is_fetching = is_fetching && (has_polled || is_polling) && self.failure().is_none();
         self.kafka.poll(now_ns, is_fetching);
         self.io.flush_all(self.kafka.connections_mut(), net);
@@ -329,7 +329,7 @@ impl ConsumeClient {
         self.reading.as_ref().is_none_or(|reading| count > 0 && reading.are_owned(count))
     }
 
-    /// Records between it and the end of the log; `None`: a leader has not told yet where that is.
+    /// Records between it and the end of the log; `None`: a leader has not reported yet where that is.
     pub(super) fn lag_records(&self) -> Option<u64> {
         self.kafka.lag_records().map(|left| left + self.kafka.sink().waiting() as u64)
     }
@@ -352,7 +352,7 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
         },
         request_timeout_ns: plan.request_timeout_ns,
         metadata_max_age_ns: METADATA_MAX_AGE_NS,
-        // An answer holds what was asked for and, at worst, one batch more than that.
+        // An answer holds what was requested and, at worst, one batch more than that.
         frame_bytes_max: (plan.fetch_bytes_max as usize).max(1 << 20) + (100 << 20),
         ..context.connections_config(index, retry_backoff)
     }

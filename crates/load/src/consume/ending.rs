@@ -91,7 +91,7 @@ impl Ending {
     pub(crate) fn over(&self, now_ns: u64) -> Option<String> {
         self.last_ns?;
         if self.left() == Some(0) {
-            return Some(format!("it was handed {} records", self.handed));
+            return Some(format!("it consumed {} records", self.handed));
         }
         let idle_ms = self.idle_ns? / 1_000_000;
         (now_ns >= self.deadline()?).then(|| format!("no record came for {idle_ms} ms"))
@@ -139,7 +139,7 @@ mod tests {
         ending.began(5_000 * MS);
         assert_eq!(ending.deadline(), Some(1_199 * MS), "there were records before");
         ending.handed(1_199 * MS, 4);
-        assert_eq!(ending.over(1_199 * MS).as_deref(), Some("it was handed 13 records"));
+        assert_eq!(ending.over(1_199 * MS).as_deref(), Some("it consumed 13 records"));
         assert_eq!(ending.over_ns(1_300 * MS), 1_199 * MS, "with the last of them");
     }
 

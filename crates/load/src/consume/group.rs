@@ -8,7 +8,7 @@ use kdyno_model::event::EventKind;
 use kdyno_model::plan::{self, ConsumePlan, GroupAssignor};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long a member that leaves tries to commit, and then to tell its coordinator, ns.
+/// How long a member that leaves tries to commit, and then to inform its coordinator, ns.
 const LEAVE_TIMEOUT_NS: u64 = 5_000_000_000;
 
 /// Settings of client `index` of those that this stream has; `None`: they are in no group.
@@ -69,8 +69,8 @@ pub(crate) struct GroupCourse {
     current: Option<Rebalance>,
     /// Whom each client knows as the coordinator.
     coordinators: BTreeMap<usize, i32>,
-    /// Brokers that have assigned or committed something as coordinators, and were not told to be lost since: each client
-    /// loses the same one by itself.
+    /// Brokers that have assigned or committed something as coordinators, and were not reported as lost since: each
+    /// client loses the same one by itself.
     coordinating: BTreeSet<i32>,
     /// Clients that have failed.
     failed: BTreeSet<usize>,
@@ -236,7 +236,7 @@ impl GroupCourse {
         }
     }
 
-    /// A client is no member any more, for good; told once.
+    /// A client is no member any more, for good; reported once.
     pub(super) fn failed(
         &mut self,
         (client, number): (usize, u32),

@@ -88,7 +88,7 @@ impl ConsumeStream {
             self.connecting.begin_all(&mut self.wakeups);
         }
         if !self.is_gone && clock.goes_early(now_ns) {
-            // They stop where they are: what is asked for comes to nobody. Members leave their group.
+            // They stop where they are: requests on the way are dropped. Members leave their group.
             self.is_gone = true;
             self.context.tell_ended(now_ns, clock);
             self.leave(now_ns);
@@ -104,7 +104,7 @@ impl ConsumeStream {
         let Some(why) = self.ending.over(now_ns).filter(|_| !self.is_gone) else { return };
         self.is_gone = true;
         self.settled_ns.get_or_insert(now_ns);
-        // What is on its way comes to nobody.
+        // What is on its way is dropped.
         self.clients.iter_mut().for_each(|client| client.kafka.sink_mut().set_left(0));
         self.context.tell_over(now_ns, &why);
         self.leave(now_ns);
@@ -192,7 +192,7 @@ impl ConsumeStream {
     }
 
     fn lag_records(&self) -> Option<u64> {
-        // What is a partition's that nobody owns for a moment is nobody's lag, and somebody's again.
+        // The lag of a partition without an owner counts for no client, until it has an owner again.
         let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned);
         self.clients.iter().map(ConsumeClient::lag_records).sum::<Option<u64>>().filter(|_| are_owned)
     }
@@ -306,7 +306,7 @@ impl Stream for ConsumeStream {
         if self.is_leaving {
             return have_left();
         }
-        // Those that were stopped before they came have nothing to fetch.
+        // Clients that were stopped before they came have nothing to fetch.
         self.settled_ns.is_some() && (!self.has_begun || (have_left() && self.has_everything()))
     }
 

@@ -14,9 +14,9 @@ pub(super) struct Polls {
     in_poll: u64,
     /// By partition the first record that came and that it was not handed.
     first_left: BTreeMap<i32, i64>,
-    /// Records that came and that it was not handed, since they were asked for last.
+    /// Records that came and were not handed to it, since they were requested last.
     left_over: u64,
-    /// The same of the answer that is being read.
+    /// Records of the answer that is being read.
     left_over_of_answer: u64,
 }
 
@@ -68,7 +68,8 @@ impl Polls {
         self.left_over_of_answer += records;
     }
 
-    /// Of an answer with so many records between offsets that end here, what it was handed: where it ends, and how many.
+    /// The part of an answer with so many records between offsets that end here that was handed over: its end, and its
+    /// count.
     pub(super) fn of_answer(&mut self, partition: i32, end: i64, records: u64) -> (i64, u64) {
         let left_over = std::mem::take(&mut self.left_over_of_answer);
         let end = self.first_left(partition).map_or(end, |first| first.min(end));
@@ -100,7 +101,7 @@ mod tests {
         let records = (offsets.end - offsets.start) as u64;
         let taken = offsets.clone().filter(|offset| polls.takes(partition, *offset)).count() as u64;
         let (end, told) = polls.of_answer(partition, offsets.end, records);
-        // Of an answer of which nothing is handed over, it ends where the one before did.
+        // An answer with nothing handed over ends where the one before did.
         assert_eq!(((end - offsets.start).max(0), told), (taken as i64, taken));
         taken
     }

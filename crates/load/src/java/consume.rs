@@ -36,7 +36,7 @@ pub(super) struct JavaConsumeStream {
     has_task: bool,
     /// Whether the clients fetch.
     has_begun: bool,
-    /// The process was told that nothing new comes.
+    /// The process knows that nothing new comes.
     is_catching_up: bool,
     even_until_ns: Option<u64>,
     is_even: bool,
@@ -44,7 +44,7 @@ pub(super) struct JavaConsumeStream {
     ending: Ending,
     /// When the first client had been made, ns.
     made_ns: Option<u64>,
-    /// The timeline has been told that the clients begin.
+    /// The timeline knows that the clients begin.
     has_told_begin: bool,
 }
 
@@ -77,7 +77,7 @@ impl JavaConsumeStream {
         }
     }
 
-    /// Tells the process what to do: at once, or where its clients come later when their time is there.
+    /// Sends the process what to do: at once, or where its clients come later when their time is there.
     fn say_task(&mut self, is_time: bool) {
         if self.has_task || (self.context.is_late() && !is_time) {
             return;
@@ -304,7 +304,7 @@ impl Stream for JavaConsumeStream {
     }
 
     fn is_done(&self) -> bool {
-        // Those that were stopped before they came have nothing to fetch.
+        // Clients that were stopped before they came have nothing to fetch.
         let never_came = self.settled_ns.is_some() && !self.has_begun;
         never_came || (self.link.is_ending() && self.link.has_ended())
     }

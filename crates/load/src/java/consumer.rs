@@ -29,7 +29,7 @@ pub(super) struct Consumer {
     /// For how long partitions had had no owner that it was assigned since that was last asked, ns.
     without_owner_ns: Vec<u64>,
     has_caught_up: bool,
-    /// It closes: what it gives up then is nobody's business.
+    /// It closes: what it gives up then is not counted.
     is_ending: bool,
     /// t0 of the records of a poll, ns.
     intended_ns: Vec<u64>,
@@ -123,7 +123,7 @@ impl Consumer {
         }
     }
 
-    /// Partitions changed hands, of which its listener heard at an instant. Returns what that is to the group's course: a
+    /// Partitions changed hands, as its listener heard at an instant. Returns what that is in the group's history: a
     /// rebalance begins where partitions are given up, for nothing before it is seen, and ends with an assignment.
     pub fn assigned(
         &mut self,
@@ -185,13 +185,13 @@ impl Consumer {
         }
     }
 
-    /// For how long it had no partition before it had some at this instant, ns; told once.
+    /// For how long it had no partition before it had some at this instant, ns; reported once.
     pub fn take_unassigned(&mut self, at_ns: u64) -> Option<u64> {
         let since_ns = self.unassigned_since_ns.take_if(|_| !self.assigned.is_empty())?;
         Some(at_ns.saturating_sub(since_ns))
     }
 
-    /// For how long partitions that it was assigned had had no owner, ns; told once.
+    /// For how long partitions that it was assigned had had no owner, ns; reported once.
     pub fn take_without_owner(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.without_owner_ns)
     }

@@ -19,7 +19,7 @@ pub(super) const FRAME_BYTES_MAX: usize = 4 << 20;
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
 
-/// What all clients of a process are told.
+/// Settings of all clients of a process.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
     /// Settings, as the text of a properties file.
@@ -27,7 +27,7 @@ pub(super) struct Task<'a> {
     pub topic: &'a str,
     /// Number of the first client among all of the load item's, and how many these are.
     pub numbers: (u32, u32),
-    /// Of each: `client.id`, and `group.instance.id` or `transactional.id` or nothing.
+    /// For each client: `client.id`, and `group.instance.id` or `transactional.id` or nothing.
     pub clients: &'a [(String, String)],
     pub role: TaskRole,
 }
@@ -214,7 +214,7 @@ pub(super) enum FromJava<'a> {
 pub(super) struct Readings {
     pub at_ns: u64,
     pub cpu_ns: Option<u64>,
-    /// Of the client threads alone.
+    /// CPU time of the client threads alone.
     pub threads_cpu_ns: Option<u64>,
     pub allocated_bytes: Option<u64>,
     pub collections: Option<u64>,

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub records: u64,
-    /// Of keys, values and headers. One record is handed over however large it is.
+    /// Bytes of keys, values and headers. One record is handed over however large it is.
     pub bytes: u64,
 }
 
@@ -42,7 +42,7 @@ struct Entry {
     accepted_ns: u64,
     /// t6, ns; 0: not known.
     known_ns: u64,
-    /// Of its key, value and headers.
+    /// Bytes of its key, value and headers.
     bytes: u32,
     value_bytes: u32,
     reason: u16,
@@ -55,7 +55,7 @@ struct Entry {
 pub(super) struct HandedRecord {
     /// t0, ns; without meaning in a closed loop.
     pub intended_ns: u64,
-    /// Of its key, value and headers.
+    /// Bytes of its key, value and headers.
     pub bytes: u32,
     pub value_bytes: u32,
     pub has_header_trailer: bool,
@@ -81,7 +81,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing was handed over. `is_closed`: the load is a closed loop, of which t0 is t1.
+    /// A ledger with nothing handed over. `is_closed`: the load is a closed loop, in which t0 is t1.
     pub fn new(window: Window, is_closed: bool) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -97,7 +97,7 @@ impl Ledger {
         }
     }
 
-    /// The same with so many records before the client's steady state.
+    /// A ledger with so many records before the client's steady state.
     pub fn with_warmup(self, records: u64) -> Self {
         Self { warmup_left: records, ..self }
     }

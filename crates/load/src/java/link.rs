@@ -49,7 +49,7 @@ pub(super) struct Link {
     /// Frames that the socket has not taken, from `written` on.
     out: Vec<u8>,
     written: usize,
-    /// Secrets stand among them, which are overwritten once they are gone.
+    /// There are secrets among them, which are overwritten once they are gone.
     has_secrets: bool,
     decoder: Decoder,
     /// The socket may have something to read.
@@ -57,7 +57,7 @@ pub(super) struct Link {
     /// The token that it knows, and when it is looked for a newer one next, ns.
     token: Option<Hidden>,
     token_look_ns: u64,
-    /// It was told to end, and may take until then, ns.
+    /// It was asked to end, and may take until then, ns.
     ends_ns: Option<u64>,
     /// All its clients are closed, or it was waited for that long enough.
     has_ended: bool,
@@ -104,7 +104,7 @@ impl Link {
         self.t0_ns = Some(t0_ns);
     }
 
-    /// Tells it what to do: the settings and how the cluster is reached, which counts where both say it.
+    /// Sends it what to do: the settings and how the cluster is reached, which counts where both say it.
     pub fn say_task(&mut self, context: &StreamContext, settings: &[(&str, &str)], role: TaskRole) {
         let Some(connection) = &context.java_connection else {
             return self.fail(StreamError::NoJavaConnection);
@@ -126,7 +126,7 @@ impl Link {
         let clients: Vec<_> =
             numbers.map(|client| (context.client_id(client), own_id(client).unwrap_or_default())).collect();
         let addresses = task.bootstrap.join(",");
-        // Clients of another zone are told other addresses; of two lines with one name the later one counts.
+        // Clients of another zone get other addresses; of two lines with one name the later one counts.
         let own = (!addresses.is_empty()).then_some((BOOTSTRAP, addresses.as_str()));
         let settings =
             format!("{}{connection}{}", properties(settings.iter().copied()), properties(own.into_iter()));
@@ -168,12 +168,12 @@ impl Link {
         self.has_ended || self.failure.is_some()
     }
 
-    /// Whether it was told to end.
+    /// Whether it was asked to end.
     pub fn is_ending(&self) -> bool {
         self.ends_ns.is_some()
     }
 
-    /// Tells it to close its clients and to end.
+    /// Asks it to close its clients and to end.
     pub fn end(&mut self, now_ns: u64) {
         if self.process.is_none() {
             self.has_ended = true;
@@ -194,7 +194,7 @@ impl Link {
         self.is_readable = true;
     }
 
-    /// Starts the process, tells it newer tokens, and notes when it says or does nothing any more.
+    /// Starts the process, sends it newer tokens, and notes when it says or does nothing any more.
     pub fn keep_up(&mut self, context: &StreamContext, now_ns: u64, net: &mut dyn Net) {
         self.looked_ns = now_ns;
         if self.failure.is_some() || self.has_ended {
@@ -354,7 +354,7 @@ impl Link {
         Ok(())
     }
 
-    /// Tells which process it is, for whoever looks into it.
+    /// Reports which process it is, for code that looks into it.
     fn tell_pid(&mut self, stream: u16) {
         let Some(pid) = self.process.as_ref().and_then(|process| process.pid()) else { return };
         let series = series::JVM_PID.to_owned();

@@ -61,6 +61,6 @@ fn check_consume(plan: &ConsumePlan) -> Result<(), StreamError> {
     match plan {
         ConsumePlan { work: Some(_), .. } => Err(StreamError::NotByJava("`work`")),
         ConsumePlan { read: Read::Decode, .. } => Ok(()),
-        _ => Err(StreamError::NotByJava("another `read` than `decode`: it hands over every record")),
+        _ => Err(StreamError::NotByJava("another `read` than `decode`: its application gets every record")),
     }
 }

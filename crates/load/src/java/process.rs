@@ -1,5 +1,5 @@
 //! The Java process of a stream: it is started with its end of a socket pair as descriptor 0, what it writes goes on to the
-//! worker's standard error and is remembered, and it never outlives whoever started it.
+//! worker's standard error and is remembered, and it never outlives the process that started it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,7 +21,7 @@ const EXIT_LOOKS: u32 = 100;
 const EXIT_LOOK: Duration = Duration::from_millis(20);
 /// How long its last lines are waited for once it has ended, ns.
 const LINES_WAIT_NS: u64 = 500_000_000;
-/// What a Java process exits with that ran out of memory and was told to exit then.
+/// Exit code of a Java process that ran out of memory, with the option to exit then.
 const OUT_OF_MEMORY: i32 = 3;
 
 /// The process in which a stream's clients are.
@@ -82,7 +82,7 @@ fn pass_on(reader: PipeReader, last: &Mutex<VecDeque<String>>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        // Nobody may listen; what it wrote is remembered in any case.
+        // The pipe may have no reader; what it wrote is remembered in any case.
         let _ = io::stderr().write_all(&line);
         let text = String::from_utf8_lossy(&line).trim().to_owned();
         if text.is_empty() {

@@ -91,7 +91,7 @@ impl JavaProduceStream {
         matches!(self.plan.rate, Rate::Max { .. })
     }
 
-    /// Tells the process what to do: at once, or where its clients come later when their time is there.
+    /// Sends the process what to do: at once, or where its clients come later when their time is there.
     fn say_task(&mut self) {
         if self.has_task || (self.context.is_late() && !self.has_begun) {
             return;
@@ -159,7 +159,7 @@ impl JavaProduceStream {
     }
 
     /// Hands over what comes due within [`AHEAD_NS`], or what there is room for. What comes due after the death of the process
-    /// is offered to nobody, but for what it had been handed before.
+    /// is not handed over, but for what it had been handed before.
     fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
         if self.link.closed_ns().is_some() {

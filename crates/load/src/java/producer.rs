@@ -55,8 +55,8 @@ pub(super) struct Producer {
     making: Option<Making>,
     is_closed: bool,
     schedule: Option<Schedule>,
-    /// While there is no room: the schedule's place of what would have been handed over. `schedule` itself then stands at
-    /// the first record that waits.
+    /// While there is no room: the schedule's place of what would have been handed over. `schedule` itself then stays
+    /// at the first record that waits.
     due: Option<Schedule>,
     backlog: u64,
     /// Records the measure phase still takes; `None`: any number.
@@ -64,10 +64,10 @@ pub(super) struct Producer {
     is_limited: bool,
     /// Its next turn hands over what comes due within [`AHEAD_NS`].
     is_releasing: bool,
-    /// From when on the process drops what it has not begun with, as it was told, ns.
+    /// From when on the process drops what it has not begun with, as requested, ns.
     until_ns: u64,
     is_flushed: bool,
-    /// It has taken a record behind the last transaction whose end it told.
+    /// It has taken a record behind the last transaction whose end it reported.
     is_in_transaction: bool,
 }
 
@@ -97,7 +97,7 @@ impl Producer {
     /// Makes it ready to hand over records.
     pub fn prepare(&mut self, source: &RecordSource, partition: Option<u32>, context: &StreamContext) {
         let draws = || Draws::new(context.seed, self.number, context.task.clients_total);
-        // Before the client has chosen one nobody knows the partition.
+        // Before the client has chosen one the partition is unknown.
         let partition = partition.and_then(|partition| i32::try_from(partition).ok()).unwrap_or(-1);
         self.making = Some(Making {
             builder: Builder::new(source, self.number),
@@ -339,8 +339,8 @@ impl Producer {
         records.end_if_full(out);
     }
 
-    /// Ends: what is open is unresolved; so is what came due while nobody was there to take it. `clock`: once the load has
-    /// begun. A transaction whose end was not told may have left a marker in any of so many partitions.
+    /// Ends: what is open is unresolved; so is what came due without a process to take it. `clock`: once the load has
+    /// begun. A transaction whose end was not reported may have left a marker in any of so many partitions.
     pub fn finish(
         self,
         clock: Option<Clock>,

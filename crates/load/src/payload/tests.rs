@@ -227,7 +227,7 @@ fn tombstones_have_their_share_and_their_key() {
     assert!(drawn.iter().all(|drawn| drawn.partition.is_some()));
 }
 
-/// Values of somebody's own may end with anything, also with a trailer: what stands in the header is ours.
+/// Given values may end with anything, also with a trailer: what is in the header is ours.
 #[test]
 fn a_trailer_in_a_header_is_believed_before_what_a_value_ends_with() {
     let trailer = |wall_ns| *Trailer::new(RUN_ID, 1, 2).stamp(3, wall_ns);

@@ -31,7 +31,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Those that connect before T0 stand in start-up, those that come later in the phase in which they come.
+    /// Clients that connect before T0 are in start-up, those that come later in the phase in which they come.
     #[test]
     fn what_connecting_took_is_told_by_phase() {
         let phases =

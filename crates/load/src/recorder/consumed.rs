@@ -9,13 +9,13 @@ use std::ops::Range;
 /// Seconds of t0 that are kept open at once: a consumer that is far behind gets many of them in one response.
 const SECONDS_MAX: usize = 128;
 
-/// In the place of the t0 of a record that does not tell it.
+/// Replaces the t0 of a record that does not have it.
 pub const UNTOLD: u64 = u64::MAX;
 
 /// Records that the application was handed at one instant, of one fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct HandedOver<'a> {
-    /// t7: when the fetch response was there to be read, ns; `None`: nobody saw it, and the latency has no stages.
+    /// t7: when the fetch response was there to be read, ns; `None`: unseen, and the latency has no stages.
     pub fetched_ns: Option<u64>,
     /// t8: when the application had them, ns.
     pub handed_ns: u64,
@@ -82,15 +82,15 @@ impl Recorder {
         }
     }
 
-    /// So many more records were handed over now of which nobody knows when they were intended.
+    /// So many more records were handed over now with an unknown intended instant.
     pub fn untold(&mut self, now_ns: u64, records: u64) {
         if records > 0 {
             self.slot(now_ns).counts.discarded += records;
         }
     }
 
-    /// Instants at which a record of this trial may have been intended, ns: from T0 to the end of the load. As long as nobody
-    /// knows that end, an hour ahead is no instant of ours.
+    /// Instants at which a record of this trial may have been intended, ns: from T0 to the end of the load. As long as
+    /// that end is unknown, an hour ahead is no instant of ours.
     fn load_ns(&self, now_ns: u64) -> Range<u64> {
         let drain = self.phases.iter().find(|span| span.phase == Phase::Drain);
         let end_ns = drain.map_or(u64::MAX, |span| self.t0_ns.saturating_add(span.start_ns));

@@ -25,7 +25,7 @@ impl Recorder {
         self.of_group(now_ns, Timing::WithoutOwner, without_ns);
     }
 
-    /// Of the records handed over now, so many had been handed to a member of the group before.
+    /// So many of the records handed over now had been handed to a member of the group before.
     pub fn handed_over_again(&mut self, now_ns: u64, records: u64) {
         self.slot(now_ns).counts.duplicates += records;
     }

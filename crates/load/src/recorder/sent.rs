@@ -1,5 +1,5 @@
-//! What is recorded of records that a client sent into which nobody can look: each has instants of its own, and of what
-//! happened between the client's acceptance and the outcome nothing is known.
+//! What is recorded of records that a client sent whose inside is hidden: each has instants of its own, and nothing is
+//! known of what happened between the client's acceptance and the outcome.
 
 use super::{Recorder, at};
 use crate::records::Weight;
@@ -53,7 +53,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Delay, block and service sum to the response; stages that nobody saw have no values at all.
+    /// Delay, block and service sum to the response; unseen stages have no values at all.
     #[test]
     fn what_is_seen_from_outside_sums_to_the_response() {
         let phases =

@@ -50,7 +50,7 @@ impl Steady {
         self.last_ns = self.last_ns.max(known_ns);
         self.records += u64::from(count);
         self.value_bytes += value_bytes;
-        // Of a long run there are more records than a `Histo` counts.
+        // A long run has more records than a `Histo` counts.
         self.service.saturating_record_n(known_ns - accepted_ns, u64::from(count));
         self.service_sum_ns += u128::from(known_ns - accepted_ns) * u128::from(count);
     }

@@ -1,4 +1,4 @@
-//! Where rows are cut, and what stands in each.
+//! Where rows are cut, and what is in each.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! What the lines of Kafka's own tool take beside the usual rows: the service time of each second, and of the records
-//! behind the first ones by themselves. With a client into which nobody can look that is the time from the call of `send()`,
-//! as the tool measures it: such a record was *accepted* at t1 here.
+//! What the lines of Kafka's own tool need in addition to the usual rows: the service time of each second, and of the
+//! records behind the first ones by themselves. With a client whose inside is hidden that is the time from the call of
+//! `send()`, as the tool measures it: such a record was *accepted* at t1 here.
 
 use super::Recorder;
 use super::steady::Steady;
@@ -9,7 +9,7 @@ use kdyno_model::plan::ToolLines;
 use kdyno_model::sample::{Sample, SteadyTotals, Timing};
 
 impl Recorder {
-    /// The same with what a plan's tool lines take; `latency` is the timing that they tell.
+    /// A recorder with what a plan's tool lines need; `latency` is the timing that they print.
     pub fn with_tool_lines(mut self, tool_lines: Option<ToolLines>, latency: Timing) -> Self {
         self.steady = tool_lines.map(|_| Box::new(Steady::new(latency)));
         self
@@ -22,7 +22,7 @@ impl Recorder {
         }
     }
 
-    /// What became of the records behind the first ones; `None` where there are none, or nobody asked.
+    /// What became of the records behind the first ones; `None` where there are none, or it was not requested.
     pub fn steady(&self) -> Option<SteadyTotals> {
         self.steady.as_ref()?.totals()
     }

@@ -24,7 +24,7 @@ pub(super) struct AliasTable {
 }
 
 impl AliasTable {
-    /// Of weights above 0, at least one of them and fewer than 2³².
+    /// A table of weights above 0, at least one of them and fewer than 2³².
     pub(super) fn new(weights: Vec<f64>) -> Self {
         let total: f64 = weights.iter().sum();
         let count = weights.len() as u32;

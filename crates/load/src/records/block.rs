@@ -11,12 +11,12 @@ const RECORDS: usize = 64;
 pub struct Block {
     draws: Draws,
     records: Vec<Drawn>,
-    /// Those that are gone.
+    /// Picks that are gone.
     gone: usize,
 }
 
 impl Block {
-    /// Of a client.
+    /// Picks of a client.
     pub fn new(draws: Draws) -> Self {
         Self { draws, records: Vec::with_capacity(RECORDS), gone: 0 }
     }

@@ -1,9 +1,9 @@
 //! Bytes that compress to a stated ratio: some random ones, which no codec makes shorter, then zeros, again and again.
 //!
 //! How many of them must be random depends on the codec and its level, on how large values are and on how many records a
-//! batch has: what stands around the values compresses too, and every batch begins anew. So the share is found by compressing
-//! batches of several sizes before the load begins. All shares are tried with the same records: what differs is the
-//! share alone, and the compressed size grows nearly in proportion to it.
+//! batch has: what surrounds the values compresses too, and every batch starts again. So the share is found by
+//! compressing batches of several sizes before the load begins. All shares are tried with the same records: what
+//! differs is the share alone, and the compressed size grows nearly in proportion to it.
 
 use super::pool::Pool;
 use kdyno_kafka::records::{self, Compression, Compressor};
@@ -31,8 +31,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Those with which bodies compress to `ratio`; `body` builds batch number so many, of so many records, with such a
-    /// share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
+    /// Shares with which bodies compress to `ratio`; `body` builds batch number so many, of so many records, with such
+    /// a share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
     pub(super) fn find(
         ratio: f64,
         compressor: Compressor,
@@ -41,7 +41,7 @@ impl Shares {
     ) -> Self {
         let mut from = Vec::new();
         if compressor.codec() == Compression::None {
-            // What brokers or consumers make of it nobody knows here: so much of it cannot be compressed.
+            // What brokers or consumers make of it is unknown here: so much of it cannot be compressed.
             from.push((1, (f64::from(WHOLE) / ratio) as u32));
             return Self { from };
         }
@@ -71,8 +71,9 @@ impl Shares {
         Self { from }
     }
 
-    /// Of a batch of so many records. What each batch has once (a codec's frame, the first of what is repeated) weighs
-    /// on a record by one over their number: between two that were tried, shares lie on a line over that.
+    /// The share for a batch of so many records. What each batch has once (a codec's frame, the first of what is
+    /// repeated) weighs on a record by one over their number: between two that were tried, shares lie on a line over
+    /// that.
     pub(super) fn of(&self, count: u32) -> u32 {
         let after = self.from.partition_point(|(from, _)| *from <= count);
         let Some(&(fewer, share)) = self.from.get(after.saturating_sub(1)) else { return WHOLE };
@@ -118,7 +119,7 @@ fn counts() -> impl Iterator<Item = u32> {
     std::iter::once(1).chain(doubled)
 }
 
-/// Appends so many bytes, of which such a share is random; `carry` is what is left of a byte, and starts at 0.
+/// Appends so many bytes, such a share of them random; `carry` is what is left of a byte, and starts at 0.
 pub(super) fn append(out: &mut Vec<u8>, bytes: usize, share: u32, carry: &mut u32, pool: &mut Pool) {
     let mut left = bytes;
     while left > 0 {

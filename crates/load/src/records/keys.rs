@@ -19,7 +19,7 @@ pub(super) struct Keys {
     law: Law,
     /// Partitions of the topic; `None`: keys have no say in where records go.
     partitions: Option<usize>,
-    /// Of each key, where there are not too many.
+    /// Partition of each key, where there are not too many.
     table: Box<[u16]>,
 }
 
@@ -67,7 +67,7 @@ impl Keys {
         Self::new(Kind::Numbered { of, bytes: bytes as usize, digits }, Law::new(law, of), partitions)
     }
 
-    /// Those of a file, each with the same probability.
+    /// Keys of a file, each with the same probability.
     pub(super) fn given(given: Arc<Given>, partitions: Option<usize>) -> Self {
         Self::new(Kind::Given(given), Law::Uniform, partitions)
     }
@@ -91,7 +91,7 @@ impl Keys {
         }
     }
 
-    /// The next key of a client, of which `in_turn` is the next one of its own among all numbers.
+    /// The next key of a client; `in_turn` is its next one among all numbers.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Pcg64, in_turn: impl FnOnce() -> u64) -> u32 {
         match &self.law {
@@ -131,7 +131,7 @@ impl Keys {
         }
     }
 
-    /// The same of a key whose partition no table has.
+    /// The partition of a key that no table has.
     #[inline(never)]
     fn partition_without_table(&self, number: u32) -> Option<u32> {
         let partitions = self.partitions?;

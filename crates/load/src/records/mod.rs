@@ -34,7 +34,7 @@ use values::{NULL, Values};
 /// Bytes of a stream that values are made of: more than any codec looks back over in a usual batch.
 const POOL_BYTES: usize = 4 << 20;
 
-/// Between two records of an open loop, or two batches, of which values are tried, ns: a few hundred microseconds.
+/// Between two records of an open loop, or two batches, whose values are tried, ns: a few hundred microseconds.
 pub const APART_NS: u64 = 300_000;
 
 /// Places of seeds among those drawn from a stream's.
@@ -55,7 +55,7 @@ pub struct Pick {
 
 #[cfg(test)]
 impl Pick {
-    /// One that can be told from others.
+    /// A value that can be distinguished from others.
     pub(crate) fn numbered(key: u32) -> Self {
         Self { key, value: 0 }
     }
@@ -88,15 +88,15 @@ pub struct RecordSource {
     null_below: u64,
     /// Headers of records with the trailer in the value, their number first.
     headers: Vec<u8>,
-    /// The same headers by name, without the trailer.
+    /// The headers by name, without the trailer.
     named_headers: Vec<(String, Vec<u8>)>,
-    /// The same with one more for the trailer, at the end.
+    /// The headers with one more for the trailer, at the end.
     headers_and_trailer: Vec<u8>,
     /// Letters, or random bytes.
     pool: Rc<[u8]>,
     /// Where values compress to a stated ratio.
     shares: Option<Shares>,
-    /// Of all values that are not null, in the mean.
+    /// Mean bytes of all values that are not null.
     value_bytes: u32,
     has_equal_values: bool,
     /// Records carry a trailer each, and a timestamp of their own: those of a pool do not.
@@ -202,7 +202,7 @@ impl RecordSource {
         self.keys.is_some() || !self.has_equal_values
     }
 
-    /// The keys and the one value of records of which nothing but the key is drawn.
+    /// The keys and the one value of records in which nothing but the key is drawn.
     fn drawn_by_key_alone(&self) -> Option<(&Keys, u32)> {
         let Values::Fixed(value_bytes) = self.values else { return None };
         self.keys.as_ref().filter(|_| self.null_below == 0).map(|keys| (keys, value_bytes))
@@ -213,7 +213,7 @@ impl RecordSource {
         self.has_equal_values && self.keys.as_ref().is_none_or(Keys::are_equal)
     }
 
-    /// Whether bodies are built record by record; otherwise those of one size are stamped anew.
+    /// Whether bodies are built record by record; otherwise those of one size are stamped again.
     pub fn is_built(&self) -> bool {
         !self.has_equal_sizes() || self.shares.is_some()
     }
@@ -228,7 +228,7 @@ impl RecordSource {
         }
     }
 
-    /// The same source with bytes for values that are cut one by one, also where all have one size.
+    /// The source with bytes for values that are cut one by one, also where all have one size.
     pub fn building_each(mut self, seed: u64) -> Self {
         if self.pool.is_empty() && self.values.are_ours() {
             let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));
@@ -248,7 +248,7 @@ impl RecordSource {
         pick.value == NULL
     }
 
-    /// Whether the trailer of a record stands in a header: its value has no room for it, or is not ours to change.
+    /// Whether the trailer of a record is in a header: its value has no room for it, or is not ours to change.
     #[inline]
     pub fn has_header_trailer(&self, pick: Pick) -> bool {
         let has_room = (TRAILER_BYTES..NULL).contains(&pick.value) && self.values.are_ours();
@@ -332,7 +332,7 @@ fn with_trailer(mut headers: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
     headers
 }
 
-/// Headers as they stand in a record, their number first.
+/// Headers as they are in a record, their number first.
 fn encode(headers: &[(String, Vec<u8>)]) -> Vec<u8> {
     encode_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())))
 }
@@ -370,7 +370,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Those of client number `client` of so many.
+    /// Picks of client number `client` of so many.
     pub fn new(seed: u64, client: u32, clients: u32) -> Self {
         let rng = Pcg64::seed_from_u64(mix(seed, DRAW_SEEDS + u64::from(client)));
         Self { rng, next_key: client.into(), clients: clients.into(), next_value: 0 }
@@ -416,14 +416,14 @@ pub struct Place {
 }
 
 impl Builder {
-    /// Of a client with this number.
+    /// Picks of a client with this number.
     pub fn new(source: &RecordSource, client: u32) -> Self {
         let bytes = Rc::clone(&source.pool);
         let at = mix(0, client.into()) as usize % bytes.len().max(1);
         Self { pool: Pool { bytes, at }, key: source.key_template(), carry: 0 }
     }
 
-    /// Which share of values is random in a batch of so many records; of no meaning where it is not asked for.
+    /// Which share of values is random in a batch of so many records; of no meaning where it is not requested.
     pub fn random_share(&self, source: &RecordSource, count: u32) -> u32 {
         source.shares.as_ref().map_or(WHOLE, |shares| shares.of(count))
     }

@@ -67,7 +67,7 @@ fn values_compress_to_the_ratio_that_is_stated() {
                 source.compress_to(stated, compressor, (1_000, gap_ns), SEED);
                 for count in [10, 100, 700] {
                     let found = reached(&source, compressor, count, is_closed);
-                    // What stands around values compresses a little too, also where these do not.
+                    // What surrounds values compresses a little too, also where these do not.
                     let off = if value_bytes == 200 && compressor == coarse { 0.1 } else { 0.05 };
                     let most = if stated == 1.0 { 1.25 } else { (1.0 + off) * stated };
                     let told = format!(

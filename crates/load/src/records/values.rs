@@ -6,7 +6,7 @@ use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64;
 use std::sync::Arc;
 
-/// What stands for a null value.
+/// Means a null value.
 pub(super) const NULL: u32 = u32::MAX;
 
 /// The values of a load item's records.
@@ -20,7 +20,7 @@ pub(super) enum Values {
     Lognormal(LogNormal<f64>, u32),
     /// Decimal numbers, each client's one after the other.
     Numbered,
-    /// Those of a file, a topic or a schema, each with the same probability.
+    /// Values of a file, a topic or a schema, each with the same probability.
     Given(Arc<Given>),
 }
 
@@ -77,7 +77,7 @@ impl Values {
         !matches!(self, Self::Given(_) | Self::Numbered)
     }
 
-    /// Those that are given.
+    /// Given values.
     pub(super) fn given(&self) -> Option<&Given> {
         match self {
             Self::Given(given) => Some(given),

@@ -30,7 +30,7 @@ pub const TOPIC: &str = "t";
 /// When the load begins: the clients have connected by then.
 pub const T0: u64 = SECOND;
 pub const RUN_ID: u64 = 7;
-/// How long before T0 the start is told.
+/// How long before T0 the start is announced.
 const START_AHEAD_NS: u64 = 200 * MS;
 /// Turns at one instant after which a test says that the loop does not come to rest.
 const TURNS_AT_ONCE_MAX: u32 = 10_000;
@@ -80,7 +80,7 @@ pub struct Machine {
 }
 
 /// The net between a stream and a fake cluster: by default no delay of its own, unlimited buffers, and a clock that
-/// stands still while the stream works.
+/// does not move while the stream works.
 #[derive(Debug)]
 pub struct SimNet {
     now_ns: Cell<u64>,
@@ -194,7 +194,7 @@ impl Net for SimNet {
         match (count, link.is_closed) {
             (0, false) => Err(io::ErrorKind::WouldBlock.into()),
             _ => {
-                // As with a socket's event: what is left, or the end, is told once more.
+                // As with a socket's event: what is left, or the end, is reported once more.
                 link.is_ready = link.is_closed || !link.inbox.is_empty();
                 Ok(count)
             }
@@ -322,7 +322,7 @@ pub struct Outcome {
     pub events: Vec<String>,
     /// When the stream was done, or its time was over, ns.
     pub ended_ns: u64,
-    /// Requests to the cluster between the start, as it is told ahead of T0, and T0.
+    /// Requests to the cluster between the start, as it is announced ahead of T0, and T0.
     pub requests_before_t0: u64,
 }
 
@@ -387,7 +387,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     drive(stream, net, load.connect_seconds * SECOND, load.heard_seconds * SECOND)
 }
 
-/// What a stream of one client is told.
+/// The task of a stream of one client.
 fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeCluster) -> StreamContext {
     StreamContext {
         worker: 0,

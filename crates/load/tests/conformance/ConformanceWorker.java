@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * A worker of kdyno in another language: it produces nothing, and says so as the protocol wants it
  * (docs/reference/worker.schema.json). A place to begin for one that drives the Java client.
  *
- * Run by the lab as {@code java ConformanceWorker.java}, with the lab's socket as descriptor 0.
+ * Run by the lab as {@code java ConformanceWorker}, with the lab's socket as descriptor 0.
  */
 public final class ConformanceWorker {
     static final int PROTOCOL = 7;

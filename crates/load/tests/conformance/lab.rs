@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The value of a secret: no message of a worker may have it, plain or as base64 text.
 pub const SECRET: &str = "correct-horse-battery";
 
-/// The same as base64 text.
+/// The bytes as base64 text.
 const SECRET_BASE64: &str = "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5";
 
 /// The worker's number: not 0, so that one which does not read it shows.

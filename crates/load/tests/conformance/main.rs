@@ -67,14 +67,22 @@ fn workers() -> Vec<(&'static str, Program, bool)> {
         return vec![("given", command.split_whitespace().map(str::to_owned).collect(), true)];
     }
     let this = std::env::current_exe().expect("a path of its own").display().to_string();
-    let java =
-        std::env::var("JAVA_HOME").map_or_else(|_| "java".to_owned(), |home| format!("{home}/bin/java"));
-    let has_java =
-        Command::new(&java).arg("-version").stderr(Stdio::null()).status().is_ok_and(|s| s.success());
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance/ConformanceWorker.java").to_owned();
+    let tool = |name: &str| match std::env::var("JAVA_HOME") {
+        Ok(home) => format!("{home}/bin/{name}"),
+        Err(_) => name.to_owned(),
+    };
+    let mut version = Command::new(tool("java"));
+    let has_java = version.arg("-version").stderr(Stdio::null()).status().is_ok_and(|s| s.success());
+    let classes = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
+    if has_java {
+        // Once, for it is started some thirty times.
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance/ConformanceWorker.java");
+        let compiled = Command::new(tool("javac")).args(["-d", classes, source]).status();
+        assert!(compiled.is_ok_and(|status| status.success()), "{source} does not compile");
+    }
     // Most of such a short life is compiling.
-    let quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(str::to_owned);
-    let java = [java].into_iter().chain(quick).chain([source]).collect();
+    let words = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "ConformanceWorker"];
+    let java = [tool("java")].into_iter().chain(words.map(str::to_owned)).collect();
     vec![("own", vec![this, "worker".to_owned()], true), ("java", java, has_java)]
 }
 

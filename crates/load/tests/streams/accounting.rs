@@ -272,7 +272,7 @@ fn a_closed_loop_is_counted_exactly_in_a_warm_up_of_any_length() {
     }
 }
 
-/// A quota: each answer says so, and is counted; each broker is told once, however many clients it throttles.
+/// A quota: each answer says so, and is counted; each broker is reported once, however many clients it throttles.
 #[test]
 fn throttled_answers_are_counted_and_told_once_for_each_broker() {
     let mut cluster = FakeCluster::new(config(3, 6));

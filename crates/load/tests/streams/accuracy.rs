@@ -27,7 +27,7 @@ fn arrivals(load: &Load) -> Vec<u64> {
     all
 }
 
-/// Lindley's recursion: response times of a single server that serves in order and stands still during
+/// Lindley's recursion: response times of a single server that serves in order and does nothing during
 /// `[stall_ns, stall_ns + length_ns)`.
 fn lindley(
     arrivals: &[u64],
@@ -117,7 +117,7 @@ fn a_fixed_delay_is_measured_exactly() {
     }
 }
 
-/// Responses of a load whose records are served one by one for the given times, beside Lindley's.
+/// Responses of a load whose records are served one by one for the given times, compared with Lindley's.
 fn compare_with_lindley(load: &Load, times_ns: Vec<u64>) -> (Outcome, Vec<u64>) {
     let arrivals = arrivals(load);
     let truth = lindley(&arrivals, |index| times_ns[index % times_ns.len()], None);

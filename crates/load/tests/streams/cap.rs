@@ -6,11 +6,12 @@ use kdyno_model::plan::{Arrivals, HeaderPlan, Payload};
 use kdyno_model::sample::Grain;
 
 const RATE_PER_S: u64 = 2_000;
-/// Of each record's value and header together.
+/// Bytes of each record's value and header together.
 const RECORD_BYTES: u64 = 1_000;
 const CAP_BYTES_PER_S: u64 = 3_000_000;
 
-/// 12 s of load on a broker that stands still from 5 s to 8 s and is fast otherwise; so much of each record is a header.
+/// 12 s of load on a broker that does nothing from 5 s to 8 s and is fast otherwise; so much of each record is a
+/// header.
 fn run(bytes_per_s_max: Option<u64>, header_bytes: u32) -> Outcome {
     let time = ServiceTime::Constant { time_ns: 1_000 };
     let config = FakeConfig::new(1).topic(TOPIC, 2).service(Service::Queue { per: ServicePer::Record, time });

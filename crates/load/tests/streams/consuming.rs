@@ -25,7 +25,7 @@ fn what_is_stored_is_fetched_once_by_any_number_of_clients() {
     }
 }
 
-/// Brokers of before topics had ids, which are asked for them by name.
+/// Brokers of before topics had ids, which take requests for them by name.
 #[test]
 fn what_is_stored_is_fetched_by_name_from_older_brokers() {
     let (cluster, now_ns) = filled_as(FakeConfig::new(3).without_topic_ids(), 6);
@@ -34,7 +34,7 @@ fn what_is_stored_is_fetched_by_name_from_older_brokers() {
     assert_eq!(outcome.events, Vec::<String>::new());
 }
 
-/// What is fetched counts from T0 on, so nothing is asked for before it.
+/// What is fetched counts from T0 on, so nothing is requested before it.
 #[test]
 fn nothing_is_fetched_before_the_load_begins() {
     let (cluster, now_ns) = filled(1, 1);
@@ -96,7 +96,7 @@ fn what_is_left_to_fetch_is_told_for_the_end_of_every_second() {
     let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
     (fetching.clients, fetching.seconds) = (2, 1);
     for broker in [0, 1] {
-        // They have answered everybody once by then, and nobody is through.
+        // They have answered every client once by then, and none is through.
         cluster.script().at(now_ns + SECOND + 200 * MS).stall(broker, 2 * SECOND);
     }
     let outcome = fetch(&fetching, cluster, now_ns);
@@ -227,7 +227,7 @@ fn of_a_compacted_topic_the_records_that_are_left_are_counted() {
     }
 }
 
-/// Retention is faster than the consumer: it goes on where the log begins now, and what it missed is told.
+/// Retention is faster than the consumer: it goes on where the log begins now, and what it missed is reported.
 #[test]
 fn what_was_deleted_before_it_was_fetched_is_told_with_its_number() {
     let (mut cluster, now_ns) = filled(1, 1);
@@ -295,7 +295,7 @@ fn a_leader_that_is_gone_for_good_costs_no_record_and_doubles_none() {
 /// When a load ends that is to have so many records: with the poll in which it has them.
 #[test]
 fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
-    // All in one answer, of which polls are taken until there are enough.
+    // All in one answer, from which polls are taken until there are enough.
     for (wanted, polled, expected) in [(1_200, 500, 1_500), (1_000, 500, 1_000), (1, 1, 1), (0, 500, 0)] {
         let (cluster, now_ns) = filled(1, 1);
         let mut fetching = Fetching::from(StartOffset::Earliest);
@@ -307,13 +307,13 @@ fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
         let value_bytes = u64::from(Load::open(1.0, Arrivals::Poisson).plan.value_bytes);
         assert_eq!(counts.handed_over_bytes, expected * value_bytes, "keys and values of those alone");
         assert_eq!(outcome.totals.clients[0].records, expected);
-        let over = format!("item-ended: the load of 1 client is over: it was handed {expected} records");
+        let over = format!("item-ended: the load of 1 client is over: it consumed {expected} records");
         assert_eq!(outcome.events, [over]);
         assert!(outcome.ended_ns < now_ns + 2 * SECOND, "at once: {}", outcome.ended_ns);
     }
 }
 
-/// What comes in many answers is counted answer by answer, whoever of the clients gets it.
+/// What comes in many answers is counted answer by answer, whichever client gets it.
 #[test]
 fn a_load_of_so_many_records_goes_on_until_its_clients_have_them_together() {
     for clients in [1, 3] {

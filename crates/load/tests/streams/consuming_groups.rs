@@ -69,8 +69,8 @@ fn members_share_what_is_there_and_commit_it() {
     }
 }
 
-/// Members are told NOT_COORDINATOR by their heartbeats and commits, each when it comes, and look for the next one, which reads
-/// its log at first.
+/// Members get NOT_COORDINATOR by their heartbeats and commits, each when it comes, and look for the next one, which
+/// reads its log at first.
 #[test]
 fn a_group_whose_coordinator_moves_under_its_load_loses_no_record_and_doubles_none() {
     for protocol in protocols() {
@@ -110,7 +110,7 @@ fn a_group_whose_coordinator_dies_under_its_load_loses_no_record_and_doubles_non
     }
 }
 
-/// A quota holds fetches back; what members tell their coordinator goes another way, so that they stay in the group.
+/// A quota holds fetches back; members reach their coordinator another way, so that they stay in the group.
 #[test]
 fn throttled_fetches_are_waited_for_and_told_and_leave_the_group_as_it_is() {
     // The fake coordinator gives each of the three members the partitions of one broker, the range assignor those of two.

@@ -34,7 +34,7 @@ impl Written {
         Self { cluster, ended_ns }
     }
 
-    /// T0 of whoever fetches it.
+    /// T0 of the client that fetches it.
     fn reader_t0_ns(&self) -> u64 {
         self.ended_ns + SECOND
     }
@@ -131,7 +131,7 @@ fn waiting_behind_other_records_is_hand_over() {
     assert_eq!(outcome.counts().end_to_end, hand_over.len() as u64);
 }
 
-/// Records that do not tell when this trial intended them, and consumers that look at none.
+/// Records without an instant at which this trial intended them, and consumers that look at none.
 #[test]
 fn other_records_are_discarded_and_told() {
     let fetched = |payload, change: fn(&mut Fetching)| {

@@ -1,4 +1,4 @@
-//! Who waited for whom: each instant of a record stands where docs/METHOD.md puts it, with sockets that take only so
+//! Who waited for whom: each instant of a record is where docs/METHOD.md puts it, with sockets that take only so
 //! much, a clock that moves while the stream works, a process that is stopped, and brokers that refuse.
 
 use crate::common::{Load, MS, Machine, Outcome, SECOND, T0, TOPIC, simulate};
@@ -103,7 +103,7 @@ fn what_is_known_after_the_end_of_a_second_is_counted_in_the_next() {
 }
 
 /// Fifty clients come due at one tick and are answered at one instant; each is served after the one before it. What
-/// the others took is nobody's request and nobody's wait for a connection.
+/// the others took is not counted as its request or its wait for a connection.
 #[test]
 fn clients_that_are_served_in_turn_wait_for_each_other_and_say_so() {
     const CLIENTS: u32 = 50;

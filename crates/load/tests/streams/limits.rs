@@ -312,7 +312,7 @@ const FAST: Machine = Machine { reading_ns: 20_000, send_window: None, stop: Non
 
 #[test]
 fn the_schedule_is_the_limit_until_what_is_left_is_used_up() {
-    // 50,000/s, of which 20,000 are offered.
+    // 50,000/s; 20,000 are offered.
     let offering = |per_s: f64| {
         let mut scene = Scene::at_most(Fill::Buffer, server(20_000));
         scene.record_cost_ns = 20_000;
@@ -368,7 +368,7 @@ fn twice_the_requests_in_flight_carry_twice_as_much() {
     let with = |in_flight_max, replicas| {
         let scene = Scene::at_most(Fill::InFlight, Service::Fixed { delay_ns: 10 * MS });
         let mut scene = scene.plan(|client| client.in_flight_max = in_flight_max);
-        // Of its processor the broker uses 15 % for each request in flight.
+        // The broker uses 15 % of its CPU for each request in flight.
         (scene.record_cost_ns, scene.replicas) = (100_000, replicas);
         scene.judged()
     };

@@ -1,5 +1,5 @@
-//! What a cluster may expect of the clients of a load, and what they make of what it tells them, in simulated time.
-//! The rules themselves are tested beside `kdyno_kafka::broker_connections`.
+//! What a cluster may expect of the clients of a load, and what they make of its answers, in simulated time. The rules
+//! themselves are tested next to `kdyno_kafka::broker_connections`.
 
 use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
@@ -23,7 +23,7 @@ fn assert_all_acknowledged(outcome: &Outcome) {
     assert!(outcome.cluster.counts().stored_records >= outcome.counts().acknowledged);
 }
 
-/// With the error comes who leads instead (KIP-951), or the metadata tells it: either way no record waits for
+/// With the error comes who leads instead (KIP-951), or the metadata has it: either way no record waits for
 /// `retry.backoff.ms`, since that pause is for the broker that did not take it.
 #[test]
 fn a_new_leader_gets_the_records_of_the_old_one_at_once() {
@@ -40,8 +40,8 @@ fn a_new_leader_gets_the_records_of_the_old_one_at_once() {
     }
 }
 
-/// Topics go by id, so records for the old topic do not end in the new one by chance: the client is told, asks for
-/// the new id and sends them again.
+/// Topics go by id, so records for the old topic do not end in the new one by chance: the client gets an error,
+/// requests the new id and sends them again.
 #[test]
 fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
     let told =
@@ -130,7 +130,7 @@ fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
     }
 }
 
-/// Asked for a topic that is not there, a broker gives the same answer again and again.
+/// If a topic is not there, a broker gives the same answer again and again.
 #[test]
 fn a_topic_that_is_missing_for_long_is_told_once_by_all_clients() {
     let mut cluster = FakeCluster::new(config(2, 2));

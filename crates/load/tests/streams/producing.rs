@@ -54,7 +54,7 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
     cluster.batches(TOPIC, partition).iter().filter_map(batch).collect()
 }
 
-/// Records that can be told apart.
+/// Records that can be distinguished.
 fn load(per_s: f64, change: impl FnOnce(&mut ProducePlan)) -> Load {
     let load = Load::open(per_s, Arrivals::Constant).with(|plan| plan.payload = Payload::Unique);
     load.with(change)
@@ -137,7 +137,7 @@ fn a_batch_that_is_too_large_is_divided() {
     let numbers: Vec<u64> = batches.iter().flatten().map(|record| record.number).collect();
     assert_eq!(numbers, (0..outcome.counts().offered).collect::<Vec<_>>());
     let lengths: Vec<usize> = batches.iter().take(8).map(Vec::len).collect();
-    // A hundred records: as a whole once more, then halves, of which the first one is refused too.
+    // A hundred records: as a whole once more, then halves; the first half is refused too.
     assert!(lengths[4..8].iter().all(|length| *length <= 50), "{lengths:?}");
 }
 
@@ -194,8 +194,8 @@ fn spoil(cluster: &mut FakeCluster, faults: Faults) {
 /// acknowledged. Without idempotence the same cluster stores some twice.
 ///
 /// With five requests in flight that holds as long as a batch is not spoilt again when it is sent again: four new batches
-/// are beside it then, and a broker remembers five (docs/reference/client.md, Idempotence). Two in flight leave it five
-/// attempts.
+/// travel with it then, and a broker remembers five (docs/reference/client.md, Idempotence). Two in flight leave it
+/// five attempts.
 #[test]
 fn an_idempotent_producer_stores_each_record_once() {
     for (is_idempotent, in_flight_max, faults) in [
@@ -254,7 +254,7 @@ fn what_an_idempotent_producer_could_not_deliver_is_there_all_the_same() {
     assert!(gave_up > 0, "in none of the runs a batch was given up");
 }
 
-/// A synchronous producer has one record open, whatever it is asked for: its rate is one over the time that each takes.
+/// A synchronous producer has one record open, whatever its settings: its rate is one over the time that each takes.
 #[test]
 fn a_synchronous_producer_waits_for_each_record() {
     for (linger_ns, transactions) in [(0, false), (4 * MS, false), (0, true)] {

@@ -40,7 +40,7 @@ type Id = (i32, i64, u64);
 struct Seen {
     committed: BTreeSet<Id>,
     aborted: BTreeSet<Id>,
-    /// Of transactions that did not end.
+    /// Markers of transactions that did not end.
     open: BTreeSet<Id>,
     markers: u64,
 }
@@ -189,7 +189,7 @@ fn whatever_happens_what_was_committed_is_there_once() {
         // that the markers of the one before, 5 ms, hold up: most of them. Commits: a transaction takes 50 ms, its end,
         // and one pause of 120 ms at most, so 200 ms with what is refused; of ten seconds two clients have six at least.
         assert!(outcome.failed() > 0 && counts.retries > 10 && counts.committed > 60, "{level}: {counts:?}");
-        // Whoever waits for a batch that nobody will ever take waits for `delivery.timeout.ms`, and records for room.
+        // A client with a batch that no broker will ever take waits for `delivery.timeout.ms`, and records for room.
         let gave_up =
             counts.failed.keys().find(|reason| matches!(reason.as_str(), "delivery-timeout" | "max-block"));
         assert_eq!(gave_up, None, "{level}: {counts:?}");

@@ -357,7 +357,7 @@ fn the_measure_phase_begins_when_the_lab_says_so() {
     assert_eq!(totals[0].counts.offered, 10_000 + start_s * 5_000);
 }
 
-/// A worker whose reader takes a tenth of a second for each record, of which `per_s` are produced in the first
+/// A worker whose reader takes a tenth of a second for each record; `per_s` are produced in the first
 /// second; a minute is left to catch up.
 fn behind(per_s: f64) -> (tcp::FakeServer, WorkerTask) {
     let config = FakeConfig::new(1).topic("t", 1).control_delay_ns(100 * MS).keep_batches();
@@ -389,7 +389,7 @@ fn a_reader_that_is_behind_has_the_drain_to_catch_up() {
     assert_eq!(fetched.fetched, 70, "all of it, and no record twice");
 }
 
-/// Half a minute behind, and told to stop.
+/// Half a minute behind, and asked to stop.
 #[test]
 fn a_stop_does_not_wait_for_a_reader_that_is_behind() {
     let (_server, task) = behind(300.0);
@@ -415,7 +415,7 @@ fn a_worker_whose_lab_is_gone_ends() {
     assert!(result.is_err(), "its task is not done");
 }
 
-/// Brokers that nobody reaches: a worker is not prepared, cannot be started, and can be stopped all the same.
+/// Brokers that cannot be reached: a worker is not prepared, cannot be started, and can be stopped all the same.
 #[test]
 fn a_worker_that_is_not_prepared_is_stopped_but_not_started() {
     let nowhere = || task(vec!["127.0.0.1:1".to_owned()], vec![stream(0, 1, produce(64))]);

@@ -13,12 +13,12 @@ pub struct Stalled {
     pub at_s: f64,
 }
 
-/// A quantile of which nearly all that lies beyond comes from few seconds of the window.
+/// A quantile: nearly all values beyond it come from few seconds of the window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FewSeconds {
     /// Load item.
     pub item: String,
-    /// The lowest quantile of which that is so, e.g. `p99`.
+    /// The lowest quantile for which that is so, e.g. `p99`.
     pub quantile: String,
     /// How many seconds.
     pub seconds: u32,
@@ -28,7 +28,7 @@ pub struct FewSeconds {
     pub at_s: u32,
 }
 
-/// Java processes of a load item's clients made full garbage collections, for which they stand still.
+/// Java processes of a load item's clients made full garbage collections, which stop them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullGc {
     /// Load item.

@@ -1,4 +1,4 @@
-//! What is told of pairs of a comparison.
+//! Caveats of pairs of a comparison.
 
 use serde::{Deserialize, Serialize};
 

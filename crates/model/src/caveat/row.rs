@@ -3,19 +3,19 @@
 use super::{Caveat, CaveatKind, Severity};
 use strum::{EnumIter, IntoEnumIterator};
 
-/// All that is known of one kind of caveat beside how it is found.
+/// All that is known of one kind of caveat, except for how it is found.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Which kind.
     pub kind: CaveatKind,
     /// What it is about.
     pub group: Group,
-    /// The value that names the load item, or topic, that it is of: caveats that differ in this alone are told together, with all
-    /// names. Empty: there is none.
+    /// The value that names the load item, or topic, that it is of: caveats that differ in this alone are reported
+    /// together, with all names. Empty: there is none.
     pub name: &'static str,
-    /// When it is told, and how heavy it is.
+    /// When it is reported, and how heavy it is.
     pub usual: Grade,
-    /// When it is told with another weight, if ever.
+    /// When it is reported with another weight, if ever.
     pub grave: Option<Grade>,
     /// The caveat in one line, with values in braces as in [`Words::sentence`], or the highest of several as `{records:count_most}`:
     /// what a summary prints.
@@ -24,7 +24,7 @@ pub struct Row {
     pub brief: &'static str,
     /// What reports say: the first that fits. The last one always does.
     pub words: &'static [Words],
-    /// What the documentation says besides: sentences in Markdown, with links from docs/reference. Empty: nothing.
+    /// What the documentation says in addition: sentences in Markdown, with links from docs/reference. Empty: nothing.
     pub more: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl Row {
         more: "",
     };
 
-    /// How heavy it is; `None`: it is not told.
+    /// How heavy it is; `None`: it is not reported.
     pub fn weight(&self, degree: Degree, question: Question) -> Option<Severity> {
         let grade = match degree {
             Degree::Usual => Some(self.usual),
@@ -63,7 +63,7 @@ impl Row {
     }
 }
 
-/// What a caveat is about; also the order in which caveats of one severity are told.
+/// What a caveat is about; also the order in which caveats of one severity are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Records that were acknowledged and are gone.
@@ -91,7 +91,7 @@ impl Group {
             Self::Trial => "The trial, its cluster, its comparison",
             Self::Records => "Records and how they fared",
             Self::Generator => "The load generator",
-            Self::Host => "Processors and hosts",
+            Self::Host => "CPUs and hosts",
             Self::Plan => "What the plan brings with it",
         }
     }
@@ -126,17 +126,17 @@ pub enum Degree {
     Grave,
 }
 
-/// When a caveat is told, and how heavy it then is.
+/// When a caveat is reported, and how heavy it then is.
 #[derive(Debug, Clone, Copy)]
 pub struct Grade {
-    /// By question, in the order of [`Question`]; `None`: not told.
+    /// By question, in the order of [`Question`]; `None`: not reported.
     weights: [Option<Severity>; 4],
     /// When: a clause in Markdown.
     pub when: &'static str,
 }
 
 impl Grade {
-    /// How heavy it is for a question; `None`: it is not told.
+    /// How heavy it is for a question; `None`: it is not reported.
     pub fn weight(&self, question: Question) -> Option<Severity> {
         self.weights[question as usize]
     }
@@ -156,12 +156,12 @@ pub(super) const fn invalid(when: &'static str) -> Grade {
     Grade { weights: [Some(Invalid); 4], when }
 }
 
-/// Of latencies at a given rate: those of a closed loop say nothing about the cluster anyway.
+/// The question is about latencies at a given rate: those of a closed loop say nothing about the cluster anyway.
 pub(super) const fn latency(heavy: Severity, when: &'static str) -> Grade {
     Grade { weights: [Some(heavy), None, Some(heavy), Some(heavy)], when }
 }
 
-/// Of how much the system carries.
+/// The question is how much the system sustains.
 pub(super) const fn capacity(heavy: Severity, compared: Severity, when: &'static str) -> Grade {
     Grade { weights: [Some(Note), Some(heavy), Some(heavy), Some(compared)], when }
 }
@@ -176,7 +176,7 @@ pub(super) const fn alike(when: &'static str) -> Grade {
     Grade { weights: [Some(Warning), Some(Warning), Some(Warning), Some(Note)], when }
 }
 
-/// Of comparisons alone.
+/// Comparisons alone.
 pub(super) const fn compared(heavy: Severity, when: &'static str) -> Grade {
     Grade { weights: [None, None, None, Some(heavy)], when }
 }
@@ -187,7 +187,7 @@ pub(super) const fn compared(heavy: Severity, when: &'static str) -> Grade {
 /// `records`, printed as a count, and of several caveats its range. `{growth - expected:count}` is a difference, 0 at least.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
-    /// Caveats of which this is the same are told together, with the ranges of their numbers.
+    /// Caveats with the same `of` are reported together, with the ranges of their numbers.
     pub of: &'static str,
     /// What happened and what it means: it starts with a lower-case word and has no full stop.
     pub sentence: &'static str,

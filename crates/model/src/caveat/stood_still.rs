@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A worker did not run for a while and then sent at once what had come due: as long as that was in flight, what the cluster took
-/// is of a load that was not asked for.
+/// A worker did not run for a while and then sent at once what had come due: as long as that was in flight, what the
+/// cluster took is caused by a load that was not requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoodStill {
     /// Load item.
@@ -16,7 +16,7 @@ pub struct StoodStill {
     pub timing: String,
     /// What that is, ns.
     pub with_ns: u64,
-    /// The same without the stretches in which the backlog was in flight, ns; `None`: there is nothing else.
+    /// The quantile without the stretches in which the backlog was in flight, ns; `None`: there is nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_ns: Option<u64>,
 }

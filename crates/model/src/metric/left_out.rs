@@ -1,11 +1,11 @@
-//! Metrics that are left out where they cannot be told, where others have no value.
+//! Metrics that are left out where they cannot be determined, where others have no value.
 
 use crate::sample::Timing;
 use crate::{inside, logs};
 
-/// Left out where it cannot be told: no cluster has a price unless somebody declares it.
+/// Left out where it cannot be determined: no cluster has a price unless a target declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
-/// The same of records.
+/// The price per million records.
 pub const COST_PER_MILLION: &str = "cost_per_million_records";
 
 /// At which rate an item that comes late reads what is there; left out of others.
@@ -24,12 +24,12 @@ pub const SAMPLED_CPU_SHARE: &str = "sampled_cpu_share";
 
 /// By how much resident memory grows; left out where there is no slope.
 pub const MEMORY_GROWTH: &str = "memory_growth";
-/// The same of the heap in use after collections.
+/// Growth of the heap in use after collections.
 pub const HEAP_GROWTH: &str = "heap_growth";
 
 /// CPU time of a Java client per record.
 pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
-/// The same of the application's and the clients' threads alone.
+/// CPU time of the application's and the clients' threads alone.
 pub const CLIENT_THREADS_CPU: &str = "client_threads_cpu_us_per_record";
 /// Bytes that a Java client allocates per record.
 pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
@@ -37,10 +37,10 @@ pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
 pub const CLIENT_GC: &str = "client_gc";
 /// Largest heap of a Java client.
 pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
-/// What is told of Java clients alone.
+/// What is reported of Java clients alone.
 const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
 
-/// What is told of consumer groups alone, beside their timings.
+/// What is reported of consumer groups alone, in addition to their timings.
 const OF_GROUPS: &[&str] = &[
     "conserved",
     "rebalances",
@@ -51,8 +51,9 @@ const OF_GROUPS: &[&str] = &[
     "member_records_cv",
 ];
 
-/// Whether a metric is left out where it cannot be told: the price, what brokers allocate, by how much memory grows, what is told of transactions, of
-/// connecting, of consumer groups, of Java clients, by brokers of themselves, by clusters of logs and groups, of records whose intended instant travels with them, and of those alone that come late.
+/// Whether a metric is left out where it cannot be determined: the price, what brokers allocate, memory growth, figures
+/// of transactions, connecting, consumer groups and Java clients, brokers' own metrics, figures of logs and groups, of
+/// records whose intended instant travels with them, and of clients that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();

@@ -30,13 +30,13 @@ pub struct CommandPlan {
     /// Further variables of its environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// How what it tells is read; `None`: its duration is all that is measured.
+    /// How its output is read; `None`: its duration is all that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse: Option<ParsePlan>,
 }
 
 impl CommandPlan {
-    /// The names of the labels whose requests are told by themselves.
+    /// The names of the labels whose requests are reported by themselves.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.parse.iter().flat_map(|parse| parse.labels.keys().map(String::as_str))
     }
@@ -67,7 +67,7 @@ pub enum CommandBegins {
     After(String),
 }
 
-/// What a command tells, and where.
+/// What a command reports, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ParsePlan {
     /// In which form.
@@ -75,11 +75,11 @@ pub struct ParsePlan {
     /// The file that it writes, beneath the trial's own folder unless it is absolute; `None`: standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Of CSV which columns are meant.
+    /// For CSV which columns are meant.
     #[serde(default)]
     pub columns: CsvColumns,
-    /// Requests of one kind that are told by themselves: what they are called here, and the label that the command gives
-    /// them.
+    /// Requests of one kind that are reported by themselves: what they are called here, and the label that the command
+    /// gives them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The label of what holds other requests, and so is none by itself.
@@ -87,7 +87,7 @@ pub struct ParsePlan {
     pub apart: Option<String>,
 }
 
-/// In which form a command tells what it measured.
+/// The form in which a command reports what it measured.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Display, EnumString, IntoStaticStr,
 )]
@@ -118,7 +118,7 @@ pub struct CsvColumns {
     pub time: String,
     /// Whether it succeeded: `true`, `1`, `ok` or a status from 100 to 399.
     pub success: String,
-    /// Of which kind it was.
+    /// Its kind.
     #[serde(default = "label")]
     pub label: String,
 }
@@ -128,14 +128,14 @@ fn label() -> String {
 }
 
 impl Default for CsvColumns {
-    /// Those of JMeter.
+    /// The columns of JMeter.
     fn default() -> Self {
         let (elapsed, time, success) = ("elapsed".to_owned(), "timeStamp".to_owned(), "success".to_owned());
         Self { elapsed, time, success, label: label() }
     }
 }
 
-/// Series over time that are made of what a command told: name, unit, meaning.
+/// Series over time that are made of what a command reported: name, unit, meaning.
 pub const COURSES: [(&str, Unit, &str); 2] = [
     (
         "requests",
@@ -163,9 +163,9 @@ pub mod series {
     pub const CPU_S: &str = "command_cpu_s";
     /// Bytes that it wrote to standard output and error.
     pub const OUTPUT_BYTES: &str = "command_output_bytes";
-    /// Requests that it told of up to an instant.
+    /// Requests that it reported up to an instant.
     pub const REQUESTS_TOTAL: &str = "command_requests_total";
-    /// Those of them that failed.
+    /// Requests that failed.
     pub const ERRORS_TOTAL: &str = "command_errors_total";
     /// What the requests took together that began up to an instant, s.
     pub const RESPONSE_S_TOTAL: &str = "command_response_s_total";
@@ -173,9 +173,9 @@ pub mod series {
     pub const RESPONSE_S_OF: &str = "command_response_s.";
     /// Requests with a response time, which these are of.
     pub const RESPONSES: &str = "command_responses";
-    /// Requests per second, as the tool tells it or from the first request to the last.
+    /// Requests per second, as the tool reports it or from the first request to the last.
     pub const REQUESTS_PER_S: &str = "command_requests_per_s";
-    /// 2^20 bytes per second as a tool of Kafka tells it.
+    /// 2^20 bytes per second as a tool of Kafka prints it.
     pub const MIB_PER_S: &str = "command_mib_per_s";
     /// Lines of its output that are not of the form that was named.
     pub const UNPARSED_LINES: &str = "command_unparsed_lines";

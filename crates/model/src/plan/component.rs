@@ -1,4 +1,4 @@
-//! What stands beside the cluster in a trial: services of the user's own system, and databases.
+//! What runs next to the cluster in a trial: services of the user's own system, and databases.
 
 use crate::plan::command::line_of;
 use serde::{Deserialize, Serialize};
@@ -153,13 +153,13 @@ impl StopSignal {
     pub const WORDS: [&str; 3] = ["TERM", "INT", "QUIT"];
 }
 
-/// What is read of databases, beside what is read of every component.
+/// What is read of databases, in addition to what is read of every component.
 pub mod series {
     /// Connections of clients to the component's database.
     pub const CONNECTIONS: &str = "database_connections";
     /// Transactions of that database that were committed.
     pub const COMMITTED_TOTAL: &str = "database_committed_total";
-    /// Those that were rolled back.
+    /// Transactions that were rolled back.
     pub const ROLLED_BACK_TOTAL: &str = "database_rolled_back_total";
 }
 

@@ -25,7 +25,7 @@ pub struct ConsumePlan {
     /// `isolation.level`.
     #[serde(default)]
     pub isolation_level: IsolationLevel,
-    /// `client.rack`; empty: it is not told.
+    /// `client.rack`; empty: it is not sent.
     #[serde(default)]
     pub rack: String,
     /// How far what is fetched is read.
@@ -40,11 +40,11 @@ pub struct ConsumePlan {
     /// The group whose members the clients are; `None`: partition p is client p mod clients'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupPlan>,
-    /// The load ends once the item's clients on a worker have been handed so many records, whole polls counted; `None`: by
+    /// The load ends once the item's clients on a worker have consumed so many records, whole polls counted; `None`: by
     /// time alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records_max: Option<u64>,
-    /// The load ends once no record was handed to any of the item's clients on a worker for so long, ns; `None`: it does not.
+    /// The load ends once no record was consumed by any of the item's clients on a worker for so long, ns; `None`: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
 }
@@ -65,7 +65,7 @@ fn poll_records_max_default() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkPlan {
-    /// The same on each.
+    /// The same time for each record.
     Constant {
         /// How long, ns.
         ns: u64,
@@ -88,7 +88,7 @@ pub enum WorkPlan {
 }
 
 impl WorkPlan {
-    /// Of how many multiples of the least time it is one.
+    /// How many multiples of the least time there are.
     pub fn multiples(self) -> u64 {
         match self {
             Self::Zipf { least_ns, most_ns, .. } => (most_ns / least_ns.max(1)).max(1),
@@ -122,7 +122,7 @@ pub enum IsolationLevel {
     /// All that all in-sync replicas have.
     #[default]
     ReadUncommitted,
-    /// Of transactions only those that were committed, and nothing behind the first that is open.
+    /// Only transactions that were committed, and nothing behind the first that is open.
     ReadCommitted,
 }
 

@@ -94,7 +94,7 @@ impl Driver {
         }
     }
 
-    /// Whether a client keeps the connection to the address that it asked first, beside those to the brokers by their ids.
+    /// Whether a client keeps the connection to its first address, in addition to those to the brokers by their ids.
     pub fn keeps_first_connection(&self) -> bool {
         match self {
             Self::Native => false,

@@ -97,7 +97,7 @@ impl GroupProtocol {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum GroupAssignor {
-    /// Of each topic a range of partitions to each member.
+    /// Each member gets a range of partitions of each topic.
     Range,
     /// All partitions in turn.
     #[serde(rename = "roundrobin")]

@@ -36,7 +36,7 @@ pub struct UsersPlan {
     pub think_ns: (u64, u64),
     /// They come one after the other within this time, ns.
     pub ramp_ns: u64,
-    /// From the start on: what begins in it is not told, ns.
+    /// From the start on: what begins in it is not reported, ns.
     pub warmup_ns: u64,
     /// What all steps together are called.
     pub chain: String,
@@ -44,24 +44,24 @@ pub struct UsersPlan {
     pub steps: Vec<HttpStep>,
     /// A CSV with a header; each turn has the values of the next row, from the first one again after the last.
     pub data: Option<String>,
-    /// Of chance: think times and arrivals. 0 in a plan: each trial draws one from its own.
+    /// Seed of chance: think times and arrivals. 0 in a plan: each trial draws one from its own.
     pub seed: u64,
 }
 
-/// Something that is started and asked for until it is done.
+/// Something that is started and polled until it is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPlan {
     /// How it is reached.
     pub target: HttpTarget,
     /// What starts it.
     pub start: HttpStep,
-    /// What tells how far it is.
+    /// What reports its progress.
     pub poll: HttpStep,
     /// From the end of one question to the next, ns.
     pub every_ns: u64,
     /// Values of an answer, by JSON pointer, that say that it is done.
     pub done: BTreeMap<String, String>,
-    /// Those that say that it failed: one is enough.
+    /// Values that say that it failed: one is enough.
     pub failed: BTreeMap<String, String>,
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for HttpLoad {
 /// A part of a text into which values are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'t> {
-    /// As it stands.
+    /// Unchanged.
     Text(&'t str),
     /// The value of this name.
     Value(&'t str),

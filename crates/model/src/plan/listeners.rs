@@ -37,7 +37,7 @@ impl Listeners {
     /// The names of protocols that the internal listener may have.
     pub const INTERNAL: [&str; 2] = [Protocol::NAMES[0], Protocol::NAMES[1]];
 
-    /// Whether nobody is asked for anything.
+    /// Whether no client has to authenticate.
     pub fn are_plain(&self) -> bool {
         *self == Self::default()
     }

@@ -179,13 +179,13 @@ pub struct ProducePlan {
     pub records: RecordPlan,
     /// Most records this item sends in the measure phase, all clients together; `None`: by time alone.
     pub records_max: Option<u64>,
-    /// Whether each client waits for a record's outcome before it hands over the next one.
+    /// Whether each client waits for a record's outcome before it sends the next one.
     #[serde(default)]
     pub synchronous: bool,
-    /// Transactions, of which each holds what a client sends in a while; `None`: records are sent without.
+    /// Transactions, each of which holds what a client sends in a while; `None`: records are sent without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsPlan>,
-    /// What is kept beside the usual rows for the lines of Kafka's own tool; `None`: nothing.
+    /// What is kept in addition to the usual rows for the lines of Kafka's own tool; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_lines: Option<ToolLines>,
     /// Client settings.
@@ -204,8 +204,8 @@ impl ProducePlan {
     }
 }
 
-/// What the lines of Kafka's own tool take beside the usual rows: the service time of each second, and of the records
-/// behind the first ones by themselves.
+/// What the lines of Kafka's own tool need in addition to the usual rows: the service time of each second, and of the
+/// records behind the first ones by themselves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolLines {
     /// Records of each client that come before its steady state; 0: nothing is kept of a steady state.
@@ -401,11 +401,11 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Those of gzip; -1 leaves the level to zlib, which takes 6.
+    /// Levels of gzip; -1 leaves the level to zlib, which takes 6.
     pub const GZIP: Self = Self { setting: "compression.gzip.level", least: 1, most: 9, default: -1 };
-    /// Those of lz4; at 9 Java compresses with lz4's fast compressor, at every other level with its high one.
+    /// Levels of lz4; at 9 Java compresses with lz4's fast compressor, at every other level with its high one.
     pub const LZ4: Self = Self { setting: "compression.lz4.level", least: 1, most: 17, default: 9 };
-    /// Those of zstd.
+    /// Levels of zstd.
     pub const ZSTD: Self = Self { setting: "compression.zstd.level", least: -131_072, most: 22, default: 3 };
 
     /// Whether Java's producer takes a level.

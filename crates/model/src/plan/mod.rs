@@ -3,6 +3,7 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+mod case_label;
 pub mod command;
 pub mod component;
 mod consume;
@@ -21,6 +22,7 @@ mod zones;
 
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
+pub use case_label::case_labels;
 pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 pub use component::{
     COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan,
@@ -78,7 +80,7 @@ pub struct Plan {
     pub isolation: Isolation,
     /// The table to print.
     pub show: Show,
-    /// Published figures to set beside ours.
+    /// Published figures to compare ours with.
     pub published: Option<Published>,
     /// How deep the answer goes.
     #[serde(default)]
@@ -101,7 +103,7 @@ pub struct Plan {
     /// What the scenario declares of where it runs, printed as "declared".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Names of processes of the host that are read beside the run's own (`--probe`).
+    /// Names of processes of the host that are read in addition to the run's own (`--probe`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<String>,
 }
@@ -194,7 +196,7 @@ pub struct ListedTrial {
     pub repeat: u32,
 }
 
-/// What is made anew for each trial.
+/// What is made again for each trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
@@ -209,7 +211,7 @@ pub enum Isolation {
 /// One row of parameter values with all that follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CasePlan {
-    /// The parameters that tell the cases apart, e.g. `brokers=3`; empty when there is one case.
+    /// What tells the case from the others ([`case_labels`]), e.g. `SASL_SSL 1 KiB`; empty when there is one case.
     pub label: String,
     /// Every parameter's value.
     pub params: BTreeMap<String, ParamValue>,
@@ -222,14 +224,14 @@ pub struct CasePlan {
     /// Load items that are commands, by their address in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, CommandPlan>,
-    /// What stands beside the cluster, in the order in which it is started.
+    /// What runs next to the cluster, in the order in which it is started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentPlan>,
     /// Warm-up, measurement and drain.
     pub phases: PhasesPlan,
     /// The workers that carry the load, and which clients each of them has.
     pub workers: Vec<WorkerPlan>,
-    /// What clients and brokers must know and nobody else may, by name: where the values come from.
+    /// What only clients and brokers may know, by name: where the values come from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, SecretRef>,
 }
@@ -249,8 +251,8 @@ impl CasePlan {
             && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
     }
 
-    /// Of a probe whose topic has fewer partitions than a local cluster has brokers, which therefore lead nothing that it sends
-    /// to: partitions and brokers.
+    /// For a probe whose topic has fewer partitions than a local cluster has brokers, so that some brokers lead nothing
+    /// that it sends to: partitions and brokers.
     pub fn leaders_missed(&self, item: &LoadPlan) -> Option<(u32, u32)> {
         let brokers = self.system.brokers()?;
         let partitions = self.topics.get(&item.topic)?.partitions;
@@ -263,8 +265,8 @@ impl CasePlan {
         !self.commands.is_empty() || self.components.iter().any(|component| !component.is_proxy())
     }
 
-    /// Whether clients of other items are members of the group of this one: each item is handed a part, and nobody counts what
-    /// is written to the partitions of one alone.
+    /// Whether clients of other items are members of the group of this one: each item is handed a part, and what is
+    /// written to the partitions of one alone is not counted.
     pub fn shares_group(&self, item: &str) -> bool {
         let Some(role) = self.load.get(item).map(|plan| &plan.role) else { return false };
         self.load.iter().any(|(name, other)| name != item && other.role.is_in_group_of(role))
@@ -357,7 +359,7 @@ pub struct Show {
     pub columns: Vec<crate::metric::Address>,
 }
 
-/// Figures somebody published, beside which ours are set. Facts to compare shapes with.
+/// Published figures to compare ours with. Facts to compare shapes with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Title of the source.
@@ -387,7 +389,7 @@ pub struct Estimate {
     /// Whole length when each trial drains as soon as a healthy cluster does, warm-ups that end by evidence take as
     /// long as they usually do, and all looks of a comparison are needed, ns.
     pub expected_ns: u64,
-    /// The same when every warm-up takes as long as it may, ns.
+    /// How long it takes when every warm-up takes as long as it may, ns.
     pub longest_ns: u64,
     /// The part of it under load: warm-ups and measured windows, ns.
     pub load_ns: u64,

@@ -47,7 +47,7 @@ pub struct ComparePlan {
     /// How the two of a pair run. Plans from before it was kept: one after the other.
     #[serde(default)]
     pub design: PairDesign,
-    /// Settings that may differ beside those that are compared.
+    /// Settings that may differ in addition to those that are compared.
     pub may_differ: Vec<String>,
     /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.4.0`.
     pub changes: Vec<String>,
@@ -102,7 +102,7 @@ impl ComparePlan {
         if self.unit == EvidenceUnit::Cluster { pairs.saturating_mul(self.clusters()) } else { pairs }
     }
 
-    /// All that its trials run beside the cases of the plan.
+    /// All that its trials run in addition to the cases of the plan.
     pub fn other_cases(&self) -> impl Iterator<Item = &CasePlan> {
         self.b.iter().chain(self.further.iter().flat_map(|of| of.a.iter().chain(&of.b)))
     }
@@ -114,8 +114,8 @@ impl ComparePlan {
 }
 
 impl Plan {
-    /// How clusters that were just started are conditioned, where that is as fast as it goes, so that nobody knows
-    /// beforehand what it writes. Those of a duet get the rates of its pairs.
+    /// How clusters that were just started are conditioned, where that is unthrottled, so that what it writes is
+    /// unknown beforehand. Those of a duet get the rates of its pairs.
     pub fn unpaced_conditioning(&self) -> Option<Conditioning> {
         let is_duet = self.strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
         let starts_clusters = self.every_case().any(|case| case.system.starts_brokers());

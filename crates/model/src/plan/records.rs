@@ -11,7 +11,7 @@ pub const TRAILER_BYTES: u32 = 32;
 pub const TRAILER_HEADER: &str = "kdyno";
 /// Largest key, bytes.
 pub const KEY_BYTES_MAX: u32 = 4096;
-/// Most headers of a record beside [`TRAILER_HEADER`]: their number takes one byte.
+/// Most headers of a record in addition to [`TRAILER_HEADER`]: their number takes one byte.
 pub const HEADERS_MAX: usize = 32;
 /// Largest value of a header, and longest name, bytes.
 pub const HEADER_BYTES_MAX: u32 = 4096;
@@ -20,7 +20,7 @@ pub const GIVEN_BYTES_MAX: u64 = 32 << 20;
 /// Most keys or values that are given.
 pub const GIVEN_COUNT_MAX: usize = 1 << 20;
 
-/// What records are made of, beside how many bytes their values have in the mean. Records without all of this have
+/// What records are made of, apart from how many bytes their values have in the mean. Records without all of this have
 /// neither key nor headers, and values of random capital letters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -296,7 +296,7 @@ impl ValuesPlan {
 pub struct GivenFile {
     /// Where it lies; of one that is part of the program its name behind [`Self::BUNDLED`].
     pub path: String,
-    /// What stands between two pieces.
+    /// What separates two pieces.
     pub delimiter: String,
     /// CRC-32C of its content when the plan was made: every trial has the same records.
     pub crc: u32,
@@ -326,7 +326,7 @@ impl GivenFile {
     }
 }
 
-/// What tells a file's content from that of another one, or from what it held another day.
+/// What distinguishes a file's content from that of another one, or from what it held another day.
 fn checksum(crc: u32) -> String {
     format!("CRC-32C {crc:08x}")
 }
@@ -347,7 +347,7 @@ pub struct HeaderPlan {
 }
 
 /// The pieces of a file of keys or values, as Kafka's own tool cuts its payload file since 4.1 (`java.util.Scanner`): what
-/// stands between two delimiters, also nothing, but a delimiter at the beginning or the end of the file has no piece
+/// is between two delimiters, also nothing, but a delimiter at the beginning or the end of the file has no piece
 /// before or behind it.
 pub fn pieces<'f>(content: &'f [u8], delimiter: &str) -> Vec<&'f [u8]> {
     let delimiter = delimiter.as_bytes();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
-/// Stands for what is told and never stored.
+/// Stands for what is sent and never stored.
 pub(super) const REDACTED: &str = "redacted";
 
 /// How clients connect to a system, as `security.protocol` and what belongs to it say.
@@ -26,12 +26,12 @@ pub struct Security {
 }
 
 impl Security {
-    /// Whether nothing but plain bytes is asked for.
+    /// Whether nothing but plain bytes is requested.
     pub fn is_plaintext(&self) -> bool {
         self.protocol == Protocol::Plaintext
     }
 
-    /// Takes out what a run file, which may be shown around, must not hold: paths, names of users, what tells whose
+    /// Removes what a run file, which may be shown around, must not hold: paths, names of users, what says whose
     /// certificates they are.
     pub fn redact(&mut self) {
         let stores = self.tls.iter_mut().flat_map(|tls| tls.trust.iter_mut().chain(&mut tls.identity));
@@ -197,7 +197,7 @@ impl Store {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreContent {
-    /// A PEM file; of a client's own certificate the key (PKCS#8) stands in it too.
+    /// A PEM file; for a client's own certificate it also holds the key (PKCS#8).
     PemFile(PathBuf),
     /// A PKCS#12 file.
     Pkcs12File(PathBuf),
@@ -222,7 +222,7 @@ pub enum Mechanism {
     #[serde(rename = "SCRAM-SHA-256")]
     #[strum(serialize = "SCRAM-SHA-256")]
     ScramSha256,
-    /// The same with SHA-512.
+    /// SCRAM with SHA-512.
     #[serde(rename = "SCRAM-SHA-512")]
     #[strum(serialize = "SCRAM-SHA-512")]
     ScramSha512,
@@ -262,7 +262,7 @@ pub enum Sasl {
     },
     /// `OAUTHBEARER`.
     OauthBearer {
-        /// Name of the secret that is the token. Tokens expire: its value is asked for anew before that.
+        /// Name of the secret that is the token. Tokens expire: its value is requested again before that.
         token: String,
         /// SASL extensions (KIP-342) that are sent with it.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

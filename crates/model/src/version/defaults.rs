@@ -4,8 +4,8 @@ use super::{Cause, KNOWN, OLDEST, Version, VersionError};
 use crate::words::quoted;
 
 impl Version {
-    /// Reads `4.1` or `4.1.1`: a version whose client defaults are wanted. A line of releases stands for the newest known
-    /// one of it.
+    /// Reads `4.1` or `4.1.1`: a version whose client defaults are wanted. A line of releases means its newest known
+    /// one.
     ///
     /// # Errors
     /// Not of that form, or outside of what is known.

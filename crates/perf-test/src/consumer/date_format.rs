@@ -9,7 +9,7 @@ pub struct DateFormat(Vec<Part>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    /// A letter of the pattern, and how often it stands there.
+    /// A letter of the pattern, and how often it is there.
     Field(Field, usize),
 }
 
@@ -57,7 +57,7 @@ impl DateFormat {
     pub fn format(&self, at: DateTime) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
-            // Java cuts the year short where it stands for two digits, and nowhere else.
+            // Java cuts the year short where it has two digits, and nowhere else.
             Part::Field(Field::Year, 2) => format!("{:02}", at.year().rem_euclid(100)),
             Part::Field(field, count) => format!("{:0count$}", value(*field, at)),
         };
@@ -97,7 +97,7 @@ fn field(letter: char, count: usize) -> Result<Field, String> {
     })
 }
 
-/// A text up to its closing quote, and what comes after that; two quotes are one, of which an empty text is made too.
+/// A text up to its closing quote, and what comes after that; two quotes are one, and an empty text is one too.
 fn quoted(rest: &str) -> Option<(String, &str)> {
     if let Some(after) = rest.strip_prefix('\'') {
         return Some(("'".to_owned(), after));

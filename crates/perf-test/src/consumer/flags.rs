@@ -25,7 +25,7 @@ pub enum Asked {
 pub enum Topics {
     /// The one of this name.
     Named(String),
-    /// Those whose names match as a whole.
+    /// Topics whose names match as a whole.
     Matching(String),
 }
 

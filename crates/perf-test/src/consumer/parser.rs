@@ -1,5 +1,5 @@
 //! How the tool reads its command line (joptsimple without abbreviations): `--name value`, `--name=value`, the same with one
-//! dash, nothing shortened. What belongs to no option is passed over; values are read when they are asked for.
+//! dash, nothing shortened. What belongs to no option is passed over; values are read on demand.
 
 use std::str::FromStr;
 
@@ -48,7 +48,7 @@ pub(super) fn typed(specs: &'static [Spec], args: &[String]) -> Result<Typed, St
             None => (long.unwrap_or(option), None),
         };
         let Some(spec) = known(name) else {
-            // With one dash it may be a row of options of one letter, of which there are none.
+            // With one dash it may be a row of options of one letter, and there are none.
             let shown = if long.is_some() { name.to_owned() } else { option.chars().take(1).collect() };
             return Err(format!("{shown} is not a recognized option"));
         };
@@ -92,7 +92,7 @@ impl Typed {
         }
     }
 
-    /// The same as a number, with what it is where nothing is typed.
+    /// The value as a number, with what it is where nothing is typed.
     ///
     /// # Errors
     /// It is there more than once, or no such number.

@@ -17,7 +17,7 @@ pub fn header(shows_intervals: bool) -> &'static str {
     }
 }
 
-/// What is said where fewer records came than were asked for, without a line end.
+/// The message where fewer records came than requested, without a line end.
 pub fn timeout_warning(timeout_ms: i64) -> String {
     format!(
         "WARNING: Exiting before consuming the expected number of records: timeout ({timeout_ms} ms) exceeded. You can use \

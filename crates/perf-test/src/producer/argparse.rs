@@ -33,12 +33,12 @@ pub(super) enum Kind {
 pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// What stands for its value in usage.
+    /// The placeholder of its value in usage.
     pub(super) metavar: &'static str,
     pub(super) is_required: bool,
-    /// One of those of which exactly one is to be given.
+    /// One of a group; exactly one of the group is to be given.
     pub(super) is_choice: bool,
-    /// Kafka's tool does not have it: it has to be typed whole, and stands in the help alone.
+    /// Kafka's tool does not have it: it has to be typed whole, and is in the help alone.
     pub(super) is_own: bool,
     /// As help prints it.
     pub(super) default: Option<&'static str>,
@@ -64,7 +64,7 @@ impl From<String> for Wrong {
 pub(super) enum Typed {
     /// Values of the flags that were given, in the order of the table.
     Given(Vec<Option<Vec<String>>>),
-    /// Help was asked for.
+    /// Help was requested.
     Help,
 }
 
@@ -185,7 +185,7 @@ pub(super) fn double(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Whether all is there that must be: of several that are missing the last one is told.
+/// Whether all is there that must be: of several that are missing the last one is reported.
 fn complete(flags: &'static [Flag], given: &[Option<Vec<String>>]) -> Result<(), Wrong> {
     let missing = |(flag, given): &(&Flag, &Option<Vec<String>>)| flag.is_required && given.is_none();
     if let Some((flag, _)) = flags.iter().zip(given).rfind(missing) {
@@ -239,7 +239,7 @@ fn usage(flags: &[Flag]) -> String {
     text
 }
 
-/// A flag with what stands for its value.
+/// A flag with the placeholder of its value.
 fn syntax(flag: &Flag) -> String {
     let Flag { name, metavar, .. } = flag;
     match flag.kind {
@@ -271,7 +271,7 @@ pub(super) fn help_text(flags: &[Flag], purpose: &str, of_choices: &str) -> Stri
     text
 }
 
-/// One flag of the help: its explanation stands beside it, or below where there is no room.
+/// One flag of the help: its explanation is next to it, or below where there is no room.
 fn entry(title: &str, help: &str) -> String {
     let between = match INDENT.checked_sub(title.len() + 2).filter(|room| *room >= 2) {
         Some(room) => " ".repeat(room),

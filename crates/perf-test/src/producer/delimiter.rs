@@ -1,6 +1,6 @@
 //! `--payload-delimiter`: a regular expression of Java, and only those that mean one text are understood.
 
-/// The text that a delimiter stands for.
+/// The text that a delimiter matches.
 ///
 /// # Errors
 /// What of it means more than one text, or for none; one lowercase clause.
@@ -41,7 +41,7 @@ pub fn literal(delimiter: &str) -> Result<String, String> {
     }
 }
 
-/// Reads what stands behind a `\`, and returns what stands behind that.
+/// Reads what follows a `\`, and returns what comes after that.
 fn escaped<'a>(rest: &'a str, text: &mut String) -> Result<&'a str, String> {
     let char = rest.chars().next().ok_or("it ends with `\\`")?;
     let behind = &rest[char.len_utf8()..];

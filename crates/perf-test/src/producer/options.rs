@@ -174,7 +174,7 @@ pub enum Value {
     Number,
 }
 
-/// What was asked for.
+/// What was requested.
 #[derive(Clone, PartialEq)]
 pub struct Options {
     /// The topic.
@@ -216,7 +216,7 @@ pub struct Options {
 /// Why nothing is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Help was asked for, or nothing was: a text for standard output, and what the tool exits with.
+    /// Help was requested, or nothing was: a text for standard output, and what the tool exits with.
     Help {
         /// The help.
         text: String,

@@ -14,7 +14,7 @@ fn options(line: &str) -> Options {
     read_line(line).map_err(|refusal| format!("{line}: {refusal:?}")).expect("options")
 }
 
-/// The last line of what is told, without line breaks of its own.
+/// The last line of the message, without line breaks of its own.
 fn refused(line: &str) -> String {
     match read_line(line).map(|_| ()).expect_err(line) {
         Refusal::Wrong(text) => {

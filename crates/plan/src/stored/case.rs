@@ -18,7 +18,7 @@ pub(super) fn all(at: &At<'_>, cases: &[CasePlan]) -> Passed {
 fn one(at: &At<'_>, case: &CasePlan) -> Passed {
     let CasePlan {
         label: _,
-        // Printed; only commands and components are told of them.
+        // Printed; only commands and components get them.
         params: _,
         system,
         topics,
@@ -52,7 +52,7 @@ fn no_command(at: &At<'_>, item: &str, command: &CommandPlan) -> Passed {
 fn component(at: &At<'_>, of: &ComponentPlan) -> Passed {
     let ComponentPlan {
         name,
-        // Of kdyno's own there is one, by its release.
+        // kdyno's own proxy is named by its release.
         kind: _,
         environment,
         // Questions to its own port, and lines of its own.

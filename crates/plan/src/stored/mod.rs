@@ -1,8 +1,8 @@
 //! What a stored plan may have: the gate that it passes before it is executed again (docs/reference/run-files.md).
 //!
 //! A run file may come from anybody. So each type of the plan is taken apart here field by field, without `..`: a field that
-//! is new does not compile until somebody has decided what a stranger may do with it. `_` stands where the type itself leaves
-//! a stranger nothing to do: a text that is only printed, a word of a fixed list, a switch.
+//! is new does not compile until somebody has decided what a stranger may do with it. `_` is used where the type itself
+//! leaves a stranger nothing to do: a text that is only printed, a word of a fixed list, a switch.
 
 mod case;
 mod load;
@@ -29,9 +29,9 @@ use refusal::{At, Passed};
 /// Most processes that `--probe` may name.
 const PROBED_MAX: usize = 16;
 
-/// Refuses a stored plan that has anything beside what a stranger may have others run: nothing of it is started as a program,
-/// handed to a JVM or a shell, or names a file, and all of its numbers and names are those that a scenario may have. Of a
-/// target nothing is looked at, for [`retarget`](crate::retarget) puts the user's own in its place.
+/// Refuses a stored plan that has more than what a stranger may have others run: nothing of it is started as a program,
+/// handed to a JVM or a shell, or names a file, and all of its numbers and names are those that a scenario may have.
+/// Nothing of a target is looked at, for [`retarget`](crate::retarget) puts the user's own in its place.
 ///
 /// # Errors
 /// The first thing that it may not have, with its key.

@@ -1,4 +1,4 @@
-//! Where in a stored plan something stands, and how it is refused.
+//! Where in a stored plan something is, and how it is refused.
 
 use crate::choices::PlanError;
 use kdyno_scenario::input::{InputError, quoted};
@@ -12,7 +12,7 @@ const HINT: &str =
 /// What the gate says of a part of the plan.
 pub(super) type Passed = Result<(), PlanError>;
 
-/// A key of a stored plan with those that it stands under: `cases.0.system.brokers`.
+/// A key of a stored plan with those above it: `cases.0.system.brokers`.
 pub(super) struct At<'a> {
     up: Option<&'a At<'a>>,
     name: &'a str,
@@ -28,7 +28,7 @@ impl<'a> At<'a> {
         Self { up: Some(self), name }
     }
 
-    /// The refusal of what stands here; `what` goes on after "the stored plan".
+    /// The refusal of what is here; `what` goes on after "the stored plan".
     pub(super) fn refused(&self, what: impl fmt::Display) -> PlanError {
         InputError::whole(format!("the stored plan {what} (`{self}`)")).hint(HINT)
     }
@@ -42,7 +42,7 @@ impl<'a> At<'a> {
         Err(self.refused(format!("has {value}, which is outside {least} to {most}")))
     }
 
-    /// The same of what may be left out.
+    /// Looks at what may be left out.
     pub(super) fn may_be_within<T: PartialOrd + fmt::Display>(
         &self,
         value: Option<T>,

@@ -106,8 +106,8 @@ fn is_jvm_option(option: &str) -> bool {
     }
 }
 
-/// Settings of a client of kdyno's own under Kafka's names, against the tables that scenarios are read by. Texts are looked
-/// at where they stand by themselves.
+/// Settings of a client of kdyno's own under Kafka's names, against the tables that scenarios are read by. Texts are
+/// looked at where they are by themselves.
 pub(super) fn of_client(at: &At<'_>, side: Side, named: &[(&'static str, String)]) -> Passed {
     named.iter().try_for_each(|(name, value)| {
         let setting = side.settings().iter().find(|setting| setting.name == *name);

@@ -61,7 +61,7 @@ fn cluster(at: &At<'_>, of: &ClusterPlan) -> Passed {
     let cpus = at.key("cpus");
     pinned_to.iter().flatten().try_for_each(|cpu| cpus.within(*cpu, 0..=CPU_MAX))?;
     at.key("cpu_limit").may_be_within(*cpu_limit, CPU_LIMITS)?;
-    // They stand in the settings files of brokers, one a line.
+    // They are in the settings files of brokers, one a line.
     racks.iter().try_for_each(|rack| at.key("racks").named(rack, settings::is_word(rack), "a rack"))?;
     match storage {
         Storage::Disk | Storage::Memory => {}
@@ -78,7 +78,7 @@ fn shown(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// A release has numbers and nothing else: it stands in paths and addresses.
+/// A release has numbers and nothing else: it is in paths and addresses.
 pub(super) fn is_release(text: &str) -> bool {
     Version::parse(text).is_ok_and(|version| version.text == text && !text.contains('-'))
 }

@@ -106,7 +106,7 @@ impl<'a> Comparing<'a> {
         progress.is_look && self.is_clear(trials)
     }
 
-    /// Whether each metric that is judged has its verdict: more units could tell nothing more that matters.
+    /// Whether each metric that is judged has its verdict: more units could show nothing more that matters.
     fn is_clear(&self, trials: &[AnalysedTrial<'_>]) -> bool {
         let judged = verdicts(self.plan, self.settings, trials).conclusions;
         let mut judged = judged.iter().filter_map(|conclusion| match conclusion {
@@ -136,8 +136,8 @@ impl<'a> Comparing<'a> {
         (last.place.place == 1 && self.stands(last.outcome)).then_some(last)
     }
 
-    /// Whether the clusters of a trial stand as they were conditioned: in this session, nothing ended the trial early, and
-    /// none of them was replaced before it or has to be after it.
+    /// Whether the clusters of a trial are still as they were conditioned: in this session, nothing ended the trial
+    /// early, and none of them was replaced before it or has to be after it.
     fn stands(&self, outcome: &TrialOutcome) -> bool {
         let ends = |caveat: &Caveat| match caveat {
             Caveat::CutShort { .. } | Caveat::ProcessDied { .. } => true,
@@ -147,7 +147,7 @@ impl<'a> Comparing<'a> {
         outcome.session == self.session && !outcome.caveats.iter().any(|of| ends(&of.caveat))
     }
 
-    /// The start that the next pair belongs to: that of the pair before, while it stands and has room for more.
+    /// The start that the next pair belongs to: that of the pair before, while it is intact and has room for more.
     fn start(&self) -> u32 {
         let newest = self.outcomes.iter().map(|outcome| outcome.trial.start).max().unwrap_or(0);
         // Conditioning that ended early is not tried again: what is wrong will show in the pairs, which are bounded.
@@ -201,7 +201,7 @@ impl<'a> Comparing<'a> {
         self.by_design([Some(half(side, 1)?), Some(half(1 - side, 2)?)])
     }
 
-    /// Of what both sides are to run the first trial, or in a duet both at once.
+    /// What both sides are to run: the first trial, or in a duet both at once.
     fn by_design(&self, trials: [Option<Trial>; 2]) -> Option<Next> {
         match (trials, self.settings.design) {
             ([Some(one), Some(other)], PairDesign::Duet) => {

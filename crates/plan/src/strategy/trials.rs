@@ -41,19 +41,19 @@ impl Next {
 pub(crate) struct Ground<'a> {
     /// The cases; of a comparison those of side A.
     pub cases: &'a [CasePlan],
-    /// What is made anew for each trial.
+    /// What is made again for each trial.
     pub isolation: Isolation,
     /// What a fresh cluster gets.
     pub conditioning: Option<Conditioning>,
 }
 
 impl<'a> Ground<'a> {
-    /// Of a plan.
+    /// The trials of a plan.
     pub(super) fn of_plan(plan: &'a Plan) -> Self {
         Self { cases: &plan.cases, isolation: plan.isolation, conditioning: plan.conditioning }
     }
 
-    /// Of cases that have no strategy yet.
+    /// The trials of cases that have no strategy yet.
     pub fn of(planned: &'a Planned) -> Self {
         let Planned { cases, isolation, conditioning, .. } = planned;
         Self { cases, isolation: *isolation, conditioning: *conditioning }
@@ -94,7 +94,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// Of pairs of a design.
+    /// The trials of pairs of a design.
     pub(super) fn of(design: PairDesign) -> Self {
         match design {
             PairDesign::Turns => Self::Most,
@@ -102,7 +102,7 @@ impl Pace {
         }
     }
 
-    /// Of a plan.
+    /// The trials of a plan.
     pub(crate) fn of_plan(plan: &Plan) -> Self {
         match &plan.strategy {
             Strategy::Compare(comparison) => Self::of(comparison.design),

@@ -7,7 +7,7 @@ use kdyno_model::trial::{Trial, TrialId, TrialReason};
 use kdyno_plan::{Next, bytes_to_write_of_case, estimate, load_ns_after, longest_ns, next, upcoming};
 use std::collections::BTreeMap;
 
-/// The same as [`comparing`], with both sides at once.
+/// As [`comparing`], with both sides at once.
 fn duet(looks: &[u32], pairs_per_start: u32) -> Plan {
     let mut plan = comparing(looks, pairs_per_start, EvidenceUnit::Start);
     let Strategy::Compare(settings) = &mut plan.strategy else { panic!("a comparison") };
@@ -125,7 +125,7 @@ fn a_duet_takes_the_time_of_one_trial() {
     let foreseen: Vec<bool> = upcoming(&plan, 0).take(4).map(|trial| trial.is_beside).collect();
     assert_eq!(foreseen, [false, true, false, true]);
     assert_eq!(load_ns_after(&plan, 0) - load_ns_after(&plan, 4), estimate(&plan).load_ns / 8);
-    // Both sides write, also what conditions them: 21 s beside 15 s at 1,036 bytes a record.
+    // Both sides write, also what conditions them: 21 s and 15 s at 1,036 bytes a record.
     let turns = comparing(&[8], 1, EvidenceUnit::Start);
     let bytes = |plan: &Plan| estimate(plan).disk_bytes.unwrap();
     assert_eq!(bytes(&plan) - bytes(&turns), 2 * 8 * 21_000 * 1_036);

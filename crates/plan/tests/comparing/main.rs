@@ -137,7 +137,7 @@ fn pairs(trials: &[Trial]) -> BTreeMap<u32, Vec<&Trial>> {
     found
 }
 
-/// A comparison of so many existing clusters of each side, of which each has so many pairs.
+/// A comparison of so many existing clusters of each side, each of which has so many pairs.
 fn on_clusters(clusters: usize, pairs: u32) -> Plan {
     let mut plan = comparing(&[clusters as u32], pairs, EvidenceUnit::Cluster);
     let cases = plan.cases.clone();
@@ -267,13 +267,13 @@ fn it_stops_at_the_first_look_that_is_clear_and_at_the_last_one_anyway() {
     assert_eq!(count(&noise), 24);
     // One pair in the first eight says the opposite.
     assert_eq!(count(&|pair| if pair == 3 { 0.5 } else { 1.2 + 0.001 * f64::from(pair) }), 16);
-    // It differs at the first look already; whether by more than the margin of 10 % the second one tells, or none.
+    // It differs at the first look already; the second one says whether by more than the margin of 10 %, or none does.
     let from = |centre: f64| move |pair: u32| centre * (1.0 + 0.001 * (f64::from(pair % 8) - 4.0));
     assert_eq!(count(&from(1.2)), 8, "beyond the margin at once");
     assert_eq!(count(&from(1.05)), 8, "within it at once");
     assert_eq!(count(&from(1.104)), 16);
     assert_eq!(count(&from(1.1)), 24);
-    // A metric of which nothing can be said is no reason to go on, nor one to stop before a look.
+    // A metric without a figure is no reason to go on, nor one to stop before a look.
     assert_eq!(count(&|_| 0.0), 8);
 }
 

@@ -1,4 +1,4 @@
-//! What is told of a search before it starts: how long it takes, what it writes, how far it goes.
+//! What is printed of a search before it starts: how long it takes, what it writes, how far it goes.
 
 use crate::*;
 

@@ -157,7 +157,7 @@ fn a_search_conditions_the_cluster_then_varies_the_rate_of_its_item() {
         };
         assert_eq!((case.phases.warmup_ns, case.phases.measure_ns), (settle_s * S, measure_s * S));
     }
-    // Two trials of one load draw their arrivals anew.
+    // Two trials of one load draw their arrivals independently.
     let seeds: BTreeSet<u64> = outcomes[1..].iter().map(|outcome| outcome.trial.seed).collect();
     assert_eq!(seeds.len(), outcomes.len() - 1);
 }
@@ -213,7 +213,7 @@ fn a_verdict_confirms_a_load_and_states_it_with_the_estimate() {
     let lines = (3..outcomes.len()).map(|done| concluded(&plan, &outcomes[..done]).0.estimate);
     let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 4 });
     assert_eq!(lines.flatten().next().unwrap().interval, too_few);
-    // Half-way there is no outcome, and what is known stands.
+    // Half-way there is no outcome, and what is known remains.
     let (half, _) = concluded(&plan, &outcomes[..outcomes.len() - 2]);
     assert_eq!(half.outcome, SearchOutcome::Unfinished);
     assert!(half.estimate.is_some() && half.first_failing_per_s.is_some());
@@ -261,10 +261,10 @@ fn each_case_has_a_search_of_its_own() {
     let outcomes = run(&plan, curve);
     let cases: Vec<u32> = outcomes.iter().map(|outcome| outcome.trial.case).collect();
     assert!(cases.is_sorted() && cases.contains(&0) && cases.contains(&1));
-    // Both stand on one cluster, and each repeats from 1.
+    // Both run on one cluster, and each repeats from 1.
     assert!(outcomes.iter().all(|outcome| outcome.trial.start == 1));
     let second = outcomes.iter().find(|outcome| outcome.trial.case == 1).unwrap();
-    assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "size=2KiB ramp 10000/s"));
+    assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "2 KiB ramp 10000/s"));
     let Strategy::Find(search) = &plan.strategy else { panic!() };
     let said: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
     assert_eq!(result(&plan, search, &said).conclusions.len(), 2);
@@ -273,7 +273,7 @@ fn each_case_has_a_search_of_its_own() {
 #[test]
 fn records_that_were_never_acknowledged_fail_the_quantile() {
     let plan = searched(find(Depth::Verdict));
-    // "At least 1 ms" is below the limit, and yet nobody knows how late these records would have been.
+    // "At least 1 ms" is below the limit, and yet it is unknown how late these records would have been.
     let outcomes = run(&plan, |trial| outcome(trial, Value::AtLeast(1e6)));
     let (search, findings) = concluded(&plan, &outcomes);
     assert_eq!(search.outcome, SearchOutcome::EveryLoadFails { lowest_per_s: 10_000.0 });
@@ -333,8 +333,8 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
     assert_eq!(search.outcome, SearchOutcome::EveryLoadPasses { highest_per_s: 500_000.0 });
 }
 
-/// Whether the first trial of a search passed whose one condition is of something else than latencies, and is met or
-/// not, beside these invalid caveats.
+/// Whether the first trial of a search passed, with invalid caveats: its one condition is of something else than
+/// latencies, and is met or not.
 fn passed_beside(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
     let mut find = find(Depth::Quick);
     let of = Address::parse("writers.failed_share").unwrap();
@@ -367,7 +367,7 @@ fn a_load_that_was_not_carried_has_failed_whatever_the_conditions_are_of() {
     };
     assert_eq!(passed_beside(true, &[]), Some(true));
     assert_eq!(passed_beside(true, &[growth("writers")]), Some(false));
-    // The load that is raised stands beside others, which were not carried either.
+    // The load that is raised runs next to others, which were not sustained either.
     assert_eq!(passed_beside(true, &[growth("bulk")]), Some(false));
     // What they owed when the window began, and no more later, is carried.
     assert_eq!(passed_beside(true, &[queue("bulk", 13.0, 0.0)]), Some(true));

@@ -1,4 +1,4 @@
-//! What each bad scenario under `bad/` is told: file, line, column, the sentence and the hint.
+//! The errors of each bad scenario under `bad/`: file, line, column, the sentence and the hint.
 
 use kdyno_plan::{Choices, Files, FoundFile, plan};
 use kdyno_scenario::Scenario;

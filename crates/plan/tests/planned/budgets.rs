@@ -1,4 +1,4 @@
-//! What budgets and caps leave of comparisons and lists, and what is told of it before they start.
+//! What budgets and caps leave of comparisons and lists, and what is printed of it before they start.
 
 use crate::common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, target};
 use kdyno_model::plan::{Depth, EvidenceUnit, Isolation, PairDesign, Strategy};
@@ -128,7 +128,8 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
             facts(BASE, &asking(CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) }));
         warnings.into_iter().filter(|warning| !warning.contains("`spare`")).collect::<Vec<_>>()
     };
-    // Of 24 starts about 0.8 spreads of one of two metrics can be seen: 1.1 % where pairs of a duet typically have 2 %, two of them on a start.
+    // With 24 starts about 0.8 spreads of one of two metrics can be seen: 1.1 % where pairs of a duet typically have 2
+    // %, two of them on a start.
     assert!(warned(&["brokers.cpu_us_per_record:3%", "writers.response.p99:20%"]).is_empty());
     let told = warned(&["brokers.cpu_us_per_record:0.5%", "writers.response.p99:20%"]);
     let [warning] = told.as_slice() else { panic!("{told:?}") };
@@ -174,7 +175,7 @@ fn a_budget_shortens_repeats() {
     let own = format!("{text}budget: 3m\n");
     assert_eq!(planned(&own, &Choices::default()).unwrap().repeats_planned(0), Some(6));
     assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(3), "by hand wins");
-    // Of several cases whole repeats are cut, and what is left is how the longer list begins.
+    // From several cases whole repeats are cut, and what is left is how the longer list begins.
     let several = format!("{text}vary: {{rate: [1k/s, 2k/s, 3k/s]}}\n");
     let list = |minutes: u64| match planned(&several, &with(minutes)).unwrap().strategy {
         Strategy::List(list) => list,

@@ -26,7 +26,7 @@ fn read(path: &Path) -> Scenario {
     Scenario::parse_bytes(&std::fs::read(path).unwrap(), &name).unwrap()
 }
 
-/// What the program has bundled beside the scenarios.
+/// What the program has bundled in addition to the scenarios.
 fn payload(_scenario: &str, name: &str) -> Result<FoundFile, String> {
     let file = name.strip_prefix("bundled:").unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/reports").join(file);
@@ -67,7 +67,7 @@ fn every_scenario_plans_in_every_profile() {
                 assert_eq!(trials, repeats);
             }
             let notes = remarks(&scenario, &choices, &plan).unwrap();
-            // A small machine does not see every margin, and that is to be told.
+            // A small machine does not see every margin, and that is to be reported.
             let is_known = |text: &str| text.contains("is more than the margin");
             let warned = notes.iter().any(|note| matches!(note, Note::Warning(text) if !is_known(text)));
             assert!(!warned, "{}: {profile}: {notes:?}", scenario.id());
@@ -301,7 +301,7 @@ fn the_published_tables_have_their_shape() {
 
     let payload = of("ibm-payload", "laptop");
     assert_eq!(payload.cases.len(), 14, "secured and in the open");
-    assert_eq!(payload.cases[6].label, "protocol=SASL_SSL, internal=SSL, size=512000B");
+    assert_eq!(payload.cases[6].label, "SASL_SSL 500 KiB");
     assert_eq!(payload.published.unwrap().rows.len(), 14);
 
     let huawei = of("huawei-rate", "laptop");

@@ -1,4 +1,4 @@
-//! What stands beside the cluster, from a scenario's text to the plan.
+//! What runs next to the cluster, from a scenario's text to the plan.
 
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{ComponentKind, Plan, Ready, StopSignal, Strategy};

@@ -6,7 +6,7 @@ use kdyno_scenario::Scenario;
 
 const MS: u64 = 1_000_000;
 
-/// A scenario of which this is said of the readers; 1,000 records per second are written.
+/// A scenario with these keys of the readers; 1,000 records per second are written.
 fn text(said: &str) -> String {
     format!(
         "kdyno: 1\nid: base\nquestion: how much?\ntopics: {{t: {{partitions: 2}}}}\n\
@@ -94,13 +94,13 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
 fn whether_members_and_applications_keep_up_stands_in_the_usual_table() {
     let has_lag = |said: &str| {
         let plan = plan(&scenario(said), &Choices::default()).unwrap();
-        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag_records")
+        plan.show.columns.iter().any(|column| column.to_string() == "readers.lag")
     };
     assert!(has_lag("group: g") && has_lag("work: 1ms"));
     assert!(!has_lag("clients: 1"));
 }
 
-/// The same work on each record has no name of its own.
+/// Equal work on each record has no name of its own.
 #[test]
 fn a_law_that_there_is_not_has_the_constant_as_a_hint() {
     let hint = |said: &str| {
@@ -127,7 +127,7 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
         assert_eq!(told("2400/s", &three(group)).as_deref(), Some(slow), "2,500 records/s by all three");
         assert_eq!(told("1666/s", &three(group)), None);
     }
-    // Of six clients four have a partition each.
+    // Four of six clients have a partition each.
     assert!(told("3400/s", "  readers: {consume: t, clients: 6, work: 1200us}").is_some());
     assert_eq!(told("3300/s", "  readers: {consume: t, clients: 6, work: 1200us}"), None);
     // Members of one group share its partitions, whichever items they are of; of five items one may have none of them.

@@ -7,7 +7,7 @@ use kdyno_plan::{Choices, Paths, estimate, plan};
 use kdyno_scenario::Scenario;
 use std::path::PathBuf;
 
-/// A scenario of which this is said of the writers and of the readers.
+/// A scenario with these keys of the writers and of the readers.
 fn text(writers: &str, readers: &str) -> String {
     format!(
         "kdyno: 1\nid: base\nquestion: how much?\nparams: {{version: 3.9.2, driver: java, linger: 5ms}}\n\
@@ -35,7 +35,7 @@ fn refused(writers: &str, readers: &str) -> String {
     planned(&text(writers, readers), &Choices::default()).expect_err(&format!("{writers} {readers}"))
 }
 
-/// As in Java a class of its own knows nothing of what came with 3.3, whatever stands before or behind it.
+/// As in Java a class of its own knows nothing of what came with 3.3, whatever precedes or follows it.
 #[test]
 fn old_partitioners_are_the_sticky_one_as_it_was() {
     let producer = |client: &str| {

@@ -14,7 +14,7 @@ fn design_of(text: &str, ask: CompareChoices) -> PairDesign {
     compared(text, &asking(ask)).1.design
 }
 
-/// Why a duet that is asked for cannot be.
+/// Why a requested duet cannot be.
 fn refused(text: &str, ask: CompareChoices) -> String {
     planned(text, &asking(CompareChoices { design: Some(PairDesign::Duet), ..ask })).unwrap_err()
 }
@@ -112,7 +112,7 @@ fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_aske
     assert_eq!((design, is_shared), (PairDesign::Turns, true));
     let (design, is_shared, own) = systems(Some(PairDesign::Duet));
     assert_eq!((design, is_shared), (PairDesign::Duet, false));
-    // Nothing else tells them apart.
+    // Nothing else distinguishes them.
     let (SystemPlan::Local(shared), SystemPlan::Local(own)) = (shared, own) else { panic!() };
     assert_eq!(own, ClusterPlan { is_second: true, ..shared });
     let alone =

@@ -116,7 +116,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
     );
 }
 
-/// The measure phase would last its longest, and nobody would be told why.
+/// The measure phase would last its longest, without a reason given.
 #[test]
 fn users_end_no_measure_phase() {
     let error = planned_until("{until: u, within: 1m}", &users("", STEPS), "").expect_err("they stay");

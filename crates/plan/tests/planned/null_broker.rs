@@ -43,7 +43,7 @@ fn nothing_is_conditioned() {
     assert!(!first_conditions(&text.replace("4.1.1", "null-broker")));
 }
 
-/// 1 s of noise probe is most of what stands around a trial.
+/// 1 s of noise probe is most of the overhead of a trial.
 #[test]
 fn its_trials_take_little_beside_the_load() {
     let plan = planned("", "", "{partitions: 3}", WRITERS).unwrap();
@@ -80,7 +80,7 @@ fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
         (", storage: memory", "a null broker has no `storage`"),
         (", limits: {heap: 2GiB}", "a null broker has no heap"),
         (", limits: {cpus: 1.5}", "a null broker has no limit of CPU time"),
-        (", limits: {pin: [[0]]}", "a null broker has no processors of its own"),
+        (", limits: {pin: [[0]]}", "a null broker has no CPUs of its own"),
         (", jvm: [-Xss1m]", "a null broker has no Java process"),
         (", racks: [a]", "a null broker has no rack"),
         (", config: {num.io.threads: 8}", "a null broker has no settings"),

@@ -50,13 +50,12 @@ fn labels(plan: &Plan) -> Vec<&str> {
 
 #[test]
 fn profiles_lay_over_params_and_may_bring_cases() {
-    assert_eq!(labels(&made(BASE)), ["size=1KiB", "size=2KiB"]);
+    assert_eq!(labels(&made(BASE)), ["1 KiB", "2 KiB"]);
     let wide = choose(BASE, &profile("wide")).unwrap();
     assert_eq!(wide.cases[0].load["writers"].clients, 6);
     assert_eq!(wide.cases[0].topics["t"].replicas, 3);
     let own = choose(BASE, &profile("own")).unwrap();
-    let expected =
-        ["size=100B, brokers=1", "size=100B, brokers=2", "size=200B, brokers=1", "size=200B, brokers=2"];
+    let expected = ["100 B brokers=1", "100 B brokers=2", "200 B brokers=1", "200 B brokers=2"];
     assert_eq!(labels(&own), expected);
     let error = choose(BASE, &profile("labtop")).unwrap_err();
     assert_eq!(error, "s.yaml: the scenario has no profile `labtop`");
@@ -105,7 +104,7 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
     assert!(error.starts_with("s.yaml:15:48: `measure`"), "{error}");
 }
 
-/// All trials that the plan's strategy names, each told the outcomes of those before it.
+/// All trials that the plan's strategy names; it gets the outcomes of those before each.
 fn trials(plan: &Plan) -> Vec<Trial> {
     let mut outcomes = Vec::new();
     while let Next::Trial(trial) = next(plan, &outcomes, 1) {
@@ -193,7 +192,7 @@ fn client_settings_fill_from_the_version() {
     assert_eq!((typed.acks, typed.batch_bytes, typed.linger_ns), (0, 112_000, 1_000_000_000));
     // As in Java, the default delivery timeout grows with what it must hold.
     assert_eq!(client("request.timeout.ms: 200s, linger.ms: 0").delivery_timeout_ns, 200_000_000_000);
-    // Idempotence as a default is given up where something else was set; asked for, it brings its acks along.
+    // Idempotence as a default is given up where something else was set; requested, it brings its acks along.
     let is_idempotent = |text: &str| client(text).enable_idempotence;
     assert!(is_idempotent("defaults: '3.0'") && is_idempotent("acks: all"));
     assert!(!is_idempotent("acks: 1"));
@@ -202,7 +201,7 @@ fn client_settings_fill_from_the_version() {
     assert!(!is_idempotent("defaults: '2.8'") && !is_idempotent("enable.idempotence: false"));
     let asked = client("defaults: '2.8', enable.idempotence: true");
     assert_eq!((asked.enable_idempotence, asked.acks), (true, -1));
-    // The level of the codec that is in force, also where nobody typed one.
+    // The level of the codec that is in force, also where none was typed.
     let level = |text: &str| client(text).compression_level;
     assert_eq!(level("compression.type: snappy, compression.zstd.level: 1"), None);
     assert_eq!(level("defaults: '3.7', compression.type: gzip"), Some(-1));
@@ -361,7 +360,7 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
         attached(&format!("guard: {{caps: {{{caps}}}}}\n"), pairs).unwrap_err()
     };
     assert!(refused("produce: 1MiB/s", &[]).contains("up to 1.95 MiB/s"));
-    // Two cases of two partitions each, whose topics do not stand at once.
+    // Two cases of two partitions each, whose topics do not exist at once.
     assert!(refused("partitions: 1", &[]).contains("has 2 partitions at once"));
     assert!(attached("guard: {caps: {partitions: 2}}\n", &[]).is_ok());
     assert!(refused("connections: 1", &[]).contains("has 2 clients"));
@@ -376,7 +375,7 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     assert!(allowed("disk: 1GiB").unwrap_err().contains("cannot hold"));
 }
 
-/// What is told with a target: whether it replaces `system`, and the warnings.
+/// What is reported with a target: whether it replaces `system`, and the warnings.
 fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
     let scenario = Scenario::parse(text, "s.yaml").unwrap();
@@ -431,10 +430,10 @@ fn cases_that_do_the_same_are_refused() {
     );
     assert!(refused(&third).message.starts_with("cases 1 and 3 do the same"), "{}", refused(&third));
 
-    // A name beside values that differ is a label, and one value in two spellings compares a thing with itself.
+    // A name with values that differ is a label, and one value in two spellings compares a thing with itself.
     let named =
         text.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB, batch: s}, {size: 2KiB, batch: l}]");
-    assert_eq!(labels(&made(&named)), ["size=1KiB, batch=s", "size=2KiB, batch=l"]);
+    assert_eq!(labels(&made(&named)), ["1 KiB s", "2 KiB l"]);
     let same = BASE.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB}, {size: 1024B}]");
     assert_eq!(made(&same).cases.len(), 2);
     // With a target the params of its system are labels.
@@ -462,7 +461,7 @@ fn references_to_secrets_in_a_stored_plan_are_not_followed() {
         let told = check_stored(&with(reference)).unwrap_err().to_string();
         assert!(told.contains(&format!("takes secret `pw` from {named}")), "{told}");
     }
-    // Those of a run on a target are the target's own, and it names none.
+    // Facts of a run on a target are the target's own, and it names none.
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
     let mut stored = choose(BASE, &Choices { target: Some(target.clone()), ..Choices::default() }).unwrap();
     stored.cases[0].secrets.insert("pw".to_owned(), SecretRef::Exec(vec!["rm".to_owned()]));

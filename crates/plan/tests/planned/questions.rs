@@ -208,8 +208,8 @@ fn what_is_judged_is_as_said_or_the_usual() {
     assert_eq!(judged(BASE, &[]).unwrap(), usual);
     let closed = BASE.replace("rate: 1k/s,", "rate: max,");
     assert_eq!(judged(&closed, &[]).unwrap(), "brokers.cpu_us_per_record-0.03 writers.acked_per_s+0.03");
-    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag:5%"];
-    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag-0.05";
+    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag_time:5%"];
+    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag_time-0.05";
     assert_eq!(judged(BASE, &by_hand).unwrap(), told);
     let error = judged(BASE, &["writers.p99:3%"]).unwrap_err();
     assert!(error.starts_with("`--judge writers.p99:3%`: `p99` is not a metric"), "{error}");
@@ -295,7 +295,7 @@ fn the_newest_release_is_called_by_its_number() {
     let (_, compare) = compared(BASE, &asking(comparing(&["kafka=3.7.2"], &["kafka=newest"])));
     assert_eq!(compare.labels, ["kafka=3.7.2".to_owned(), format!("kafka={NEWEST}")]);
     assert_eq!(compare.changes, [format!("kafka: 3.7.2 → {NEWEST}")]);
-    // A word of which it is a part is another word.
+    // A word that contains it is another word.
     let own = format!(
         "{BASE}compare:\n  A: {{}}\n  B: {{label: \"newest, not newestish\", params: {{kafka: newest}}}}\n"
     );
@@ -352,7 +352,7 @@ fn claims_find_their_cases_or_are_not_tested() {
     let plan = planned(&text, &other).unwrap();
     assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
     assert_eq!(plan.claims[0].right, ClaimExpr::Number(40.0));
-    // Of a comparison's trials they say nothing.
+    // They say nothing about a comparison's trials.
     let compare = Choices { ask: Ask::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
     assert!(planned(&text, &compare).unwrap().claims.is_empty());
     let (told, _) = facts(&text, &compare);

@@ -7,7 +7,7 @@ use kdyno_plan::{Choices, Files, FoundFile, Schemas, UnusableSchema, ValuesOfSch
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
-/// A scenario of which this is said of the records.
+/// A scenario with these keys of the records.
 fn scenario(said: &str) -> Scenario {
     let text = format!(
         "kdyno: 1\nid: base\nquestion: how much?\ntopics: {{t: {{partitions: 2}}}}\n\
@@ -87,7 +87,7 @@ fn values_are_made_by_a_schema() {
     let (records, mean, stored) = planned("value: {avro: {schema: a.avsc, id: 42}}").unwrap();
     let (path, crc) = ("/here/a.avsc".to_owned(), crc32c::crc32c(SCHEMA));
     let avro = AvroPlan { path, crc, id: 42, count: 2, value_bytes_max: 42 };
-    // Of 42 and 11 bytes.
+    // Files of 42 and 11 bytes.
     assert_eq!((records.values, mean), (ValuesPlan::Avro(avro), 27));
     assert!(stored.contains("sends what the file `/here/a.avsc` holds"), "{stored}");
     for (said, told) in [
@@ -103,7 +103,7 @@ fn values_are_made_by_a_schema() {
     }
 }
 
-/// Of values of a topic those are left out that no limit lets through; how many partitions it has shows when it is there.
+/// Values of a topic that no limit lets through are left out; how many partitions it has shows when it is there.
 #[test]
 fn a_topic_of_the_target_is_sampled_and_may_have_any_partition() {
     const TEXT: &str = "\
@@ -129,7 +129,8 @@ phases: {warmup: 5s, measure: 10s}
         let topic = "orders".to_owned();
         (ValuesPlan::Sample(SamplePlan { topic, bytes_max: 2 << 20, value_bytes_max }), 600)
     };
-    // Beside a value there are the batch's and the record's own bytes, and the header that says where it comes from.
+    // In addition to a value there are the batch's and the record's own bytes, and the header that says where it comes
+    // from.
     let beside = 61 + 21 + 5 + 32 + 4;
     assert_eq!(planned(TEXT), Ok(sampled((1 << 20) - beside)));
     let config = "t: {partitions: 2, config: {max.message.bytes: 64KiB}}";

@@ -105,7 +105,7 @@ fn a_condition_that_more_load_makes_easier_to_meet_is_refused() {
         "writers.achieved_share >= 99%",
         "writers.linger.p50 <= 4ms",
         "brokers.cpu_percent <= 150",
-        "readers.lag <= 1s",
+        "readers.lag_time <= 1s",
     ] {
         assert!(planned(harder).is_ok(), "{harder}");
     }

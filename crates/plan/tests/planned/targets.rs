@@ -49,11 +49,11 @@ fn comparing(a: Target, b: Target) -> Choices {
     Choices { ask: Ask::Compare(ask), ..Choices::default() }
 }
 
-/// How often the cost stands among the columns of a plan's table, as its last one.
+/// How often the cost is among the columns of a plan's table, as its last one.
 fn costs(plan: &Plan) -> usize {
     let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
     let count = columns.iter().filter(|column| *column == COST).count();
-    // Those of a GB and of a million records come last.
+    // Costs of a GB and of a million records come last.
     let last: Vec<&String> = columns.iter().rev().take(2).rev().collect();
     assert!(count == 0 || last == [COST, "brokers.cost_per_million_records"], "{columns:?}");
     count

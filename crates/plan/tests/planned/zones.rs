@@ -70,7 +70,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         (", zones: {brokers: [same], clients: [b]}", "", "means near every broker"),
         (", zones: {brokers: [a/b], clients: [b]}", "", "is no name of a zone"),
         (", racks: [r], zones: {brokers: [a], clients: [b]}", "", "a broker's rack is its zone"),
-        (", zones: {brokers: [a], clients: [b], delay: 2s}", "", "is outside 0ns to 1s"),
+        (", zones: {brokers: [a], clients: [b], delay: 2s}", "", "is outside 0s to 1s"),
         (", zones: {brokers: [a], clients: [b], delay: 3}", "", "duration"),
         (
             ", zones: {brokers: [a], clients: [b], delay: 1ms, jitter: 2ms}",

@@ -1,5 +1,5 @@
 //! Comparisons of three judged metrics, as users plan them: how often sides that are alike are called different, how often
-//! sides a margin apart are called equivalent, and how often the difference is found that they are told to be able to see.
+//! sides a margin apart are called equivalent, and how often they find the difference that is stated as detectable.
 
 use crate::lab::{Lab, MARGIN, comparing, quick_look};
 use crate::row::{allowed, count, percent, show};
@@ -12,14 +12,14 @@ use std::f64::consts::SQRT_2;
 /// Probability with which alike sides may be called different, all judged metrics and looks together, and sides a margin
 /// apart equivalent; percent.
 const PROMISED: f64 = 5.0;
-/// Percent of comparisons that find the smallest difference that they are told to see, and by how much it may be missed.
+/// Percent of comparisons that find their stated smallest detectable difference, and by how much it may be missed.
 const POWER: f64 = 80.0;
 const POWER_WITHIN: f64 = 5.0;
 
 /// Spread of one run's figure in logarithms, where verdicts are drawn: two runs differ by √2 times as much.
 const RUN_SD: f64 = 0.05;
-/// The same of quick looks: two starts that differ as runs do, and a pair on each, then differ by the 6 % that are known of
-/// p50 (docs/benchmarks.md), half of the variance between the starts.
+/// Quick looks: two starts that differ as runs do, and a pair on each, then differ by the 6 % that are known of p50
+/// (docs/benchmarks.md), half of the variance between the starts.
 const QUICK_RUN_SD: f64 = 0.03;
 
 /// What a user asks for.
@@ -27,7 +27,7 @@ const QUICK_RUN_SD: f64 = 0.03;
 enum Asked {
     /// A quick look of so many pairs, each side with a cluster of its own.
     Quick(u32),
-    /// The same of sides that share one.
+    /// Differences of sides that share one.
     Shared(u32),
     /// A verdict, with looks after so many starts.
     Verdict(&'static [u32]),
@@ -71,7 +71,7 @@ impl Asked {
         })
     }
 
-    /// Percent of comparisons of which something is said.
+    /// Percent of comparisons about which something is said.
     fn share(self, kind: Kind, effects: [f64; 3], stream: u64, is_said: impl Fn(&[Says]) -> bool) -> f64 {
         let comparisons = comparisons();
         let mut world = World::new(kind, self.run_sd(), stream, effects);
@@ -141,7 +141,7 @@ fn the_smallest_difference_that_is_told_is_found_in_four_comparisons_of_five() {
             let (looks, starts_sd): (&[u32], f64) = match asked {
                 Quick(pairs) => (std::slice::from_ref(pairs), sd),
                 Shared(pairs) => (std::slice::from_ref(pairs), 0.0),
-                // No such verdict is planned: it cannot tell one of three.
+                // No such verdict is planned: it cannot detect a difference in one of three.
                 Verdict(looks) if looks[0] < look_least(looks.len(), 3) => return None,
                 Verdict(looks) => (looks, 0.0),
             };

@@ -37,7 +37,7 @@ impl Capacity {
         if let Self::Wanders { sd, .. } = self { sd * normal(random) } else { 0.0 }
     }
 
-    /// The same at the next trial.
+    /// The load at the next trial.
     fn next(self, now: f64, random: &mut Pcg64) -> f64 {
         match self {
             Self::Still => now,
@@ -64,7 +64,7 @@ const NOISES: [(&str, f64, Capacity); 5] = [
     ("capacity falls by 1 % a trial", 0.1, Capacity::Falls { each: 0.01 }),
 ];
 
-/// Searches of which the interval holds the truth, percent.
+/// Searches whose interval holds the truth, percent.
 const HELD: f64 = 90.0;
 
 /// What the searches of one noise and depth came to.
@@ -72,7 +72,7 @@ const HELD: f64 = 90.0;
 struct Found {
     /// With an interval.
     told: u32,
-    /// Of these, those that hold the truth.
+    /// The searches among them that hold the truth.
     held: u32,
     /// Half of their widths.
     half_widths: Vec<f64>,
@@ -121,7 +121,7 @@ fn intervals_of_quick_searches_hold_the_truth_also_where_capacity_changes() {
     searches("quick", Depth::Quick);
 }
 
-/// Those of one depth, with each noise: a test for each, so that both have a processor.
+/// Searches of one depth, with each noise: a test for each, so that both have a CPU.
 fn searches(depth_name: &str, depth: Depth) {
     for (stream, (name, sd, capacity)) in (50_000..).step_by(10_000).zip(NOISES) {
         let mut found = Found::default();

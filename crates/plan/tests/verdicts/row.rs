@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
-/// Of all simulations: a date, never searched for.
+/// Seed of all simulations: a date, never searched for.
 const SEED: u64 = 20_261_129;
 
 /// How many simulations are run: all of them for the table, else the part that a test has time for.

@@ -24,7 +24,7 @@ pub enum Kind {
     Correlated,
 }
 
-/// Those that comparisons are held to.
+/// The rates that comparisons must keep.
 pub const WORLDS: [Kind; 7] = [
     Kind::Normal,
     Kind::Drift,

@@ -15,7 +15,7 @@ const COLUMNS: [(&str, &str); 7] = [
     ("mean flush", "log_flush_mean"),
 ];
 
-/// A row for each broker and case; `None`: no broker told anything of this.
+/// A row for each broker and case; `None`: no broker reported anything of this.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let table = table(input, ("broker", &is_of_brokers), &COLUMNS)?;
     let note = "Of all brokers together: idle shares of the busiest one, pauses of the one that was held up longest, sums of heap and \

@@ -13,7 +13,7 @@ use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Claim, ClaimExpr, Contrast, Plan};
 
-/// Why a ratio is not the quotient of two figures that stand beside it.
+/// Why a ratio is not the quotient of two figures that are shown with it.
 const PAIRED: &str = "Ratios are of repeats in pairs, each with the one that ran in the same round: they need not be the quotient of \
                       two figures, which are of all repeats of a case.";
 

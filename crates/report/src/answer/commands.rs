@@ -1,5 +1,5 @@
 //! What load did that is no records: commands of other people, users and jobs of kdyno's own over HTTP. How long each took, how it
-//! ended, and what it told.
+//! ended, and what it reported.
 
 use super::form::Answer;
 use super::logs::table;

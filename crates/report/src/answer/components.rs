@@ -1,4 +1,4 @@
-//! What stands beside the cluster: what each component used, and what databases counted.
+//! What runs next to the cluster: what each component used, and what databases counted.
 
 use super::form::Answer;
 use super::logs::table;

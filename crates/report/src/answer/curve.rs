@@ -40,9 +40,9 @@ pub struct CurvePoint {
     pub load_per_s: f64,
     /// The metric.
     pub value: Value,
-    /// What has to be said beside it.
+    /// Its marks.
     pub marks: BTreeSet<Mark>,
-    /// Whether all conditions held; `None`: it cannot be told.
+    /// Whether all conditions held; `None`: inconclusive.
     pub passed: Option<bool>,
     /// What the trial was for.
     pub stage: &'static str,
@@ -81,7 +81,7 @@ impl Curve {
         Cell::figure(&point.marks, units::value(point.value, self.unit))
     }
 
-    /// The points as a table, for where a picture stands in the place of [`Self::text`].
+    /// The points as a table, for where a picture takes the place of [`Self::text`].
     pub fn table(&self) -> Table {
         let columns = [("load", true), (self.of.as_str(), true), ("conditions", false), ("stage", false)];
         let row = |point: &CurvePoint| {
@@ -141,7 +141,7 @@ fn passed(passed: Option<bool>) -> &'static str {
     }
 }
 
-/// Where numbers stand on the bars.
+/// Where the bars have numbers.
 struct Axis {
     low: f64,
     high: f64,

@@ -72,7 +72,7 @@ fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cel
     cells.into_iter().map(Cell::from).collect()
 }
 
-/// `rate=10k/s, side B, writers`: only what tells it from others.
+/// `rate=10k/s, side B, writers`: only what distinguishes it from others.
 fn whose(input: &ReportInput<'_>, demand: &Demand) -> String {
     let (case, side) = match demand.scope {
         Scope::Case(case) | Scope::Search { case } => (Some(case), None),
@@ -97,7 +97,7 @@ pub(super) fn used(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 fn resources(demand: &Demand) -> String {
-    // Per record it is the time of a whole resource, not the CPU time of a process, so that stands in the table alone.
+    // Per record it is the time of a whole resource, not the CPU time of a process, so it is in the table alone.
     let each = demand.resources.iter().map(|of| {
         let what = name(demand, of.kind);
         let comma = if what == SHARED { "," } else { "" };
@@ -113,7 +113,7 @@ fn resources(demand: &Demand) -> String {
 }
 
 /// What processors are called that no process of brokers or load generator has a larger share of than the host.
-const SHARED: &str = "the host's processors, which brokers and load generator share";
+const SHARED: &str = "the host's CPUs, which brokers and load generator share";
 
 /// What a resource is called. Where brokers and the load generator share processors, and no process of theirs has a larger
 /// share, both are that of the host.

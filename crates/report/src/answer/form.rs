@@ -16,7 +16,7 @@ pub struct Answer {
     pub table: Option<Table>,
     /// How a condition's metric grows with the load, where that was the question.
     pub curve: Option<Curve>,
-    /// What has to be said under the figures, beside what their marks mean.
+    /// Notes under the figures, in addition to what their marks mean.
     pub(super) notes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Answer {
         &self.notes
     }
 
-    /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
+    /// What is under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
     /// printed too.
     pub fn notes(&self, with_curve: bool) -> Vec<String> {
         let mut signs = self.table.as_ref().map(Table::signs).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Answer {
 /// A whole sentence of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// [`Tone::Bad`]: the answer that nobody wants; [`Tone::Warn`]: no answer.
+    /// [`Tone::Bad`]: an unwelcome answer; [`Tone::Warn`]: no answer.
     pub tone: Tone,
     /// Begins with a capital letter and ends with a full stop.
     pub text: String,

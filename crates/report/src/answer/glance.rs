@@ -23,7 +23,7 @@ const DOUBTS_MAX: usize = 3;
 const ANSWERS_MAX: usize = 4;
 /// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
 const VERDICTS_MAX: usize = 2;
-/// Cases of which each has a line on its limit.
+/// Cases with a line each on their limit.
 const LIMITS_MAX: usize = 2;
 
 /// The first screen of a run.
@@ -134,7 +134,7 @@ fn is_material(one: &Verdict) -> bool {
 
 /// Verdicts in one sentence: `B against A: equivalent within the margin in …; inconclusive in … (8 starts).`
 fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
-    let mut said: Vec<(&str, Vec<&Verdict>)> = Vec::new();
+    let mut said: Vec<((&str, &str), Vec<&Verdict>)> = Vec::new();
     for one in verdicts {
         let what = what(one);
         match said.iter_mut().find(|(known, _)| *known == what) {
@@ -142,9 +142,9 @@ fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
             None => said.push((what, vec![one])),
         }
     }
-    let part = |(what, all): &(&str, Vec<&Verdict>)| {
+    let part = |((what, aside), all): &((&str, &str), Vec<&Verdict>)| {
         let metrics: Vec<String> = all.iter().map(|one| words::metric(&one.of)).collect();
-        format!("{what} in {}", words::list(&metrics))
+        format!("{what} in {}{aside}", words::list(&metrics))
     };
     let parts: Vec<String> = said.iter().map(part).collect();
     let first = verdicts.iter().max_by_key(|one| one.n)?;
@@ -163,22 +163,24 @@ fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
     Some(Sentence::new(tone, text))
 }
 
-fn what(one: &Verdict) -> &'static str {
+/// The verdict before the names of its metrics, and what follows them.
+fn what(one: &Verdict) -> (&'static str, &'static str) {
+    const OVERLAPS: &str = ", but the interval overlaps the margin";
     match one.says {
-        Says::Equivalent => "equivalent within the margin",
-        Says::Different { material: false, .. } => "different by less than the margin",
-        Says::Different { worse: true, .. } => "worse",
-        Says::Different { worse: false, .. } => "better",
-        Says::MaybeMaterial { .. } | Says::OnThisStart { .. } => {
-            "different, but maybe by less than the margin"
-        }
-        Says::DifferentAlone { .. } => "different only if judged alone",
-        Says::Inconclusive { .. } => "inconclusive",
-        Says::Invalid { .. } => "invalid",
+        Says::Equivalent => ("equivalent within the margin", ""),
+        Says::Different { material: false, .. } => ("different, but by less than the margin,", ""),
+        Says::Different { worse: true, .. } => ("worse", ""),
+        Says::Different { worse: false, .. } => ("better", ""),
+        Says::MaybeMaterial { worse: true, .. } => ("worse", OVERLAPS),
+        Says::MaybeMaterial { worse: false, .. } => ("better", OVERLAPS),
+        Says::OnThisStart { .. } => ("different on this start", ", which another start may not show"),
+        Says::DifferentAlone { .. } => ("different", " only if no other metric is judged"),
+        Says::Inconclusive { .. } => ("inconclusive", ""),
+        Says::Invalid { .. } => ("invalid", ""),
     }
 }
 
-/// The heaviest caveats, and how many are left out. Of one group, such as the host, one is enough while others have none.
+/// The heaviest caveats, and how many are left out. One of a group, such as the host, is enough while others have none.
 fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
     let all: Vec<&Worded> = worded.iter().filter(is_told).collect();

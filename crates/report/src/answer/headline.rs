@@ -1,4 +1,4 @@
-//! The answer of a run in a sentence or a few, with its confidence: what stands under the question.
+//! The answer of a run in a sentence or a few, with its confidence: what is under the question.
 
 use super::form::Sentence;
 use super::{claims, search, verdict, words};
@@ -18,16 +18,16 @@ use std::collections::BTreeSet;
 
 /// Cases that are named in one sentence; of more the lowest and the highest are.
 const CASES_MAX: usize = 4;
-/// Figures of a run of one case that are named beside a latency.
+/// Figures of a run of one case that are named with a latency.
 const FIGURES_MAX: usize = 2;
 /// Cases whose figures are within so much of each other are not called different.
 const ALIKE_MAX: f64 = 1.01;
 /// Whose figures are the load generator's own.
 const GENERATOR: &str = "workers";
-/// Metric that tells what was asked for.
+/// Metric that says what was requested.
 const INPUT: &str = "offered_per_s";
 
-/// What stands under the question.
+/// What is under the question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headline {
     /// The answer.
@@ -48,7 +48,7 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     Headline { sentences, legend }
 }
 
-/// Of each contrast one ratio of which something is known: that of the metric which comes first in the table, whose figures stand
+/// For each contrast one known ratio: that of the metric which comes first in the table, whose figures are
 /// before it, else the one that it names first.
 fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence> {
     let column = |of: &Address| table.metrics.iter().position(|column| column.of == *of && is_answer(column));
@@ -112,19 +112,32 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 /// A figure of the table: the finding and what its row is called.
-type Figure<'a> = (Ours<'a>, &'a Finding, String);
+type Figure<'a> = (Ours<'a>, &'a Finding, &'a str);
 
-fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
-    let figures = |index: usize| -> Vec<Figure<'a>> {
-        let of_row = |row: &'a Row<'a>| {
-            let ours = row.entries.get(index)?.ours?;
-            let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
-            Some((ours, finding, if table.rows.len() > 1 { row_name(table, row) } else { String::new() }))
-        };
-        table.rows.iter().filter_map(of_row).collect()
+/// The column in which the cases differ most, of what came out of the system; of those alike the first.
+pub fn telling(table: &CaseTable<'_>) -> Option<usize> {
+    let tells = |column: &ShownMetric| {
+        is_answer(column) && column.of.subject != GENERATOR && column.unit != Unit::YesNo
     };
+    let columns = table.metrics.iter().enumerate().filter(|(_, column)| tells(column));
+    let spreads = columns.map(|(index, _)| (index, spread(&figures(table, index))));
+    spreads.reduce(|most, one| if one.1 > most.1 { one } else { most }).map(|(index, _)| index)
+}
+
+/// The figures of a column that are known.
+fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<Figure<'a>> {
+    let of_row = |row: &Row<'a>| {
+        let ours = row.entries.get(index)?.ours?;
+        let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
+        Some((ours, finding, row.label))
+    };
+    table.rows.iter().filter_map(of_row).collect()
+}
+
+fn of_table(table: &CaseTable<'_>, own: &Figures<'_>) -> Headline {
+    let columns = table.metrics.iter().enumerate();
     let known: Vec<(&ShownMetric, Vec<Figure<'_>>)> =
-        table.metrics.iter().enumerate().map(|(index, column)| (column, figures(index))).collect();
+        columns.map(|(index, column)| (column, figures(table, index))).collect();
     let told: Vec<(&ShownMetric, Vec<Figure<'_>>)> = match table.rows.len() {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
@@ -155,7 +168,7 @@ fn of_table<'a>(table: &'a CaseTable<'a>, own: &Figures<'_>) -> Headline {
     Headline { sentences: vec![Sentence::new(tone, text)], legend: signs.legend() }
 }
 
-/// Whether a column tells what came out, not what was put in.
+/// Whether a column is an outcome, not an input.
 pub fn is_answer(column: &ShownMetric) -> bool {
     metric::is_outcome(&column.of.metric) && column.of.metric != INPUT
 }
@@ -209,19 +222,9 @@ fn spread(figures: &[Figure<'_>]) -> f64 {
     }
 }
 
-/// A row by the parameters in which those differ that have figures.
-pub fn row_name(table: &CaseTable<'_>, row: &Row<'_>) -> String {
-    let tested = || table.rows.iter().filter(|row| row.case.is_some());
-    let differs = |index: usize| tested().any(|other| other.params.get(index) != row.params.get(index));
-    let params = table.params.iter().zip(&row.params).enumerate();
-    let told =
-        params.filter(|(index, _)| differs(*index)).map(|(_, (name, value))| format!("{name}={value}"));
-    told.collect::<Vec<_>>().join(" ")
-}
-
 fn part(column: &ShownMetric, figures: &[Figure<'_>], own: &Figures<'_>) -> String {
     let what = words::metric(&column.of);
-    // Where repeats are missing, of which the figure is not, that is told with it.
+    // Missing repeats that the figure does not lack are reported with it.
     let told = |(ours, one, case): &Figure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
         let figure = figure + &without_generator::clause(own, one.scope, &one.of);

@@ -22,7 +22,7 @@ const UNREAD_TOLD_MAX: usize = 3;
 /// Broken rules at most that one line names.
 const NAMED_MAX: usize = 3;
 
-/// Said where brokers stand on hosts that are not probed.
+/// Said where brokers run on hosts that are not probed.
 const ELSEWHERE: &str = "Drives, memory and network are those of the host that kdyno ran on; the hosts of the brokers, which are \
     elsewhere, were not probed.";
 
@@ -127,7 +127,8 @@ fn of_check(check: &HealthCheck) -> String {
     format!("{}, {}: {}", check.of, text.figure, beside_threshold(&text, &figure(check.value, text.unit)))
 }
 
-/// Trials that are told together, by the cases of the table, or of a search by its answer; each with what they have in common.
+/// Trials that are reported together, by the cases of the table, or of a search by its answer; each with what they have
+/// in common.
 pub(super) fn groups(input: &ReportInput<'_>) -> Vec<(String, Vec<TrialId>)> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         let searches = input.conclusions.iter().filter_map(|one| match one {
@@ -198,7 +199,7 @@ impl Check<'_> {
         self.trials.iter().filter(|trial| trial.is_broken).count()
     }
 
-    /// In half of the trials in which it was asked, or in more: then nobody may say that it holds.
+    /// In half of the trials in which it was asked, or in more: then it is not said to hold.
     fn is_broken(&self) -> bool {
         2 * self.broken() >= self.trials.len()
     }

@@ -11,7 +11,7 @@ use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
 use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 
-/// What stands over it.
+/// Its caption.
 pub const TITLE: &str = "Where the time goes";
 const BROKERS: &str = "brokers";
 
@@ -27,7 +27,7 @@ const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: 
     rest of that its own time, such as linger, and the way there and back. Its CPU time is shown separately; that of kdyno's own \
     client is part of its worker's.";
 
-/// The table: a row for each stage, a column for each case and side; `None`: no broker told its split.
+/// The table: a row for each stage, a column for each case and side; `None`: no broker reported its split.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let figures = Figures::new(input.findings, input.caveats);
     let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
@@ -44,7 +44,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let mut row = |name: String, subject: &str, metric: &str| {
         let found: Vec<Option<&Finding>> =
             groups.iter().map(|(_, scope)| find(*scope, subject, metric)).collect();
-        // Of a broker's stage 0 is less than its clock resolves.
+        // For a broker's stage 0 is less than its clock resolves.
         let took_time = |one: &&Finding| one.estimate != Value::Is(0.0) || subject == BROKERS;
         if found.iter().flatten().any(took_time) {
             let figure = |one: Option<&Finding>| one.map_or_else(|| Cell::from(units::NOTHING), Cell::from);

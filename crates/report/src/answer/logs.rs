@@ -1,4 +1,4 @@
-//! What the cluster told of logs and of consumer groups in the measured window.
+//! What the cluster reported of logs and of consumer groups in the measured window.
 
 use super::form::Answer;
 use super::inside;
@@ -37,7 +37,7 @@ const OF_GROUPS: [(&str, &str); 4] = [
     ("time at end", logs::LAG_TIME_AT_END),
 ];
 
-/// A table of logs and one of groups, each where anything was told.
+/// A table of logs and one of groups, each where anything was reported.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let of_logs = table(input, ("broker", &is_of_brokers), &OF_LOGS);
     let of_groups = table(input, ("group", &|subject| subject.starts_with(GROUP)), &OF_GROUPS);
@@ -116,7 +116,7 @@ pub(super) fn is_of_brokers(subject: &str) -> bool {
     subject == BROKERS || subject.starts_with("broker-")
 }
 
-/// A row for each subject and case; columns of which nothing is known are left out.
+/// A row for each subject and case; columns with nothing known are left out.
 pub(super) fn table(
     input: &ReportInput<'_>,
     (head, is_one): (&str, &dyn Fn(&str) -> bool),

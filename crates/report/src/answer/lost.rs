@@ -1,4 +1,5 @@
-//! Of a comparison which pairs were left out or count as ties, and why; and that it ended before its last look since too many were lost.
+//! Which pairs of a comparison were left out or count as ties, and why; and that it ended before its last look since
+//! too many were lost.
 
 use super::form::Sentence;
 use crate::grid::Tone;

@@ -1,4 +1,4 @@
-//! The members of groups, one by one: a table beside the figures of every trial.
+//! The members of groups, one by one: a table next to the figures of every trial.
 
 use crate::figures::Figures;
 use crate::input::ReportInput;
@@ -101,7 +101,7 @@ fn spread([least, most]: [String; 2]) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// How a group's members fared, without the trial: `readers: 3 members were handed 900 to 1,100 records each; 1 lost partitions`.
+/// How a group's members fared, without the trial: `readers: 3 members consumed 900 to 1,100 records each; 1 lost partitions`.
 pub fn sentence(of: &Members) -> String {
     let others = of.others.as_ref();
     let count = of.told.len() + others.map_or(0, |others| others.members as usize);
@@ -116,8 +116,8 @@ pub fn sentence(of: &Members) -> String {
         }
         lost => format!("; {lost} lost partitions"),
     };
-    let (members, each) = if count == 1 { ("member was", "") } else { ("members were", " each") };
-    format!("{}: {count} {members} handed {records} records{each}{lost}", of.item)
+    let (members, each) = if count == 1 { ("member", "") } else { ("members", " each") };
+    format!("{}: {count} {members} consumed {records} records{each}{lost}", of.item)
 }
 
 fn all(conclusions: &[Conclusion]) -> impl Iterator<Item = &Members> {

@@ -1,4 +1,4 @@
-//! What the numbers say, in words: verdicts, searches, claims, contrasts; and under the table which rows can be told
+//! What the numbers say, in words: verdicts, searches, claims, contrasts; and under the table which rows differ,
 //! apart, what was not steady and what the limit was.
 //!
 //! One wording for all forms: terminal, page, Markdown and JSON take it from here.
@@ -39,7 +39,7 @@ pub(crate) use form::Sentence;
 use kdyno_model::conclusion::{Conclusion, WindowParts};
 use kdyno_model::finding::{Scope, Value};
 
-/// Every answer of a run, in the order in which they are told.
+/// Every answer of a run, in the order of the report.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let mut all = verdict::answers(input);
     all.extend(search::answers(input));

@@ -1,4 +1,4 @@
-//! What stands under the table: which rows can be told apart, what the limit was.
+//! What is under the table: which rows differ, what the limit was.
 
 use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
@@ -21,7 +21,7 @@ pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -
 }
 
 /// Metrics that need to know what was written to the partitions of an item.
-const OF_OWN_PARTITIONS: [&str; 3] = ["lag", "caught_up", "censored"];
+const OF_OWN_PARTITIONS: [&str; 3] = ["lag_time", "caught_up", "censored"];
 
 /// Why columns are empty whose item shares its group with another one.
 fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
@@ -31,11 +31,11 @@ fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<St
         columns.filter(|of| OF_OWN_PARTITIONS.contains(&of.metric.as_str()) && is_shared(&of.subject));
     let empty: Vec<String> = empty.map(ToString::to_string).collect();
     let why = "not known where the item shares its group with another one, since what is written to the partitions of one of \
-        them is not counted; `lag_records` is.";
+        them is not counted; `lag` is.";
     (!empty.is_empty()).then(|| format!("{}: {why}", words::list(&empty)))
 }
 
-/// How many of some cases stand in the table, and what they are called: `rows 2 and 3`, or by their labels.
+/// How many of some cases are in the table, and what they are called: `rows 2 and 3`, or by their labels.
 pub type Names<'a> = dyn Fn(&[u32]) -> (usize, String) + 'a;
 
 /// Cases by the numbers of their rows.
@@ -47,11 +47,11 @@ pub fn by_row(table: &CaseTable<'_>, cases: &[u32]) -> (usize, String) {
     (rows.len(), format!("{word} {}", words::list(&names)))
 }
 
-/// Said where cases are not shown to differ, of which single intervals may seem to say otherwise.
+/// Said where cases are not shown to differ, while single intervals may seem to say otherwise.
 const JUDGED_TOGETHER: &str = "All comparisons of a figure are judged together (Holm's correction), which needs more than one \
     interval that leaves out ×1.";
 
-/// Which rows the figures tell apart; once for all figures that say the same.
+/// Which rows differ in the figures; once for all figures that say the same.
 fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
     let told = input.conclusions.iter().filter_map(|one| match one {
         Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),

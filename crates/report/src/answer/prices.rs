@@ -1,10 +1,10 @@
-//! In which currency costs are told, and from which prices they come.
+//! The currency of costs, and from which prices they come.
 
 use super::words;
 use kdyno_model::metric::{COST_PER_GB, is_cost};
 use kdyno_model::plan::{AttachedPlan, Plan, Price};
 
-/// One sentence where a column tells costs.
+/// One sentence where a column has costs.
 pub(super) fn note(plan: &Plan) -> Option<String> {
     let of_costs = plan.show.columns.iter().filter(|of| is_cost(&of.metric));
     let units = of_costs.map(|of| {

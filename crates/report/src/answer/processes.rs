@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 const TITLE: &str = "Processes on this host";
 
-/// Of more rows a terminal shows the sentences alone.
+/// With more rows a terminal shows the sentences alone.
 const TERMINAL_ROWS_MAX: usize = 24;
 
 const NOTE: &str = "In the measured window; of several trials smallest to largest. CPU in percent of one core. Disk bytes are those \
@@ -48,7 +48,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
-/// The same for a terminal, which has no room for a long table.
+/// The table for a terminal, which has no room for a long one.
 pub fn short_answer(input: &ReportInput<'_>) -> Option<Answer> {
     let all = answer(input)?;
     let is_long = all.table.as_ref().is_some_and(|table| table.rows.len() > TERMINAL_ROWS_MAX);
@@ -125,7 +125,7 @@ fn growing(rows: &[Row<'_>]) -> Option<Sentence> {
     (!told.is_empty()).then(|| Sentence::new(Tone::Warn, said))
 }
 
-/// That windows are too short to tell.
+/// The sentence that windows are too short to determine it.
 fn untold(rows: &[Row<'_>]) -> Option<Sentence> {
     let needed = rows.iter().flat_map(Row::memory).filter_map(|one| match one.says {
         MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s }) => Some(needed_s),
@@ -176,7 +176,7 @@ fn all_say(courses: &[&MemoryCourse]) -> String {
     if words.is_empty() { units::NOTHING.to_owned() } else { words.join("; ") }
 }
 
-/// The name alone stands in the first column: a narrow terminal repeats that one.
+/// The first column has the name alone: a narrow terminal repeats that one.
 fn table(rows: &[Row<'_>]) -> Table {
     let columns = [
         ("process", false),

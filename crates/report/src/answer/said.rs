@@ -13,7 +13,7 @@ use kdyno_model::plan::{Depth, EvidenceUnit};
 pub(super) const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
 /// and where it is not known how long a unit takes, more than so many times the units that there are.
 const REACH: u32 = 10;
-/// Of fewer units it is not said: their number is the one of the next look.
+/// Not said of fewer units: their number is the one of the next look.
 const UNITS_MIN: u32 = 6;
 
 /// The verdict on one metric.
@@ -53,7 +53,7 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// Nobody said which direction of what was imported is better.
+    /// Which direction of what was imported is better is not stated.
     fn is_imported(&self) -> Option<(Tone, String)> {
         let Self { verdict, a, b, metric, change, figures, .. } = self;
         let little = match verdict.says {

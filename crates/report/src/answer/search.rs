@@ -115,7 +115,7 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
     Sentence::new(tone, text)
 }
 
-/// What has to be said beside the load that is the answer.
+/// The marks of the load that is the answer.
 fn answer_marks(result: &SearchResult) -> BTreeSet<Mark> {
     match result.outcome {
         SearchOutcome::Confirmed { load_per_s } => {

@@ -1,4 +1,4 @@
-//! In which settings the sides of a comparison differ, and which of these nobody asked for.
+//! In which settings the sides of a comparison differ, and which of these were not requested.
 
 use super::form::Sentence;
 use crate::grid::Tone;
@@ -15,7 +15,7 @@ const NAMED_MAX: usize = 2;
 /// Most defaults of another version that are named; the configuration has all.
 const DEFAULTS_MAX: usize = 5;
 
-/// Why settings differ, in the order in which they are told.
+/// Why settings differ, in the order of the report.
 const KINDS: [(Option<WhyDiffers>, &str, usize); 5] = [
     (Some(WhyDiffers::NotAsked), "Not asked for", SETTINGS_MAX),
     (Some(WhyDiffers::Asked), "As asked", SETTINGS_MAX),
@@ -44,7 +44,7 @@ pub(super) fn difference(conclusions: &[Conclusion], scope: Scope, labels: &[Str
     (!all.is_empty()).then(|| Sentence::new(if is_open { Tone::Warn } else { Tone::Plain }, text + "."))
 }
 
-/// The same in one line: how many there are of each kind, with the names of those that were not asked for.
+/// The differences in one line: how many there are of each kind, with the names of those that were not requested.
 pub(super) fn line(conclusions: &[Conclusion], scope: Scope) -> Option<String> {
     let all: Vec<&SettingDiffers> = of_scope(conclusions, scope).collect();
     let parts = KINDS.iter().filter_map(|(why, words, _)| {

@@ -10,7 +10,7 @@ use kdyno_model::metric::Unit;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeSet;
 
-/// What stands in a trial's row; empty where nothing was judged.
+/// The cell of a trial's row; empty where nothing was judged.
 pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
     let found = all(conclusions).find(|one| one.scope == Scope::Trial(trial) && one.item == item);
     found.map_or_else(String::new, |one| match &one.state {

@@ -9,9 +9,12 @@ use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{Scope, marks_of_both};
+use kdyno_model::finding::{Scope, Value, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
+
+/// From here on a ratio is seen to be another one than that of two figures, as a share.
+const MEDIANS_APART: f64 = 0.01;
 
 /// One answer per compared case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
@@ -67,26 +70,43 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
         _ => "Verdict",
     };
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
-    let mut notes = roles(&of_scope);
+    let mut notes = head_notes(&of_scope);
     notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
     notes.extend(two_levels(&of_scope));
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
 }
 
-/// What brackets and names of metrics that nobody judged mean.
-fn roles(verdicts: &[&Verdict]) -> Vec<String> {
+/// Whether its ratio, which is that of its pairs, is not the one of the medians that are shown with it.
+pub(crate) fn is_of_pairs(verdict: &Verdict) -> bool {
+    let (Some(ratio), Value::Is(a), Value::Is(b)) = (verdict.judged_by(), verdict.a, verdict.b) else {
+        return false;
+    };
+    let has_pairs = verdict.unit_of_evidence != EvidenceUnit::Run;
+    has_pairs && a > 0.0 && ((b / a) / ratio.estimate - 1.0).abs() > MEDIANS_APART
+}
+
+/// What the ratio of a verdict is called.
+pub(crate) fn ratio_head(is_of_pairs: bool) -> &'static str {
+    if is_of_pairs { "ratio of pairs" } else { "B ÷ A" }
+}
+
+/// What the head of the ratios, brackets, and names of metrics that are not judged mean.
+fn head_notes(verdicts: &[&Verdict]) -> Vec<String> {
     let has = |role| verdicts.iter().any(|one| one.role == role);
     let is_mixed = has(MetricRole::Judged) && (has(MetricRole::Exploratory) || has(MetricRole::Imported));
     let exploratory = is_mixed.then_some("(in brackets): exploratory, no verdict.");
     let imported = has(MetricRole::Imported)
         .then_some("imported-…: measured elsewhere; which direction is better is not known.");
-    exploratory.into_iter().chain(imported).map(str::to_owned).collect()
+    let of_pairs = verdicts.iter().any(|one| is_of_pairs(one)).then_some(
+        "ratio of pairs: the middle of B ÷ A pair by pair, which is not the ratio of the medians in the table.",
+    );
+    of_pairs.into_iter().chain(exploratory).chain(imported).map(str::to_owned).collect()
 }
 
 /// What a summary says under [`short_table`]: pairs that do not count, settings that differ, and what the table's names mean.
 pub(crate) fn short_notes(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
     let Scope::Comparison { case } = scope else { return Vec::new() };
-    let mut notes = roles(&in_summary(input.conclusions, scope));
+    let mut notes = head_notes(&in_summary(input.conclusions, scope));
     notes.extend(lost::sentences(input, case).map(|sentence| sentence.text));
     notes.extend(waited::sentence(input, case, &labels(input)).map(|sentence| sentence.text));
     notes.extend(settings::line(input.conclusions, scope));
@@ -124,7 +144,7 @@ fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
 }
 
-/// Of a duet: what its figures are.
+/// For a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
     let told = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
                 the other.";
@@ -139,8 +159,8 @@ pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verd
     })
 }
 
-/// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
-/// sides are alike, whatever the estimate.
+/// For a judged metric without an answer: an interval that reaches further than the margin could not have shown that
+/// the sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
     let is_open = verdict.says.is_open();
     let interval = verdict.equivalence_interval?;
@@ -182,11 +202,12 @@ pub fn word(verdict: &Verdict) -> &'static str {
 
 /// Verdicts as a table, a row for each.
 pub fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> Table {
+    let ratio = ratio_head(verdicts.iter().any(|one| is_of_pairs(one)));
     let head = [
         ("metric", false),
         (labels[0].as_str(), true),
         (labels[1].as_str(), true),
-        ("B ÷ A of pairs", true),
+        (ratio, true),
         ("interval", true),
         ("level", true),
         ("n", true),

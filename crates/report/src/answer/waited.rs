@@ -1,4 +1,4 @@
-//! Of pairs whose sides ran at once: that their brokers waited for a processor is told once, with the verdicts, for it
+//! Pairs whose sides ran at once: that their brokers waited for a CPU is reported once, with the verdicts, for it
 //! limits what these say.
 
 use super::form::Sentence;
@@ -12,7 +12,7 @@ use kdyno_model::plan::ComparePlan;
 /// Shares of a side's trials, and whether they are of the time in which brokers ran or were ready.
 type Shares = Vec<(f64, bool)>;
 
-/// What is said of one compared case; `None`: no brokers waited, or it is told of each trial.
+/// What is said of one compared case; `None`: no brokers waited, or it is reported of each trial.
 pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2]) -> Option<Sentence> {
     let shares = ComparePlan::SIDES.map(|side| of_side(input, case, side));
     let told = |side: usize| {
@@ -29,16 +29,16 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
     let (waited, means) = match (told(0), told(1)) {
         (None, None) => return None,
         (Some(a), Some(b)) => (
-            format!("brokers of both sides waited for a processor, {a}, {b} {base}"),
-            "so the ratio is that of brokers that wait, and each also feels what the other side costs: with processors to \
+            format!("brokers of both sides waited for a CPU, {a}, {b} {base}"),
+            "so the ratio is that of brokers that wait, and each also feels what the other side costs: with CPUs to \
              spare the sides may differ by more or by less",
         ),
         (a, b) => (
-            format!("brokers waited for a processor on one side alone, {} {base}", a.or(b)?),
-            "so a part of the difference may be that wait: with processors to spare the sides may differ by less",
+            format!("brokers waited for a CPU on one side alone, {} {base}", a.or(b)?),
+            "so a part of the difference may be that wait: with CPUs to spare the sides may differ by less",
         ),
     };
-    let remedy = "`--design turns`, fewer brokers, a lower rate or more processors would tell";
+    let remedy = "`--design turns`, fewer brokers, a lower rate or more CPUs would tell";
     Some(Sentence::new(Tone::Warn, format!("{waited}; {means} ({remedy}).")))
 }
 

@@ -86,7 +86,8 @@ pub(super) fn margin(share: f64) -> String {
     format!("{} %", digits::named(share * 100.0))
 }
 
-/// The interval of a change beside a margin: `between +8 % and +16 %, 96.1 % confidence`; empty without one.
+/// The interval of a change that is compared with a margin: `between +8 % and +16 %, 96.1 % confidence`; empty without
+/// one.
 pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let Some((low, high, level)) = bounds(ratio) else { return String::new() };
     let width = Some((high - low) / 2.0 * 100.0);
@@ -148,8 +149,8 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
-/// A figure of a side beside the ratio of both, whose half-width this is, if it has one: with three digits or more, so that who
-/// divides one by the other comes near the ratio.
+/// A figure of a side shown with the ratio of both, whose half-width this is, if it has one: with three digits or more,
+/// so that dividing one by the other comes near the ratio.
 pub(super) fn side(metric: &str, value: Value, unit: Unit, half_width: Option<f64>) -> String {
     let width = match value {
         Value::Is(number) => half_width.map(|share| share.min(SIDE_SHARE_MAX) * number.abs()),
@@ -169,7 +170,7 @@ pub(super) fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-/// The interval of a ratio beside a margin, which lies as far from 1 as this share.
+/// The interval of a ratio shown with a margin, which lies as far from 1 as this share.
 pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
     interval_apart_from(ratio, &[1.0 - margin, 1.0, 1.0 + margin], digits::decimals_of(margin))
 }

@@ -1,7 +1,8 @@
 //! Caveats in words: what happened and what it means for the figures, in which trials, and what to do about it.
 //!
-//! The same caveat of many trials is told once, with the range of its figures and the trials it concerns; so is that of many load
-//! items or topics, whose names are listed. The words are those of its row ([`kdyno_model::caveat::Row`]); its name is the run file's.
+//! A caveat of many trials is reported once, with the range of its figures and the trials it concerns; so is that of
+//! many load items or topics, whose names are listed. The words are those of its row ([`kdyno_model::caveat::Row`]);
+//! its name is the run file's.
 
 mod reach;
 mod together;
@@ -17,12 +18,12 @@ use std::cmp::Reverse;
 use together::together;
 use words::{said, short};
 
-/// One caveat, told once for all trials it concerns.
+/// One caveat, reported once for all trials it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worded {
     /// Whether the figures may be used.
     pub severity: Severity,
-    /// Acknowledged records are gone: told before anything else.
+    /// Acknowledged records are gone: reported before anything else.
     pub is_loss: bool,
     /// It speaks only of figures that no verdict of the run is about.
     pub is_elsewhere: bool,
@@ -39,14 +40,14 @@ pub struct Worded {
 }
 
 impl Worded {
-    /// What stands before it: its severity, or that records are gone.
+    /// Its prefix: its severity, or that records are gone.
     pub fn label(&self) -> String {
         if self.is_loss { "data loss".to_owned() } else { self.severity.to_string() }
     }
 }
 
-/// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and of these the
-/// most severe first. What is told with the verdicts is left out.
+/// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and among
+/// these the most severe first. What is reported with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     let caveats = input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one));
     let mut worded: Vec<Worded> = Vec::new();

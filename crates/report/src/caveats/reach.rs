@@ -8,21 +8,24 @@ use kdyno_model::event::Subject;
 use kdyno_model::plan::PairDesign;
 use std::collections::BTreeMap;
 
-/// Whether a caveat speaks only of figures that no verdict is about: nobody judged them, and no table shows them. Never
-/// where a run has no verdict.
+/// Whether a caveat speaks only of figures that no verdict is about: they were not judged, and no table shows them.
+/// Never where a run has no verdict.
 pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     let mut verdicts = verdicts(input).peekable();
     caveat.is_of_some() && verdicts.peek().is_some() && !verdicts.any(|one| caveat.speaks_of(&one.of))
 }
 
-/// Whether it is told with the verdicts: that brokers waited for a processor where both sides of a pair ran at once limits
-/// what the ratio says, of all pairs alike.
+/// Whether it is told with the verdicts: which pairs do not count, and that brokers waited for a CPU where both sides of a pair
+/// ran at once, which limits what the ratio says, of all pairs alike.
 pub(crate) fn is_told_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+    if matches!(caveat.caveat, Caveat::PairsLost { .. } | Caveat::PairsTied(_)) {
+        return verdicts(input).any(|one| one.scope == caveat.scope);
+    }
     let is_duet = input.plan().strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
     waited(&caveat.caveat).is_some() && is_duet && verdicts(input).next().is_some()
 }
 
-/// Of brokers that waited for a processor the share, and whether it is one of the time in which they ran or were ready; else
+/// The share of brokers that waited for a CPU, and whether it is one of the time in which they ran or were ready; else
 /// it is one of the window.
 pub(crate) fn waited(caveat: &Caveat) -> Option<(f64, bool)> {
     match caveat {
@@ -62,7 +65,7 @@ pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
 #[derive(Default)]
 struct Kind<'a> {
     is_invalid: bool,
-    /// Of each load item the lowest quantile or what else they speak of, and its mean.
+    /// For each load item the lowest quantile or what else they speak of, and its mean.
     parts: BTreeMap<(&'a str, bool), Part<'a>>,
 }
 

@@ -54,7 +54,7 @@ fn two_numbers_of_one_caveat_have_each_its_range() {
                     more when it ended, where 50.0 ms is allowed";
     assert!(sentence.starts_with(expected), "{sentence}");
     let (sentence, _) = told(&[&queue(0.2, 0.0), &queue(0.1, 1.5)]);
-    assert!(sentence.contains("and 0 ns to 1.50 s more when it ended"), "{sentence}");
+    assert!(sentence.contains("and 0 s to 1.50 s more when it ended"), "{sentence}");
     let (sentence, _) = told(&[&queue(0.296, 0.0)]);
     let expected = "writers: the queue was too long when the window began: it held 296 ms of the offered load, where \
                     50.0 ms is allowed, and grew no further: latencies include the time in it";
@@ -275,7 +275,7 @@ fn few_seconds() -> Caveat {
     Caveat::FewSeconds(FewSeconds { item, quantile, seconds: 2, of_s: 30, at_s: 20 })
 }
 
-/// Those among them that come last.
+/// The last of them.
 fn of_samples() -> Vec<Caveat> {
     let item = || "writers".to_owned();
     let text = || "a detail".to_owned();
@@ -344,7 +344,7 @@ fn of_samples() -> Vec<Caveat> {
     ]
 }
 
-/// Those with words that no kind above has.
+/// Caveats with words that no kind above has.
 fn further_words() -> Vec<Caveat> {
     let item = || "writers".to_owned();
     let text = || "a detail".to_owned();
@@ -406,7 +406,7 @@ fn printed(caveats: &[Caveat]) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// A kind that comes anew needs a caveat of it in the tables above, for each of its words.
+/// A new kind needs a caveat of it in the tables above, for each of its words.
 #[test]
 fn the_words_of_every_row_have_their_values() {
     let all: Vec<Caveat> = others().into_iter().chain(further_words()).collect();

@@ -4,7 +4,7 @@ use super::words::whom;
 use kdyno_model::caveat::{Caveat, CaveatKind, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 
-/// In the place of a name, where only what is said besides matters.
+/// Replaces a name, where only the rest of the sentence matters.
 const ANY: &str = "";
 
 /// Caveats that are printed as one.
@@ -38,7 +38,8 @@ impl<'a> Told<'a> {
         scopes
     }
 
-    /// What is said besides names and numbers, and in which scopes; `None`: it is of no single load item or topic.
+    /// What is said in addition to names and numbers, and in which scopes; `None`: it is of no single load item or
+    /// topic.
     fn but_for_names(&self) -> Option<(Vec<Scope>, String, &'static str)> {
         let first = self.caveats.first().filter(|_| !self.kind.row().name.is_empty())?;
         let (of, remedy) = whom(&first.caveat, Some(ANY));

@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 /// Most names that a caveat lists; of more it says how many they are.
 const NAMES_MAX: usize = 6;
 
-/// What is said of one caveat, or of several of one kind: a sentence and what to do. Each number is told as its range, and the
-/// names of load items, or topics, as a list.
+/// What is said of one caveat, or of several of one kind: a sentence and what to do. Each number is shown as its range,
+/// and the names of load items, or topics, as a list.
 pub(super) fn said(caveats: &[&Caveat]) -> (String, &'static str) {
     let Some((row, values)) = together(caveats) else { return (String::new(), "") };
     let words = row.words_of(caveats);
-    // A test fills the words of every row; what they lack would still be told by name.
+    // A test fills the words of every row; what they lack would still be shown by name.
     (filled(words.sentence, &values).unwrap_or_else(|| row.kind.to_string()), words.remedy)
 }
 
-/// The same caveats in one line.
+/// The caveats in one line.
 pub(super) fn short(caveats: &[&Caveat]) -> String {
     let Some((row, values)) = together(caveats) else { return String::new() };
     filled(row.short, &values).unwrap_or_else(|| row.kind.to_string())
@@ -109,7 +109,7 @@ pub(super) fn filled(text: &str, of: &[Values]) -> Option<String> {
     Some(filled + rest)
 }
 
-/// What stands in the place of a value: `name`, or `name:form`, or of its highest `name:form_most`.
+/// A value's placeholder: `name`, or `name:form`, or for its highest `name:form_most`.
 fn value(place: &str, of: &[Values]) -> Option<String> {
     let (name, form) = place.split_once(':').unwrap_or((place, "text"));
     let first = || of.first()?.text(name);
@@ -117,7 +117,7 @@ fn value(place: &str, of: &[Values]) -> Option<String> {
         "text" => first(),
         "words" => Some(first()?.replace('_', " ")),
         "subject" => Some(first()?.parse::<Subject>().ok()?.to_string()),
-        // What one caveat says in words of its own; of several told together the first one's.
+        // What one caveat says in words of its own; for several reported together the first one's.
         "first" if of.len() > 1 => Some(format!("the first: {}", first()?)),
         "first" => first(),
         _ => {

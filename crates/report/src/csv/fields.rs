@@ -6,8 +6,8 @@ pub(super) fn row(fields: impl IntoIterator<Item = String>) -> String {
     fields.join(",") + "\r\n"
 }
 
-/// As RFC 4180 has it. What a spreadsheet would take for a formula has a `'` before it, as in the files that pages save: names
-/// and labels are those of whoever wrote the scenario.
+/// As RFC 4180 has it. What a spreadsheet would take for a formula has a `'` before it, as in the files that pages
+/// save: names and labels are the scenario author's.
 fn quoted(field: String) -> String {
     let is_formula = field.starts_with(['=', '+', '@', '-', '\t', '\r']) && field.parse::<f64>().is_err();
     let field = if is_formula { format!("'{field}") } else { field };

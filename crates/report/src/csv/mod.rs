@@ -32,7 +32,7 @@ const LABEL: Column = (
     "in words, as in tables: the case's label, of a comparison what the side is called, and of a trial of several repeats \
      `#` and which; empty when the plan has one trial",
 );
-/// Stands for one column per parameter of the plan.
+/// Means one column per parameter of the plan.
 const PARAMS: Column =
     ("param.NAME", "one column for each parameter of the plan: its value in the trial or case");
 const VALUE: Column =
@@ -138,7 +138,7 @@ const SERIES_AFTER: [Column; 6] = [
     ),
     (
         "at_s",
-        "seconds from the start of the load, T0: of a load item the whole second that begins there, of processor \
+        "seconds from the start of the load, T0: of a load item the whole second that begins there, of CPU \
          time and other resources the end of its stretch of about a second, negative before T0, of an imported series the instant \
          of its reading",
     ),
@@ -146,18 +146,18 @@ const SERIES_AFTER: [Column; 6] = [
     AT_LEAST,
 ];
 
-/// What is counted in a second of a load item: name, meaning, where it stands.
+/// What is counted in a second of a load item: name, meaning, place.
 type Count = (&'static str, &'static str, fn(&SecondPoint) -> u64);
 
 const COUNTS: [Count; 5] = [
     ("offered_per_s", "records whose intended instant lies in the second", |point| point.offered),
     ("achieved_per_s", "records the client accepted in the second", |point| point.achieved),
     ("acked_per_s", "records acknowledged in the second", |point| point.acknowledged),
-    ("fetched_per_s", "records handed over in the second", |point| point.fetched),
+    ("fetched_per_s", "records consumed in the second", |point| point.fetched),
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 
-/// What else is told of a second of a load item, if it has it.
+/// What else is shown of a second of a load item, if it has it.
 type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
 const FIGURES: [Figure; 9] = [
@@ -269,7 +269,7 @@ pub struct OfTrial {
 }
 
 impl OfTrial {
-    /// Those of a trial, with the [`params`] of the plan.
+    /// Values of a trial, with the [`params`] of the plan.
     pub fn new(id: TrialId, input: &ReportInput<'_>, params: &[String]) -> Self {
         let whose = Whose::of(Scope::Trial(id), input);
         let labelled = whose.labelled(params);

@@ -1,4 +1,4 @@
-//! What lets others repeat a run, told from what really ran.
+//! What lets others repeat a run, from what really ran.
 
 use crate::client_properties;
 use crate::command_line::repeat;
@@ -21,8 +21,8 @@ pub(super) struct Part {
     pub(super) text: String,
 }
 
-/// The parts of one run: what was typed, on what host, the command that repeats it, what was declared, what stood where, the
-/// systems with their command lines, the settings in force, what was asked for, the scenario.
+/// The parts of one run: what was typed, on what host, the command that repeats it, what was declared, what ran where,
+/// the systems with their command lines, the settings in force, what was requested, the scenario.
 pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
     let part = |title: &str, text: String| Part { title: title.to_owned(), text: text.trim_end().to_owned() };
     let mut parts = Vec::new();

@@ -22,10 +22,10 @@ pub enum FrontError {
     NoFact {
         /// Its number, from 1.
         line: usize,
-        /// What stands there.
+        /// Its text.
         text: String,
     },
-    /// A name stands twice.
+    /// A name occurs twice.
     #[error("line {line}: `{name}` is there twice")]
     Twice {
         /// Its number, from 1.

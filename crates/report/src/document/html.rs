@@ -86,7 +86,7 @@ fn run_of(number: usize, run: &DocumentRun<'_>) -> Markup {
 }
 
 /// Sections of a run's page as part of a document: headings one level lower, ids with the run before them. In what the
-/// templates make every `<` and `"` that stands so is a template's own, for those from outside are escaped.
+/// templates make every unescaped `<` and `"` is a template's own, for those from outside are escaped.
 fn as_part(sections: &str, prefix: &str) -> String {
     let mut out = sections.to_owned();
     for level in (2..=5).rev() {
@@ -109,7 +109,7 @@ fn author_text(text: &str) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let events = Parser::new_ext(&text, options).filter_map(|event| match event {
         Event::Html(html) | Event::InlineHtml(html) => Some(Event::Text(html)),
-        // A picture would be loaded from elsewhere: its words stand for it.
+        // A picture would be loaded from elsewhere: its words replace it.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         Event::Start(Tag::Link { dest_url, .. }) if !is_address(&dest_url) => None,
         other => Some(other),

@@ -14,9 +14,9 @@ pub struct Graph {
     pub title: String,
     /// What was counted.
     pub kind: FlameKind,
-    /// Of a difference the two sides, A first; otherwise one.
+    /// For a difference the two sides, A first; otherwise one.
     pub sides: Vec<Stacks>,
-    /// Of each side, as far as it is known: share of the CPU time that its processes used meanwhile which its stacks
+    /// For each side, as far as it is known: share of the CPU time that its processes used meanwhile which its stacks
     /// hold (`sampled_cpu_share`).
     pub held: Vec<Option<f64>>,
 }

@@ -34,7 +34,7 @@ struct Node<'s> {
 
 struct Tree<'s> {
     nodes: Vec<Node<'s>>,
-    /// Of each side.
+    /// Shares of each side.
     totals: Vec<u64>,
 }
 
@@ -72,7 +72,7 @@ impl<'s> Tree<'s> {
     fn narrowest(&self, frames_max: usize) -> f64 {
         let mut widths: Vec<f64> = (1..self.nodes.len()).map(|node| self.width(node)).collect();
         widths.sort_by(|a, b| b.total_cmp(a));
-        // Of several that are as wide, none is drawn rather than too many.
+        // Among several that are as wide, none is drawn rather than too many.
         let beyond = widths.get(frames_max).copied().unwrap_or(0.0);
         SHARE_MIN.max(beyond * (1.0 + 1e-9))
     }

@@ -6,10 +6,10 @@ use kdyno_model::stacks::FlameKind;
 use kdyno_model::words::visible;
 use maud::{Markup, PreEscaped, html};
 
-/// Of the picture, in its own units.
+/// Width of the picture, in its own units.
 const WIDTH: f64 = 1200.0;
 const ROW_HEIGHT: f64 = 17.0;
-/// Of a letter of the labels, about.
+/// Width of a letter of the labels, about.
 const LETTER: f64 = 6.7;
 /// Letters below which a label says nothing.
 const LETTERS_MIN: usize = 4;
@@ -70,7 +70,7 @@ pub(crate) fn legend(graph: &Graph) -> &'static str {
 fn frame(graph: &Graph, one: &Placed<'_>) -> Markup {
     let [x, width] = [one.left, one.width].map(|share| share * WIDTH);
     let y = one.row as f64 * ROW_HEIGHT;
-    // A gap of half a unit tells neighbours apart.
+    // A gap of half a unit separates neighbours.
     let [x_text, y_text, width_text] = [x, y, (width - 0.5).max(0.5)].map(short);
     let (class, is_dark) = class(graph, one);
     let label = label(one.name, width);
@@ -131,7 +131,7 @@ fn change(graph: &Graph, one: &Placed<'_>) -> Option<f64> {
     Some(100.0 * (b - a))
 }
 
-/// Of each side the frame's share.
+/// The frame's share on each side.
 pub(super) fn shares(graph: &Graph, one: &Placed<'_>) -> Vec<f64> {
     one.counts.iter().zip(&graph.sides).map(|(count, side)| share(*count, side.total())).collect()
 }

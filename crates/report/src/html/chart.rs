@@ -1,6 +1,8 @@
 //! What a chart of lines is made of, before anything is drawn: panels over one horizontal axis.
 
-use super::scale::Scale;
+use super::scale::{Scale, widened};
+use super::ticks::resolution;
+use kdyno_model::metric::Unit;
 
 /// Numbers beyond this are not drawn: as nanoseconds it is thirty years, so it is a defect elsewhere.
 pub const NUMBER_MAX: f64 = 1e18;
@@ -10,7 +12,7 @@ pub const ACROSS: f64 = 1000.0;
 const NINES_MIN: f64 = std::f64::consts::LOG10_2;
 const NINES_MAX: f64 = 5.0;
 
-/// What stands on the horizontal axis.
+/// What is on the horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Horizontal {
     /// Seconds from the start of the load, T0.
@@ -21,7 +23,7 @@ pub enum Horizontal {
     Rate,
 }
 
-/// What stands on the vertical axis.
+/// What is on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Vertical {
     /// Rates and percentages: linear from zero on.
@@ -55,7 +57,7 @@ pub enum Drawn {
 /// One line of a chart with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Name in the legend; lines of one name and look stand in it once.
+    /// Name in the legend; lines of one name and look are in it once.
     pub name: String,
     /// Colour, dash and shape; more than there are repeat them.
     pub look: usize,
@@ -96,9 +98,9 @@ pub struct Panel {
     pub title: String,
     /// Unit of the vertical axis.
     pub unit: &'static str,
-    /// What stands on the vertical axis.
+    /// What is on the vertical axis.
     pub y: Vertical,
-    /// Values that the axis holds beside those of its lines, so that several have the same.
+    /// Values that the axis holds in addition to those of its lines, so that several have the same.
     pub holds: Vec<f64>,
     /// The limit that values must keep, if there is one, and whether those below it do.
     pub limit: Option<(f64, bool)>,
@@ -118,7 +120,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Of one chart among so many of its kind: a page of many trials has less of each.
+    /// Size of one chart among so many of its kind: a page of many trials has less of each.
     pub fn among(charts: usize) -> Self {
         let share = |all: usize, least: usize, most: usize| (all / charts.max(1)).clamp(least, most);
         Self { points: share(1_500, 60, 450), rows: share(120, 10, 60) }
@@ -132,7 +134,7 @@ pub struct Chart {
     pub id: String,
     /// Title above the chart.
     pub title: String,
-    /// What stands on the horizontal axis.
+    /// What is on the horizontal axis.
     pub x: Horizontal,
     /// Under the horizontal axis, with the unit.
     pub x_label: &'static str,
@@ -173,6 +175,8 @@ impl Chart {
         match self.x {
             // The ends are those of the data; the ticks are round numbers between them.
             Horizontal::Seconds | Horizontal::Rate => {
+                let step = if self.x == Horizontal::Rate { resolution(high, Unit::RecordsPerS) } else { 0.0 };
+                let (low, high) = if step > 0.0 { widened((low, high), step) } else { (low, high) };
                 let ticks = Scale::linear([low, high].into_iter(), false, 0.0, 1.0).ticks;
                 let inside = ticks.into_iter().filter(|tick| (low..=high).contains(tick)).collect();
                 Scale::fixed(low, high, inside, 0.0, ACROSS)
@@ -205,7 +209,7 @@ impl Line {
     }
 }
 
-/// Where a quantile stands on an axis of nines; `None` beyond its ends.
+/// The place of a quantile on an axis of nines; `None` beyond its ends.
 pub fn nines(quantile: f64) -> Option<f64> {
     let place = -(1.0 - quantile).log10();
     (NINES_MIN - 1e-9..=NINES_MAX + 1e-6).contains(&place).then_some(place)

@@ -22,7 +22,7 @@ pub const SMALL: f64 = 60.0;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 const NS_PER_S: f64 = 1e9;
 
-/// What stands under an axis of time.
+/// The label of an axis of time.
 pub const TIME_LABEL: &str = "seconds from the start of the load";
 
 /// What is drawn of latencies.
@@ -90,7 +90,7 @@ pub fn bands(series: &TrialSeries) -> Vec<Band> {
 
 /// A count of each second.
 pub fn counts(stream: &StreamSeries, name: &str, look: usize, count: fn(&SecondPoint) -> u64) -> Line {
-    // A count belongs to the whole second; its point stands in the middle.
+    // A count belongs to the whole second; its point is in the middle.
     let point = |second: &SecondPoint| Point {
         x: f64::from(second.second) + 0.5,
         y: Some(count(second) as f64),
@@ -130,7 +130,7 @@ pub fn rate(stream: &StreamSeries) -> Panel {
             }
             lines
         }
-        RoleKind::Consume => vec![counts(stream, "handed over", 0, |second| second.fetched)],
+        RoleKind::Consume => vec![counts(stream, "consumed", 0, |second| second.fetched)],
     };
     panel(format!("{}: rate", stream.name), "records per second", Vertical::FromZero, TALL, lines)
 }
@@ -155,9 +155,9 @@ pub fn waiting(stream: &StreamSeries) -> Vec<Panel> {
             states(stream, "without an outcome", open, 1.0),
         ),
         one(
-            format!("{name}: lag in time"),
+            format!("{name}: lag time"),
             "seconds",
-            states(stream, "lag", |second| second.lag_ns, NS_PER_S),
+            states(stream, "lag time", |second| second.lag_ns, NS_PER_S),
         ),
         one(
             format!("{name}: lag, records to the end of the log"),

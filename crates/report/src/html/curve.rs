@@ -9,8 +9,11 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::Threshold;
 use maud::{Markup, html};
 
+/// Height of the picture of an answer, px.
+pub const HEIGHT: f64 = 220.0;
+
 /// The picture, with this table of its data; nothing when no trial has a figure.
-pub fn figure(curve: &Curve, id: &str, table: &Markup) -> Markup {
+pub fn figure(curve: &Curve, id: &str, height: f64, table: &Markup) -> Markup {
     let is_time = curve.unit == Unit::Ns;
     let of = |passed: &[Option<bool>]| -> Vec<Point> {
         let points = curve.points.iter().filter(|one| passed.contains(&one.passed));
@@ -35,7 +38,7 @@ pub fn figure(curve: &Curve, id: &str, table: &Markup) -> Markup {
         title: format!("{} by load", curve.of),
         x: Horizontal::Rate,
         x_label: "load, records per second",
-        panels: vec![Panel { limit, ..panel(String::new(), unit, y, 220.0, lines) }],
+        panels: vec![Panel { limit, ..panel(String::new(), unit, y, height, lines) }],
         bands: estimate.into_iter().collect(),
         flags: answer.into_iter().collect(),
         detail: Detail { points: 450, rows: 0 },

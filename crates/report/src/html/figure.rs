@@ -6,7 +6,7 @@ use crate::units;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lines whose data are listed at most: more columns nobody reads.
+/// Lines whose data are listed at most: more columns are not readable.
 const COLUMNS_MAX: usize = 16;
 /// Lines whose highest value is listed.
 const EXTREMES_MAX: usize = 8;
@@ -16,7 +16,7 @@ pub fn figure(chart: &Chart) -> Markup {
     figure_with(chart, &html! {})
 }
 
-/// The same with something between the panels and the table, such as what its flags stand for.
+/// The figure with something between the panels and the table, such as what its flags mean.
 pub fn figure_with(chart: &Chart, under: &Markup) -> Markup {
     let drawn = chart.drawable();
     if drawn.panels.is_empty() {
@@ -53,7 +53,7 @@ struct Listed<'a> {
     points: BTreeMap<Key, &'a Point>,
 }
 
-/// A place on the horizontal axis: of times the whole second, so that what is read within it stands in one row.
+/// A place on the horizontal axis: for times the whole second, so that what is read within it is in one row.
 #[derive(Debug, Clone, Copy)]
 struct Key(f64);
 

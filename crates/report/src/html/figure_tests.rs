@@ -82,7 +82,7 @@ fn panels_share_one_axis_and_only_the_last_has_its_numbers() {
     let html = drawn(&two);
     assert_eq!(html.matches(">time, s</text>").count(), 1, "{html}");
     assert_eq!(html.matches("role=\"img\"").count(), 2);
-    // A flag stands in both panels and has its name in the first.
+    // A flag is in both panels and has its name in the first.
     assert_eq!(
         (html.matches("<line class=\"flag\"").count(), html.matches("<text class=\"flag\"").count()),
         (2, 1)

@@ -72,7 +72,7 @@ fn of_trial(input: &ReportInput<'_>, of: &TrialStacks) -> Graph {
     Graph { title, kind: of.kind, sides: vec![of.stacks.clone()], held }
 }
 
-/// Of a comparison, by case: the brokers of all trials of B against those of A.
+/// In a comparison, by case: the brokers of all trials of B against those of A.
 fn differences(input: &ReportInput<'_>) -> Vec<Graph> {
     let Some(labels) = input.sides() else { return Vec::new() };
     let cases = input.plan().case_numbers();

@@ -7,7 +7,7 @@ use super::lanes::{Axis, Lane, interval, lanes};
 use super::pen::{self, Sign, percent, px};
 use super::scale::Scale;
 use super::tables;
-use super::ticks::{distinct, number_to, tick_number, tick_text};
+use super::ticks::{distinct, number_to, resolution, tick_number, tick_text};
 use crate::answer::verdict;
 use crate::figures::Figures;
 use crate::headings::named;
@@ -18,11 +18,13 @@ use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::plan::{Better, ComparePlan};
 use kdyno_model::trial::Trial;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Metrics in one picture at most, and pairs in one.
 const METRICS_MAX: usize = 40;
 const PAIRS_MAX: usize = 60;
+/// Metrics in the picture of what was judged at most.
+const JUDGED_MAX: usize = 5;
 /// Ratios beyond this are told in words at the end of the axis.
 const RATIO_MAX: f64 = 8.0;
 /// Height of a ratio and of a pair, px.
@@ -31,10 +33,38 @@ const PAIR_PX: f64 = 15.0;
 
 /// The verdicts of one compared case as ratios; nothing where none has one.
 pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
-    let verdicts: Vec<&Verdict> = of_case(input, case)
-        .filter(|one| one.ratio.is_some_and(|ratio| ratio.estimate.is_finite()))
-        .collect();
-    let shown = &verdicts[..verdicts.len().min(METRICS_MAX)];
+    let verdicts: Vec<&Verdict> = of_case(input, case).filter(|one| is_drawn(one)).collect();
+    let title = "By how much B differs from A, metric by metric";
+    let id = format!("forest-{case}");
+    drawn(input, &verdicts, METRICS_MAX, (id.as_str(), title))
+}
+
+/// The verdicts of all cases on what was named to be judged.
+pub fn judged(input: &ReportInput<'_>, id: &str) -> Markup {
+    let all = verdict::verdicts(input.conclusions);
+    let judged: Vec<&Verdict> = all.filter(|one| one.role == MetricRole::Judged && is_drawn(one)).collect();
+    drawn(input, &judged, JUDGED_MAX, (id, "By how much B differs from A"))
+}
+
+/// Whether [`judged`] draws all verdicts of a case.
+pub fn is_judged_alone(input: &ReportInput<'_>, case: u32) -> bool {
+    let all = verdict::verdicts(input.conclusions);
+    all.filter(|one| one.role == MetricRole::Judged).count() <= JUDGED_MAX
+        && of_case(input, case).all(|one| one.role == MetricRole::Judged)
+}
+
+fn is_drawn(one: &Verdict) -> bool {
+    one.ratio.is_some_and(|ratio| ratio.estimate.is_finite())
+}
+
+/// The first verdicts as ratios, in a figure of this id and title; nothing without any.
+fn drawn(
+    input: &ReportInput<'_>,
+    verdicts: &[&Verdict],
+    shown_max: usize,
+    (id, title): (&str, &str),
+) -> Markup {
+    let shown = &verdicts[..verdicts.len().min(shown_max)];
     if shown.is_empty() {
         return html! {};
     }
@@ -45,12 +75,16 @@ pub fn forest(input: &ReportInput<'_>, case: u32) -> Markup {
         .filter(|end| end.is_finite())
         .map(|end| end.clamp(0.0, RATIO_MAX));
     let across = Scale::linear(ends.chain([0.95, 1.05]), false, 0.0, ACROSS);
-    let rows: Vec<Lane> = shown.iter().map(|one| row(one, &across)).collect();
+    let scopes: BTreeSet<Scope> = shown.iter().map(|one| one.scope).collect();
+    let case = |one: &Verdict| match one.scope {
+        Scope::Comparison { case } if scopes.len() > 1 => format!("{}: ", input.case_label(case)),
+        _ => String::new(),
+    };
+    let rows: Vec<Lane> = shown.iter().map(|one| row(one, &case(one), &across)).collect();
     let label = format!("B ÷ A: {} ÷ {}", labels[1], labels[0]);
     let text = distinct(&across, |tick, decimals| format!("×{}", number_to(tick, decimals)));
-    let title = "By how much B differs from A, metric by metric";
     html! {
-        figure id=(format!("forest-{case}")) {
+        figure id=(id) {
             figcaption { (title) }
             p class="note" {
                 "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. "
@@ -81,7 +115,7 @@ fn places(one: &Verdict) -> Vec<f64> {
     ends
 }
 
-fn row(one: &Verdict, across: &Scale) -> Lane {
+fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
     let ratio = one.judged_by();
     let bounds = match ratio.map(|ratio| ratio.interval) {
         Some(Interval::Bounds { low, high, .. }) if low.is_finite() && high.is_finite() => Some((low, high)),
@@ -104,11 +138,11 @@ fn row(one: &Verdict, across: &Scale) -> Lane {
     };
     Lane {
         name: html! {
-            b { (named(&one.of)) } br;
+            b { (case) (named(&one.of)) } br;
             span { (better) @if is_judged { ", margin ±" (margin) " %" } @else { ", not judged" } } br;
             span { "says: " b { (word) } }
         },
-        says: format!("{}: {word}, {better}", named(&one.of)),
+        says: format!("{case}{}: {word}, {better}", named(&one.of)),
         height: RATIO_PX,
         drawn: html! {
             @if is_judged {
@@ -169,7 +203,8 @@ fn pair_figure(
     if values.is_empty() {
         return html! {};
     }
-    let across = Scale::linear(values.into_iter(), false, 0.0, ACROSS);
+    let step = values.iter().map(|value| resolution(*value, one.unit)).fold(0.0, f64::max);
+    let across = Scale::resolved(values.into_iter(), step, 0.0, ACROSS);
     let rows: Vec<Lane> = found.iter().map(|(pair, sides)| pair_row(*pair, sides, &across)).collect();
     let title = format!("{}: pair by pair, in the order they ran", named(&one.of));
     let text = distinct(&across, |tick, decimals| tick_text(tick, one.unit, decimals));

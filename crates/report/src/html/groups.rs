@@ -15,7 +15,7 @@ pub struct Group<'a> {
     pub trials: Vec<&'a Trial>,
 }
 
-/// Every case that has a trial, of a comparison each side of it. Of a search, whose trials have a load each, there is none.
+/// Every case that has a trial; in a comparison each side of it. A search, whose trials have a load each, has none.
 pub fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
     let is_compared = match input.plan().strategy {
         Strategy::List(_) => false,

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 /// The script of every page as an element, made of `web/src`; empty where kdyno was built without it.
 pub const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/script.html"));
 
-/// What a page may do: it loads nothing, and no script runs but its own, which is told by its hash.
+/// What a page may do: it loads nothing, and no script runs but its own, which is identified by its hash.
 pub const POLICY: &str =
     concat!("default-src 'none'; style-src 'unsafe-inline'; script-src ", env!("KDYNO_SCRIPT_SOURCE"));
 

@@ -1,16 +1,16 @@
-//! Lanes: rows with a name beside a picture, all over one horizontal axis at the bottom.
+//! Lanes: rows with a name next to a picture, all over one horizontal axis at the bottom.
 
 use super::chart::ACROSS;
 use super::pen::{self, percent, px};
 use super::scale::Scale;
 use maud::{Markup, html};
 
-/// Numbers under the axis at most: more stand on each other where the page is narrow.
+/// Numbers under the axis at most: more would overlap where the page is narrow.
 const NUMBERS_MAX: usize = 5;
 
 /// One row.
 pub struct Lane {
-    /// What stands beside the picture.
+    /// What is next to the picture.
     pub name: Markup,
     /// For those who do not see the picture.
     pub says: String,
@@ -26,7 +26,7 @@ pub struct Axis<'a> {
     pub across: &'a Scale,
     /// Its numbers as printed.
     pub text: &'a dyn Fn(f64) -> String,
-    /// What stands under it, with the unit.
+    /// Its caption, with the unit.
     pub label: &'a str,
 }
 

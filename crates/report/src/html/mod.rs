@@ -6,6 +6,7 @@ mod chart;
 mod courses;
 mod curve;
 mod figure;
+mod first_chart;
 mod flame;
 mod forest;
 mod groups;
@@ -60,7 +61,7 @@ const DRAWN_MAX: usize = 24;
 /// Columns of what was in force.
 const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 
-/// Id of the part that tells what ran.
+/// Id of the part that says what ran.
 const ENVIRONMENT: &str = "environment";
 
 /// A part of the page: the id and the text of its heading, and all of it.
@@ -86,7 +87,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
     page_below(input, &html! {})
 }
 
-/// The same below something that leads elsewhere.
+/// The heading below something that leads elsewhere.
 fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = Figures::new(input.findings, input.caveats);
@@ -108,7 +109,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     })
 }
 
-/// A document as text. Nothing in it turns the direction of what stands around it, or is a control character.
+/// A document as text. Nothing in it turns the direction of the text around it, or is a control character.
 pub(crate) fn finished(document: Markup) -> String {
     visible(&document.into_string(), &[])
 }
@@ -117,7 +118,8 @@ pub(crate) fn finished(document: Markup) -> String {
 pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    // The summary of a document has the answers by themselves, so that all of them stand here, and its appendix has what ran.
+    // The summary of a document has the answers by themselves, so that all of them are here, and its appendix has what
+    // ran.
     let mut parts = parts(input, &figures, &table, &[]);
     let worded = caveats::worded(input);
     let caveats = html! { @if !worded.is_empty() { section aria-labelledby="read-first" { h2 id="read-first" { "Read first" } (tables::caveats(&worded)) } } };
@@ -158,6 +160,12 @@ fn contents(parts: &[Part]) -> Markup {
 
 /// Verdicts with their pictures, searches, claims, contrasts.
 fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
+    // A page has answers above, and one chart.
+    let is_page = !told.is_empty();
+    let mut answers = answers(input);
+    if let Some(first) = answers.iter_mut().find(|one| is_page && one.curve.is_some()) {
+        first.curve = None;
+    }
     // The answers of compared cases come first, in this order.
     let mut compared = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
         Scope::Comparison { case } => Some(case),
@@ -168,7 +176,10 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
         let Some(case) = compared.next() else {
             return Part::answer(&name, answer, told, &html! {});
         };
-        let pictures = html! { (forest::forest(input, case)) (forest::pairs(input, figures, case)) };
+        let pictures = html! {
+            @if !(is_page && forest::is_judged_alone(input, case)) { (forest::forest(input, case)) }
+            (forest::pairs(input, figures, case))
+        };
         // There the sentence has the name of its case before it.
         let is_told = |one: &&Sentence| {
             told.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
@@ -176,7 +187,7 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
         let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
         Part::answer(&name, answer, &told, &pictures)
     };
-    answers(input).iter().enumerate().map(part).collect()
+    answers.iter().enumerate().map(part).collect()
 }
 
 /// What lies behind the figures: stages, logs, health, demand, processes.
@@ -212,7 +223,7 @@ fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) 
     parts
 }
 
-/// Of a comparison what the processes of either side used, beside each other.
+/// In a comparison what the processes of either side used, next to each other.
 fn sides(input: &ReportInput<'_>) -> Markup {
     let groups = groups::groups(input);
     let cases = input.plan().case_numbers().filter_map(|case| {

@@ -83,7 +83,7 @@ fn over_time(
         if is_consumer { |second| second.fetched } else { |second| second.acknowledged };
     let rate =
         lines(name, shown, groups, |stream, called, look| courses::counts(stream, called, look, count));
-    let what = if is_consumer { "handed over" } else { "acknowledged" };
+    let what = if is_consumer { "consumed" } else { "acknowledged" };
     let mut panels = vec![courses::panel(
         format!("{name}: rate {what}"),
         "records per second",

@@ -12,7 +12,7 @@ pub const LOOKS: usize = 8;
 
 /// Numbers under an axis that a narrow page has room for, but for one.
 const NARROW_MAX: usize = 4;
-/// Least distance of two texts beside an axis, px.
+/// Least distance of two texts next to an axis, px.
 const LINE_PX: f64 = 13.0;
 
 /// Shapes of signs around their middle.
@@ -28,7 +28,7 @@ const SHAPES: [&str; LOOKS] = [
 ];
 const CROSS: &str = "M-4.5,-3l1.5,-1.5l3,3l3,-3l1.5,1.5l-3,3l3,3l-1.5,1.5l-3,-3l-3,3l-1.5,-1.5l3,-3z";
 
-/// Which sign stands for a point.
+/// The sign of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// The shape of a look, filled.
@@ -101,7 +101,7 @@ pub fn grid(across: &Scale, up: Option<&Scale>, top: f64, bottom: f64) -> Markup
     html! { path class="grid" d=(down + &rows) {} }
 }
 
-/// The numbers at the left of a plot; those that would stand on each other are left out.
+/// The numbers at the left of a plot; those that would overlap are left out.
 pub fn rows(up: &Scale, text: impl Fn(f64) -> String) -> Markup {
     let mut last = f64::INFINITY;
     let mut told: Vec<(f64, String)> = Vec::new();
@@ -121,7 +121,7 @@ pub fn columns(across: &Scale, bottom: f64, text: impl Fn(f64) -> String) -> Mar
     html! {
         @for (index, tick) in across.ticks.iter().enumerate() {
             @let place = across.place(*tick);
-            // Of many a narrow page has no room for the last one.
+            // With many a narrow page has no room for the last one.
             @let class = (index > NARROW_MAX && index == last).then_some("wide");
             text class=[class] x=(percent(place)) y=(px(bottom + 16.0)) text-anchor=(anchor(place)) { (text(*tick)) }
         }

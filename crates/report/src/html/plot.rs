@@ -8,7 +8,7 @@ use super::scale::Scale;
 use super::ticks::{distinct, number_to, short, tick_number, tick_time, time_to};
 use maud::{Markup, html};
 
-/// Room above a plot, px: the names of bands and flags stand there.
+/// Room above a plot, px: the names of bands and flags are there.
 const TOP: f64 = 16.0;
 /// Room under a plot, px: of the last one numbers and the axis' label.
 const UNDER: f64 = 8.0;
@@ -19,7 +19,7 @@ const UPWARDS_PX: f64 = 7.0;
 /// Share of the width that a letter takes on a narrow page, in parts of a thousand.
 const LETTER: f64 = 16.0;
 
-/// Where a panel stands in its chart.
+/// Place of a panel in its chart.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The chart, as it is drawn.
@@ -28,7 +28,7 @@ pub struct Place<'a> {
     pub across: &'a Scale,
     /// Which panel, from 0.
     pub number: usize,
-    /// One of many small ones: its phases have no names and its axis no label, which stand once for all.
+    /// One of many small ones: its phases have no names and its axis no label; these are there once for all.
     pub is_small: bool,
 }
 
@@ -162,7 +162,7 @@ pub fn legend(lines: &[Line]) -> Markup {
     }
 }
 
-/// What stands before a line's name in the legend.
+/// What precedes a line's name in the legend.
 fn sample(line: &Line) -> Markup {
     html! {
         svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" {
@@ -213,10 +213,10 @@ fn signs(line: &Line, across: &Scale, up: &Scale) -> Markup {
     html! { @for (left, top) in places { (sign.at(left, top, None)) } }
 }
 
-/// The path of a line; each step is told from the point before, which takes half of the letters.
+/// The path of a line; each step is relative to the point before, which takes half of the letters.
 fn path(line: &Line, across: &Scale, up: &Scale) -> String {
     let mut out = String::new();
-    // Where the line stands, as it is written.
+    // Where the line is, as it is written.
     let mut before: Option<(f64, f64)> = None;
     for point in &line.points {
         let Some(value) = point.y else {
@@ -269,7 +269,7 @@ fn x_tick(axis: Horizontal, tick: f64, decimals: usize) -> String {
     }
 }
 
-/// A place of the horizontal axis in a table, where neighbours are told apart.
+/// A place of the horizontal axis in a table, where neighbours are distinct.
 pub fn x_cell(axis: Horizontal, x: f64) -> String {
     match axis {
         Horizontal::Seconds | Horizontal::Rate => tick_number(x),

@@ -81,7 +81,7 @@ fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Picture {
     Picture { name: subject.to_string(), lines }
 }
 
-/// Side A beside side B: of each process of the system and the host its trials' lines, on shared axes.
+/// Side A next to side B: of each process of the system and the host its trials' lines, on shared axes.
 pub fn of_sides(sides: [&Group<'_>; 2], series: &[TrialSeries], id: &str) -> Markup {
     let of = |group: &Group<'_>| -> Vec<&TrialSeries> {
         let ids = group.trials.iter().take(TRIALS_MAX).map(|trial| trial.id);
@@ -121,7 +121,7 @@ fn sides_cells(
             });
         }
     }
-    // A process that tells nothing of it has no row.
+    // A process that reports nothing of it has no row.
     let has =
         |pair: &[Picture]| pair.iter().any(|cell| cell.lines.iter().any(|line| !line.points.is_empty()));
     let mut kept = Vec::new();
@@ -135,7 +135,7 @@ fn sides_cells(
     kept
 }
 
-/// The processes of which anything is drawn, in order.
+/// The processes with anything to draw, in order.
 fn subjects(series: &[&TrialSeries], is_shown: impl Fn(&Subject) -> bool) -> Vec<Subject> {
     let all = series.iter().flat_map(|series| &series.resources);
     let known = all.filter(|one| KINDS.iter().any(|kind| kind.has(one, &one.subject)));
@@ -148,7 +148,7 @@ fn subjects(series: &[&TrialSeries], is_shown: impl Fn(&Subject) -> bool) -> Vec
         .collect()
 }
 
-/// The grid of one kind, or nothing; `in_pairs`: two beside each other always, whatever they hold.
+/// The grid of one kind, or nothing; `in_pairs`: two next to each other always, whatever they hold.
 fn grid(
     kind: &Kind,
     cells: &[Picture],

@@ -32,6 +32,13 @@ impl Scale {
         Self { min: first * step, max: last * step, log: false, from, to, ticks }
     }
 
+    /// A linear axis for figures that are printed in steps of `resolution`: no tick lies between two of these, and what differs by
+    /// less does not fill the width.
+    pub fn resolved(values: impl Iterator<Item = f64>, resolution: f64, from: f64, to: f64) -> Self {
+        let ends = range(values).map(|ends| widened(ends, resolution));
+        Self::linear(ends.into_iter().flat_map(|(low, high)| [low, high]), false, from, to)
+    }
+
     /// A linear axis with exactly these ends and ticks.
     pub fn fixed(min: f64, max: f64, ticks: Vec<f64>, from: f64, to: f64) -> Self {
         let max = if max > min { max } else { min + 1.0 };
@@ -73,6 +80,16 @@ impl Scale {
     }
 }
 
+/// A range that holds some steps of a resolution at least, with the same middle; it begins no further below zero than before.
+pub fn widened((low, high): (f64, f64), resolution: f64) -> (f64, f64) {
+    let lacking = (TICKS_WANTED * resolution - (high - low)) / 2.0;
+    if lacking <= 0.0 {
+        return (low, high);
+    }
+    let first = if low >= 0.0 { (low - lacking).max(0.0) } else { low - lacking };
+    (first, first + (high - low) + 2.0 * lacking)
+}
+
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|value| value.is_finite()).fold(None, |range, value| match range {
         None => Some((value, value)),
@@ -98,6 +115,18 @@ mod tests {
         let scale = Scale::linear([0.0, 171_000.0].into_iter(), true, 0.0, 100.0);
         assert_eq!(scale.ticks, [0.0, 50_000.0, 100_000.0, 150_000.0, 200_000.0]);
         assert!((scale.place(100_000.0) - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_axis_is_no_finer_than_its_figures_are_printed() {
+        let scale = Scale::resolved([4_980.3, 4_980.7].into_iter(), 1.0, 0.0, 100.0);
+        let steps: Vec<f64> = scale.ticks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(scale.ticks.len() >= 6 && steps.iter().all(|step| *step >= 1.0), "{:?}", scale.ticks);
+        assert!(scale.place(4_980.7) - scale.place(4_980.3) < 10.0, "they are alike");
+        let wide = [4_000.0, 5_000.0];
+        let plain = Scale::linear(wide.into_iter(), false, 0.0, 100.0);
+        assert_eq!(Scale::resolved(wide.into_iter(), 1.0, 0.0, 100.0), plain);
+        assert_eq!(widened((0.5, 0.5), 1.0), (0.0, 5.0));
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
             continue;
         }
         bars.push(Bar { name: format!("{of_case}{item}"), whose: "client", begins_ns: 0.0, stages });
-        // The brokers' are of all produce requests: they stand under an item where it is the only one.
+        // The brokers' are of all produce requests: they are under an item where it is the only one.
         let brokers =
             ('1'..).zip(RequestStage::all().filter(|stage| *stage != RequestStage::Total)).enumerate();
         let stages: Vec<Stage<'a>> = brokers

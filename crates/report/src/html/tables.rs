@@ -33,7 +33,7 @@ fn scroll(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
-/// A text in which what stands between backticks is something to type.
+/// A text in which what is between backticks is something to type.
 pub fn coded(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {
@@ -42,7 +42,7 @@ pub fn coded(text: &str) -> Markup {
     }
 }
 
-/// The caveats, the most severe first; those of figures that nobody judged after the others.
+/// The caveats, the most severe first; those of figures that were not judged after the others.
 pub fn caveats(worded: &[Worded]) -> Markup {
     let (elsewhere, here): (Vec<&Worded>, Vec<&Worded>) = worded.iter().partition(|one| one.is_elsewhere);
     let list = |all: &[&Worded]| {
@@ -68,7 +68,7 @@ pub fn caveats(worded: &[Worded]) -> Markup {
     }
 }
 
-/// Before the name of a row of which the figures cover less than was planned.
+/// Precedes the name of a row whose figures cover less than was planned.
 fn row_mark(cut_short: bool) -> Markup {
     html! { @if cut_short { span class="mark" { "* cut short " } } }
 }
@@ -93,7 +93,7 @@ pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup)
                 (answer_table(&answer.title, table))
             }
             @if let Some(curve) = &answer.curve {
-                (super::curve::figure(curve, &format!("{id}-curve"), &texts(&curve.table(), None)))
+                (super::curve::figure(curve, &format!("{id}-curve"), super::curve::HEIGHT, &texts(&curve.table(), None)))
             }
             @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
         }
@@ -151,7 +151,7 @@ fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// A table that stands for itself.
+/// A table by itself.
 pub fn plain(name: &str, table: &Table) -> Markup {
     scroll(name, &texts(table, None))
 }
@@ -213,7 +213,7 @@ fn head_class(column: &Column) -> Option<&'static str> {
     }
 }
 
-/// A figure bears the class of its marks, whatever else stands in its column.
+/// A figure bears the class of its marks, whatever else is in its column.
 fn class_of(cell: &Cell, column: &Column) -> Option<String> {
     let own = head_class(column).filter(|_| marked(&cell.marks).is_none() || column.holds.is_text());
     let classes: Vec<&str> = own.into_iter().chain(marked(&cell.marks)).collect();
@@ -225,7 +225,7 @@ fn title_of(cell: &Cell) -> Option<String> {
     Some(meanings(&cell.marks)).filter(|text| !text.is_empty())
 }
 
-/// The name of a row; of one that is a metric in words too, which stands in brackets where it was not to be judged.
+/// The name of a row; for a metric also in words, which are in brackets where it was not to be judged.
 fn row_name(table: &Table, name: &str) -> Markup {
     let is_metric = table.columns.first().is_some_and(|column| column.title() == "metric");
     match Address::parse(name.trim_matches(['(', ')'])).filter(|_| is_metric) {
@@ -239,7 +239,7 @@ fn metric(of: &Address, typed: &str) -> Markup {
     html! { (headings::named(of)) " " code { (typed) } }
 }
 
-/// The scenario's table with the published figures beside ours.
+/// The scenario's table with the published figures next to ours.
 pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     html! {
         @if !table.metrics.is_empty() && !table.rows.is_empty() {
@@ -287,7 +287,7 @@ fn first_rows(name: &str, caption: &str, mut table: Table) -> Markup {
     }
 }
 
-/// Names with values; a size is told in the unit that reads best instead of in the bytes that its name says.
+/// Names with values; a size is shown in the unit that reads best instead of in the bytes that its name says.
 pub fn facts(facts: &BTreeMap<String, String>) -> Markup {
     let shown = |name: &str, value: &str| match (name.strip_suffix("_bytes"), value.parse::<u64>()) {
         (Some(name), Ok(bytes)) => (name.to_owned(), units::bytes(bytes as f64)),

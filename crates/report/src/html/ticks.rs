@@ -1,14 +1,14 @@
-//! Numbers beside an axis: as short as tells each from the next.
+//! Numbers next to an axis: as short as they can be while each differs from the next.
 
 use super::scale::Scale;
 use crate::units;
 use kdyno_model::metric::Unit;
 
-/// Decimals that numbers beside an axis get at most so that no two of them read alike.
+/// Most decimals that numbers next to an axis get so that no two of them read alike.
 const DECIMALS_MAX: usize = 9;
 
 /// How the numbers of an axis are printed by `text`, which takes a number and with how many decimals: 0 leaves that to its unit.
-/// More are asked for as long as two neighbours read alike, as those of an axis from 171,000.2 to 171,000.8 would.
+/// More are tried for as long as two neighbours read alike, as those of an axis from 171,000.2 to 171,000.8 would.
 pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f64) -> String + use<F> {
     let are_told_apart = |decimals: &usize| {
         let texts: Vec<String> = axis.ticks.iter().map(|tick| text(*tick, *decimals)).collect();
@@ -16,6 +16,16 @@ pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f
     };
     let decimals = (0..=DECIMALS_MAX).find(are_told_apart).unwrap_or(0);
     move |tick| text(tick, decimals)
+}
+
+/// The step in which a figure of this size is printed: three digits, whole numbers from 100 on.
+pub fn resolution(number: f64, unit: Unit) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return 0.0;
+    }
+    let divisor = units::divisor(number, unit);
+    let decimals = (2.0 - (number.abs() / divisor).log10().floor()).max(0.0);
+    divisor * 10f64.powf(-decimals)
 }
 
 /// A number of the axis as printed, with so many decimals.
@@ -78,6 +88,14 @@ mod tests {
     fn numbers_of_an_axis_are_printed_short() {
         assert_eq!([1e6, 2.5e6, 1e10, 0.0].map(tick_time), ["1 ms", "2.5 ms", "10 s", "0"]);
         assert_eq!([0.8, 1e6, 12.5, 0.0].map(tick_number), ["0.8", "1,000,000", "12.5", "0"]);
+    }
+
+    #[test]
+    fn figures_are_printed_in_steps() {
+        let of = |number, unit| resolution(number, unit);
+        assert_eq!([of(4_980.3, Unit::RecordsPerS), of(37.42, Unit::RecordsPerS)], [1.0, 0.1]);
+        assert!((of(12.34e6, Unit::Ns) - 1e5).abs() < 1.0, "12.3 ms");
+        assert_eq!(of(0.0, Unit::Ns), 0.0);
     }
 
     #[test]

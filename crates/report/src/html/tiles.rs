@@ -20,7 +20,7 @@ const CASES_MAX: usize = 4;
 
 /// One figure of the answer.
 struct Tile {
-    /// Of what it is.
+    /// Its scope.
     title: String,
     /// Figures: what each is of, where there are several, the figure, and its spread.
     lines: Vec<[String; 3]>,
@@ -84,7 +84,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Tile> {
             title: titled(case, &named(&one.of)),
             lines: vec![
                 [String::new(), format!("{} → {}", a.text(), b.text()), String::new()],
-                ["B ÷ A".to_owned(), ratio.text(), interval],
+                [verdict::ratio_head(verdict::is_of_pairs(one)).to_owned(), ratio.text(), interval],
             ],
             chip: Some(Chip { class, words: words.join("; "), title: meanings(&marks) }),
         }
@@ -124,7 +124,7 @@ fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
             .iter()
             .take(CASES_MAX)
             .map(|(row, ours)| {
-                let label = if known.len() > 1 { headline::row_name(table, row) } else { String::new() };
+                let label = if known.len() > 1 { row.label.to_owned() } else { String::new() };
                 marks.extend(ours.finding.into_iter().flat_map(|one| &one.marks));
                 [label, Cell::from(ours.finding).text(), spread(ours)]
             })

@@ -1,7 +1,7 @@
 //! The top of the page: the question, the answer with its confidence, how much there is to read first.
 
-use super::tables;
 use super::tiles::tiles;
+use super::{first_chart, tables};
 use crate::answer::glance::Glance;
 use crate::case_table::CaseTable;
 use crate::caveats::Worded;
@@ -36,6 +36,7 @@ pub fn head(
             }
             (doubts(glance, worded))
             (tiles(input, table))
+            (first_chart::chart(input, table))
             p class="meta" {
                 @if let Some((first, _)) = input.sessions.first() {
                     "Measured " (units::instant(first.started_unix_ns)) " with kdyno " (first.kdyno_version) ", "

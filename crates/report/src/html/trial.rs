@@ -14,7 +14,7 @@ use maud::{Markup, html};
 const STREAMS_MAX: usize = 12;
 /// Events that are marked at most, those of one kind and second together.
 const FLAGS_MAX: usize = 24;
-/// Letters of the detail of an event beside its mark.
+/// Letters of the detail of an event next to its mark.
 const DETAIL_MAX: usize = 200;
 
 /// All pictures of a trial.
@@ -57,7 +57,7 @@ fn linked(
     let flag = |(number, one): (usize, &Marked<'_>)| Flag { name: (number + 1).to_string(), at: one.at_s };
     Chart {
         id,
-        title: "Rate, latency, what waits, and processors, on one axis of time".to_owned(),
+        title: "Rate, latency, what waits, and CPUs, on one axis of time".to_owned(),
         x: Horizontal::Seconds,
         x_label: TIME_LABEL,
         panels,

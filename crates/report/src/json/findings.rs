@@ -21,7 +21,7 @@ struct ScopeDocument {
     trial: Option<u32>,
     /// Index of the case, from 0.
     case: Option<u32>,
-    /// Of a comparison's trial or case which side: `A` or `B`.
+    /// For a comparison's trial or case which side: `A` or `B`.
     side: Option<String>,
     /// Which pair of the case, from 1.
     pair: Option<u32>,
@@ -49,8 +49,9 @@ pub(super) struct FindingDocument {
     subject: String,
     /// Metric name, e.g. `response.p99`.
     metric: String,
-    /// `value`; `ratio_to_first_row`: the value ÷ that of the table's first row, beside published figures of the first
-    /// that has both; `ratio_b_to_a` of a comparison; `ratio_of_contrast`: of the case to the one it is set against.
+    /// `value`; `ratio_to_first_row`: the value ÷ that of the table's first row, with published figures that of the
+    /// first that has both; `ratio_b_to_a` of a comparison; `ratio_of_contrast`: of the case to the one it is compared
+    /// with.
     quantity: String,
     /// Unit of the value, e.g. `ns`, `records_per_s`, `cpu_us_per_record`.
     unit: String,
@@ -66,14 +67,14 @@ pub(super) struct FindingDocument {
     min: Option<NumberDocument>,
     /// Largest of them; null when there is one.
     max: Option<NumberDocument>,
-    /// Where the true value lies; null when that cannot be told.
+    /// Where the true value lies; null when that cannot be determined.
     interval: Option<IntervalDocument>,
     /// Why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `too_short` or `no_method`; null
     /// when there is one.
     not_resolvable: Option<String>,
     /// Trials needed for an interval, where there are too few.
     trials_needed: Option<u32>,
-    /// What has to be said beside the number wherever it stands: `invalid` (it must not be used), `drifting`,
+    /// The number's marks: `invalid` (do not use it), `drifting`,
     /// `several_levels`, `too_short_to_tell`, `short_term`, `few_records`, `backlog`.
     marks: Vec<&'static str>,
 }

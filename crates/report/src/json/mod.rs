@@ -1,7 +1,7 @@
 //! A run as JSON: the document scripts read. Its schema is `docs/reference/run.schema.json`.
 //!
 //! It holds all that the HTML page shows, the points of its charts too, so that nothing has to be read off a page.
-//! Units stand in the names of fields, or in `unit` beside a value. Fields are added under the same version; a field
+//! Units are in the names of fields, or in `unit` next to a value. Fields are added under the same version; a field
 //! that is removed or changes its meaning makes a new one.
 
 mod config;
@@ -66,7 +66,7 @@ struct RunDocument {
     noise: Vec<NoiseDocument>,
     /// The caveats about the findings.
     caveats: Vec<CaveatDocument>,
-    /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that can be told apart; of groups each member.
+    /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that differ; of groups each member.
     conclusions: Vec<ConclusionDocument>,
     /// Every number: of trials in their measure phase, of cases over their trials, of published rows.
     findings: Vec<FindingDocument>,
@@ -75,13 +75,13 @@ struct RunDocument {
     /// What was really in force, each once with the trials that ran with it: versions, Java, settings of brokers, topics and
     /// clients.
     config: Vec<ConfigDocument>,
-    /// Facts that nobody measured, by who declares them: `environment` (the scenario), or a target.
+    /// Facts that were not measured, by who declares them: `environment` (the scenario), or a target.
     declared: BTreeMap<String, BTreeMap<String, String>>,
     /// What happened, in the order of time: disconnects, a process that ended, why a trial was cut short.
     events: Vec<EventDocument>,
     /// Each trial second by second, and its response times by percentile: what the charts draw.
     series: Vec<SeriesDocument>,
-    /// What somebody published, beside which ours are set; not measured here.
+    /// Published figures that ours are compared with; not measured here.
     published: Option<PublishedDocument>,
     /// The whole plan with every setting, as the run file keeps it; its form follows the program's version.
     plan: serde_json::Value,
@@ -92,13 +92,13 @@ struct RunDocument {
 struct CaseDocument {
     /// Its place in the plan, from 0.
     case: u32,
-    /// The parameters that tell it apart; empty when there is one case.
+    /// The parameters in which it differs from other cases; empty when there is one case.
     label: String,
     /// Every parameter's printed value.
     params: BTreeMap<String, String>,
     /// How many trials of it are planned; null where that is decided on the way.
     repeats_planned: Option<u32>,
-    /// Index of the published row that it is set beside, from 0.
+    /// Index of the published row that it is compared with, from 0.
     published_row: Option<u32>,
 }
 

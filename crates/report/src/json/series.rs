@@ -21,7 +21,7 @@ pub(super) struct SeriesDocument {
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`), and what commands told.
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), and what commands reported.
     imported: Vec<ImportedDocument>,
 }
 
@@ -44,7 +44,7 @@ struct ResourceDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ImportedDocument {
-    /// Under which name, which begins with `imported-`, or the load item of the command that told it.
+    /// Its name, which begins with `imported-`, or the load item of the command that reported it.
     subject: String,
     /// What the file calls it.
     series: String,
@@ -83,16 +83,16 @@ struct ItemDocument {
     achieved: Vec<u64>,
     /// Records acknowledged in the second.
     acknowledged: Vec<u64>,
-    /// Records handed over in the second.
+    /// Records consumed in the second.
     fetched: Vec<u64>,
     /// Records that failed in the second.
     failed: Vec<u64>,
-    /// Of an item that produces: records that were due and had no outcome at the second's end; else null.
+    /// For an item that produces: records that were due and had no outcome at the second's end; else null.
     open_records: Vec<Option<u64>>,
     /// Records between the consumers and the end of the log at the second's end; null where that is not known.
-    lag_records: Vec<Option<f64>>,
+    lag: Vec<Option<f64>>,
     /// The same in time: how long before that the next record to be fetched was acknowledged.
-    lag: TimesDocument,
+    lag_time: TimesDocument,
     /// Median response time of the records due in the second.
     response_p50: TimesDocument,
     /// 99th percentile of the same.
@@ -107,7 +107,7 @@ struct ItemDocument {
     outcomes: OutcomesDocument,
     /// How often which response time was seen when.
     heat: HeatDocument,
-    /// Of an item that consumes: median end-to-end latency of the records due in the second.
+    /// For an item that consumes: median end-to-end latency of the records due in the second.
     end_to_end_p50: TimesDocument,
     /// 99th percentile of the same.
     end_to_end_p99: TimesDocument,
@@ -124,11 +124,11 @@ struct ItemDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct OutcomesDocument {
-    /// Records with a latency: acknowledged, or handed over.
+    /// Records with a latency: acknowledged, or consumed.
     kept: u64,
     /// Records that failed: they lie above every quantile.
     failed: u64,
-    /// Records of which the end was never seen, unresolved or censored: likewise.
+    /// Records whose end was never seen, unresolved or censored: likewise.
     unseen: u64,
 }
 
@@ -141,9 +141,9 @@ struct HeatDocument {
     edges_ns: Vec<Option<f64>>,
     /// First second of each column, from T0, in which its records were due.
     second: Vec<u32>,
-    /// Of each column the records of each row, the quickest first.
+    /// For each column the records of each row, the quickest first.
     records: Vec<Vec<u64>>,
-    /// Of each column the records without a latency.
+    /// For each column the records without a latency.
     unfinished: Vec<u64>,
 }
 
@@ -234,8 +234,8 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         fetched: counts(|point| point.fetched),
         failed: counts(|point| point.failed),
         open_records: stream.seconds.iter().map(|point| point.open_records).collect(),
-        lag_records: times(|point| point.lag_records).ns,
-        lag: times(|point| point.lag_ns),
+        lag: times(|point| point.lag_records).ns,
+        lag_time: times(|point| point.lag_ns),
         response_p50: times(|point| point.response_ns_p50),
         response_p99: times(|point| point.response_ns_p99),
         response_max: times(|point| point.response_ns_max),

@@ -28,7 +28,7 @@ pub(super) struct SessionDocument {
     boot_id: String,
     /// Processors of the host.
     processors: u32,
-    /// Facts about the host; a name that ends in `_bytes` tells the unit.
+    /// Facts about the host; a name that ends in `_bytes` has that unit.
     host: BTreeMap<String, String>,
     /// How it ended; null while it goes on, and when it was cut off.
     end: Option<EndDocument>,

@@ -50,7 +50,7 @@ pub fn document(input: &ReportInput<'_>, trial: TrialId) -> Result<String, Untra
     Ok(out + &resources::all(&name, start, cluster, &carried))
 }
 
-/// Of what it is a translation.
+/// What it is a translation of.
 fn origin(input: &ReportInput<'_>, start: &TrialStart) -> String {
     let header = input.header;
     let by = input.sessions.iter().find(|(session, _)| session.number == start.session);

@@ -63,10 +63,10 @@ fn limits(cluster: &ClusterPlan) -> String {
     let limit = cluster
         .cpu_limit
         .map(|limit| format!("each broker had the time of {} by a control group", units::processors(limit)));
-    let pinned = (!cluster.pinned_to.is_empty()).then(|| "brokers were pinned to processors".to_owned());
+    let pinned = (!cluster.pinned_to.is_empty()).then(|| "brokers were pinned to CPUs".to_owned());
     let both: Vec<String> = limit.into_iter().chain(pinned).collect();
     let was = if both.is_empty() {
-        "all brokers shared the processors and the page cache of one host".to_owned()
+        "all brokers shared the CPUs and the page cache of one host".to_owned()
     } else {
         both.join(", ")
     };

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// The version of Strimzi's resources.
 pub(super) const API: &str = "kafka.strimzi.io/v1";
-/// Stands for the size of a volume, which nobody can know here.
+/// Replaces the size of a volume, which is unknown here.
 pub(super) const SIZE: &str = "100Gi";
 /// By which label resources find their cluster.
 const LABEL: &str = "strimzi.io/cluster";
@@ -134,7 +134,7 @@ fn kafka(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &Carrie
         yaml.line(8, "authentication:");
         yaml.line(10, &format!("type: {kind}"));
     }
-    // Without a login everybody is anonymous, and an authorizer lets nobody in.
+    // Without a login every client is anonymous, and an authorizer rejects all of them.
     if cluster.listeners.authorizer && authentication.is_some() {
         yaml.line(4, "authorization:");
         yaml.line(6, "type: simple");

@@ -45,7 +45,7 @@ const SECRET: [&str; 5] = ["password", "secret", "jaas", "credential", "private.
 /// What becomes of the brokers' settings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
-    /// Those that are taken along, with their values.
+    /// Settings that are taken along, with their values.
     pub config: BTreeMap<String, String>,
     /// Names of those that Strimzi sets itself.
     pub strimzis: BTreeSet<String>,
@@ -55,7 +55,7 @@ pub(super) struct Carried {
     pub kept_back: BTreeSet<String>,
     /// Names of those that are not alike on all brokers; the value of the first that has it set is taken.
     pub unlike: BTreeSet<String>,
-    /// Whether brokers told what was in force; else it is what was asked for.
+    /// Whether brokers reported what was in force; else it is what was requested.
     pub was_read: bool,
 }
 
@@ -105,7 +105,7 @@ fn is_private(name: &str, value: &str) -> bool {
         || value.contains("file:")
 }
 
-/// The settings of a topic that were set for itself: as brokers told them, else as they were asked for.
+/// The settings of a topic that were set for itself: as brokers reported them, else as they were requested.
 pub(super) fn of_topic(start: &TrialStart, name: &str, plan: &TopicPlan) -> BTreeMap<String, String> {
     let told = start.settings.get(&Subject::Topic(name.to_owned()));
     let all: BTreeMap<String, String> = match told {
@@ -121,7 +121,7 @@ pub(super) fn of_topic(start: &TrialStart, name: &str, plan: &TopicPlan) -> BTre
         .collect()
 }
 
-/// Names of the settings that a test cluster of kdyno's has beside those of the scenario.
+/// Names of the settings that a test cluster of kdyno's has in addition to those of the scenario.
 pub(super) fn added(start: &TrialStart) -> BTreeSet<&str> {
     let added = start.cluster.get("settings_added").map_or("", String::as_str);
     added.split_whitespace().filter_map(|setting| setting.split_once('=')).map(|(name, _)| name).collect()

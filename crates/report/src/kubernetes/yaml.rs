@@ -41,7 +41,7 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) fn name_of(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
     let name: String = text.chars().map(kept).take(NAME_MAX).collect();
-    // A dot stands between two letters or digits.
+    // A dot is between two letters or digits.
     let parts: Vec<&str> =
         name.split('.').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { "kdyno".to_owned() } else { parts.join(".") }

@@ -48,7 +48,7 @@ impl Shown for ClusterPlan {
                 .iter()
                 .map(|cpus| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
                 .collect();
-            lines.push(format!("brokers pinned to processors: {}", pins.join(" | ")));
+            lines.push(format!("brokers pinned to CPUs: {}", pins.join(" | ")));
         }
         if let Some(processors) = self.cpu_limit {
             let of = units::processors(processors);
@@ -104,7 +104,7 @@ fn broker(cluster: &ClusterPlan, id: u32) -> Node {
     }
     if let Some(cpus) = nth(cluster.pinned_to.len()).and_then(|nth| cluster.pinned_to.get(nth)) {
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-        lines.push(format!("on processors {}", cpus.join(",")));
+        lines.push(format!("on CPUs {}", cpus.join(",")));
     }
     lines.extend(cluster.cpu_limit.map(|limit| format!("time of {}", units::processors(limit))));
     if let Some(rack) = nth(cluster.racks.len()).and_then(|nth| cluster.racks.get(nth)) {

@@ -1,4 +1,4 @@
-//! What reports say of the system under test: what only one kind has to say stands in its file.
+//! What reports say of the system under test: what only one kind has to say is in its file.
 
 mod attached;
 mod local;

@@ -8,7 +8,7 @@ use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::series::{SecondPoint, StreamSeries, TrialSeries};
 
-/// Load items that are told at most, of all trials together: more fill the screen.
+/// Most load items that are shown, of all trials together: more fill the screen.
 const ROWS_MAX: usize = 24;
 /// Columns of a picture: a fifth of the terminal's, within these.
 const PICTURE_MIN: usize = 10;

@@ -1,6 +1,6 @@
-//! The line that says how a trial stands while it runs.
+//! The line that shows the state of a trial while it runs.
 
-use crate::grid::{TextOptions, clean, shorten, width};
+use crate::grid::{TextOptions, clean, shorten, shorten_inside, width};
 use crate::units;
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -44,7 +44,7 @@ pub(super) fn columns(options: &TextOptions) -> usize {
     options.width.max(COLUMNS_MIN)
 }
 
-/// The same of the two trials of a duet, which run at once: of each what was acknowledged and how long it took.
+/// The line of the two trials of a duet, which run at once: for each what was acknowledged and how long it took.
 pub fn live_line_of_pair(pair: &[LiveState; 2], options: &TextOptions) -> String {
     let mut out = head_of_pair(pair);
     for state in pair {
@@ -71,7 +71,7 @@ pub(super) fn left_of_pair([first, second]: &[LiveState; 2]) -> Option<Part> {
 
 /// A trial's label, short and without anything that moves the cursor.
 pub(super) fn label(state: &LiveState) -> String {
-    shorten(&clean(&state.label), LABEL_WIDTH)
+    shorten_inside(&clean(&state.label), LABEL_WIDTH)
 }
 
 /// What one of a duet acknowledges, and how long it takes.
@@ -82,7 +82,7 @@ pub(super) fn side(state: &LiveState) -> String {
 }
 
 /// What is left of the run. A drain is over when the last record has its outcome, mostly long before its longest time:
-/// of the last trial that is a bound, and what stands behind it in an earlier one is not told until the next begins.
+/// for the last trial that is a bound, and what follows it in an earlier one is not shown until the next begins.
 fn left(state: &LiveState, is_last: bool) -> Option<String> {
     let left = units::duration(state.remaining_ns?);
     match (state.phase, is_last) {
@@ -133,14 +133,14 @@ fn has_no_records(state: &LiveState) -> bool {
     nothing && of.fetched_per_s.is_none() && of.response_ns_p99.is_none()
 }
 
-/// Rates, beside what was to be; nothing while it starts.
+/// Rates, and what they were to be; nothing while it starts.
 pub(super) fn rates(state: &LiveState) -> Vec<Part> {
     let LiveFigures { offered_per_s, achieved_per_s, acknowledged_per_s, .. } = state.figures;
     let LiveFigures { fetched_per_s, lag_records, .. } = state.figures;
     if state.phase == Phase::Startup || has_no_records(state) {
         return Vec::new();
     }
-    // What is nearly all of the offered rate is not said beside it.
+    // If it is nearly all of the offered rate that is not printed.
     let differs = |rate: u64| rate.abs_diff(offered_per_s) as f64 >= 0.005 * offered_per_s as f64;
     let is_only_read = offered_per_s == 0 && acknowledged_per_s == 0 && fetched_per_s.is_some();
     let mut out = Vec::new();
@@ -150,7 +150,7 @@ pub(super) fn rates(state: &LiveState) -> Vec<Part> {
         out.push((0, format!("{} of {}/s", count(acknowledged_per_s), count(offered_per_s))));
     }
     if let Some(fetched) = fetched_per_s {
-        out.push((if is_only_read { 0 } else { 6 }, format!("handed over {}/s", count(fetched))));
+        out.push((if is_only_read { 0 } else { 6 }, format!("consumed {}/s", count(fetched))));
     }
     // Who keeps up is behind by nothing, or by what has just come.
     if let Some(lag) = lag_records.filter(|lag| *lag > fetched_per_s.unwrap_or(0)) {
@@ -186,7 +186,7 @@ pub(super) fn used(state: &LiveState) -> Vec<Part> {
         return Vec::new();
     };
     let Some(workers) = workers_cpu_percent else {
-        // Nobody sends records.
+        // No client sends records.
         let alone = format!("brokers {:.0} % of one core", brokers.max(0.0));
         return if has_no_records(state) { vec![(3, alone)] } else { Vec::new() };
     };

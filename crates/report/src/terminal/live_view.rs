@@ -17,7 +17,7 @@ const ROWS_MIN: usize = 6;
 const PICTURE_MIN: usize = 10;
 const PICTURE_MAX: usize = 40;
 
-/// How a trial went so far, second by second, as its live figures told it.
+/// How a trial went so far, second by second, as its live figures showed it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveCourse {
     /// Acknowledged records per second, of consumers alone those handed over, and p99 in ns where there was one.
@@ -29,7 +29,7 @@ pub struct LiveCourse {
 }
 
 impl LiveCourse {
-    /// Takes the newest second; one that was told before is not taken again.
+    /// Takes the newest second; one that was taken before is not taken again.
     pub fn push(&mut self, complete_until: u32, figures: &LiveFigures) {
         if complete_until <= self.until {
             return;
@@ -49,14 +49,14 @@ impl LiveCourse {
         Picture::of((0..).zip(self.seconds.iter().map(|(rate, _)| Some(*rate))), columns, f64::min)
     }
 
-    /// The same of p99, with the highest.
+    /// The series of p99, with the highest.
     fn latencies(&self, columns: usize) -> Picture {
         Picture::of((0..).zip(self.seconds.iter().map(|(_, p99)| *p99)), columns, f64::max)
     }
 }
 
-/// The lines on a terminal of so many rows, none wider than it: where the trial stands, its rate and its latencies with a picture
-/// of each from 0 to the highest so far. On a small terminal the one line of [`live::live_line`].
+/// The lines on a terminal of so many rows, none wider than it: the state of the trial, its rate and its latencies with
+/// a picture of each from 0 to the highest so far. On a small terminal the one line of [`live::live_line`].
 pub fn live_view(state: &LiveState, course: &LiveCourse, options: &TextOptions, rows: usize) -> Vec<String> {
     if is_small(options, rows) || state.phase == Phase::Startup {
         return vec![live::live_line(state, options)];
@@ -78,7 +78,7 @@ pub fn live_view(state: &LiveState, course: &LiveCourse, options: &TextOptions, 
     ]
 }
 
-/// The same of the two trials of a duet, which run at once: the rate of each.
+/// The lines of the two trials of a duet, which run at once: the rate of each.
 pub fn live_view_of_pair(
     pair: &[LiveState; 2],
     courses: &[LiveCourse; 2],
@@ -106,7 +106,7 @@ fn picture_columns(options: &TextOptions) -> usize {
     (options.width / 4).clamp(PICTURE_MIN, PICTURE_MAX)
 }
 
-/// A name, a picture, and what is said beside it.
+/// A name, a picture, and what is said next to it.
 fn beside(name: &str, picture: &Picture, parts: Vec<Part>, options: &TextOptions) -> String {
     let before = format!("{name:<4} {}  ", picture.signs);
     let room = columns(options).saturating_sub(before.chars().count());

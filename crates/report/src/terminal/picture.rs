@@ -5,15 +5,16 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// A row of signs from 0 to the highest value, and what that is.
 pub(super) struct Picture {
-    /// As many as there are columns, blanks behind the last one, so that what stands beside it does not move while it grows.
+    /// As many as there are columns, blanks behind the last one, so that the text after it does not move while it
+    /// grows.
     pub(super) signs: String,
     /// The highest value; `None` where no value is known.
     pub(super) most: Option<f64>,
 }
 
 impl Picture {
-    /// Of values at whole seconds, the earliest first. Of those that share a sign `fold` says which counts; what is not known is a
-    /// blank.
+    /// A picture of values at whole seconds, the earliest first. If several share a sign `fold` says which counts; what
+    /// is not known is a blank.
     pub(super) fn of(
         points: impl Iterator<Item = (u32, Option<f64>)> + Clone,
         columns: usize,

@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 /// Systems that the short form shows at most.
 const SYSTEMS_SHOWN_MAX: usize = 3;
-/// Most trials whose order is told.
+/// Most trials whose order is shown.
 const ORDER_SHOWN_MAX: usize = 40;
 
-/// How much of a plan is told.
+/// How much of a plan is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanDetail {
     /// What is started and sent, for a run that begins.
@@ -27,8 +27,8 @@ pub enum PlanDetail {
     Full,
 }
 
-/// The plan. What several cases share is told once, with the first. In short: the question, how long it takes, what is compared or
-/// searched, and the systems.
+/// The plan. What several cases share is shown once, with the first. In short: the question, how long it takes, what is
+/// compared or searched, and the systems.
 #[must_use]
 pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
@@ -43,7 +43,7 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out
 }
 
-/// Systems, topics, load and settings of all cases as they are planned: what `--dry-run` tells of them.
+/// Systems, topics, load and settings of all cases as they are planned: what `--dry-run` shows of them.
 #[must_use]
 pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
@@ -101,7 +101,7 @@ impl Lines<'_> {
         self.cases(plan);
     }
 
-    /// What was planned of each case. What several share is told once, with the first.
+    /// What was planned of each case. What several share is shown once, with the first.
     fn cases(&mut self, plan: &Plan) {
         let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
         for (index, case) in plan.cases.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Lines<'_> {
                 self.line(2, &format!("parameters  {}", params.join(" ")));
             }
             let parts = case_parts(case);
-            // Of side B only what is not as on side A.
+            // For side B only what is not as on side A.
             let others = side_b(plan, index).map(case_parts).unwrap_or_default();
             let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
             for (part, lines) in parts {
@@ -164,7 +164,7 @@ impl Lines<'_> {
     }
 }
 
-/// The expected length. What a drain takes at most stands with the phases.
+/// The expected length. What a drain takes at most is shown with the phases.
 fn time_text(plan: &Plan, estimate: &Estimate) -> String {
     let counted = plan
         .cases

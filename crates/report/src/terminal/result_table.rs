@@ -35,7 +35,7 @@ pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, option
     out
 }
 
-/// The same for a summary: its first figures, and under them what their marks and repeats are.
+/// The table for a summary: its first figures, and under them what their marks and repeats are.
 pub(super) fn short_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options: &TextOptions) -> String {
     let shown = table.first_figures(FIGURES_MAX);
     let (mut out, _) = laid_out(&shown, options);
@@ -67,7 +67,7 @@ fn blocks(table: &Table, options: &TextOptions) -> usize {
     block_count(&fixed, &flowing, options)
 }
 
-/// What headings that are no addresses stand for, since scenarios and the notes below name figures by these.
+/// The addresses of headings that are none, since scenarios and the notes below name figures by these.
 fn addresses_note(table: &CaseTable<'_>) -> Option<String> {
     let is_other = |shown: &ShownMetric| heading(&shown.of.metric) != shown.of.metric;
     let all: Vec<String> = table.metrics.iter().map(|shown| shown.of.to_string()).collect();

@@ -50,7 +50,7 @@ pub(super) fn joined(parts: Vec<String>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Caveats that tell of loss, and all others but those that are summed up after the answers.
+/// Caveats about loss, and all others but those that are summed up after the answers.
 pub(crate) fn loss_first(input: &ReportInput<'_>) -> [Vec<Worded>; 2] {
     let told = caveats::worded(input).into_iter().filter(|one| !one.is_elsewhere);
     let (loss, others) = told.partition(|one| one.is_loss);
@@ -123,7 +123,7 @@ pub fn trial_summary(
                 get("end_to_end.max")
             ),
             RoleKind::Consume => {
-                let rate = format!("{}: {} handed over", row.stream, get("fetched_per_s"));
+                let rate = format!("{}: {} consumed", row.stream, get("fetched_per_s"));
                 match figures.is_known(trial.id, row.stream, "end_to_end.p50") {
                     true => format!(
                         "{rate}, end to end p50 {} p99 {} max {}",
@@ -152,7 +152,7 @@ pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOpt
     warnings.map(|line| wrap(&line, options.columns(), 4) + "\n").collect()
 }
 
-/// Those of a kind and weight that nothing was printed of yet.
+/// Caveats of a kind and weight without a printed line yet.
 fn warnings(trial: &Trial, caveats: &[ScopedCaveat], said: &mut Said) -> Vec<String> {
     let told = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
     let new: Vec<OfTrial> =
@@ -185,7 +185,7 @@ pub(super) fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Tex
     lines.join("\n") + "\n"
 }
 
-/// The caveats, which stand before any figure.
+/// The caveats, which come before any figure.
 pub(crate) fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     const INDENT: usize = 9;
     if worded.is_empty() {

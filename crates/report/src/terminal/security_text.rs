@@ -1,4 +1,4 @@
-//! How connections to a target are secured, in words. Of files and users nothing is told but that they are there.
+//! How connections to a target are secured, in words. It says no more of files and users than that they are there.
 
 use kdyno_model::plan::{Sasl, Security, Store, StoreContent, Tls};
 

@@ -17,7 +17,7 @@ const MEMBER_ROWS_MAX: usize = 40;
 /// Rows of main figures that are printed at most in short.
 const BRIEF_ROWS_MAX: usize = 24;
 
-/// Every trial's figures. Those of a comparison or a search are many and stand in the page.
+/// Every trial's figures. Those of a comparison or a search are many and are in the page.
 pub(super) fn full(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
     if !matches!(input.plan().strategy, Strategy::List(_)) {
         return String::new();
@@ -58,8 +58,8 @@ fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &T
     out
 }
 
-/// Each table with its title, and the signs that stand in them. Columns without any figure are left out; nothing of what went
-/// wrong is told in a sentence, while of anything else nothing is something.
+/// Each table with its title, and the signs that are in it. Columns without any figure are left out; that nothing went
+/// wrong is said in a sentence, while for anything else nothing is something.
 fn tables(
     rows: &[StreamRow<'_>],
     input: &ReportInput<'_>,

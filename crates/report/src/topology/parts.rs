@@ -9,13 +9,13 @@ use kdyno_model::plan::{CasePlan, CommandPlan, Mode, SystemPlan, WorkerPlan};
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 
-/// Those who carry the load: workers with their clients, and commands.
+/// What produces the load: workers with their clients, and commands.
 pub(super) fn load(case: &CasePlan) -> Vec<Frame> {
     let workers = case.workers.iter().map(|worker| self::worker(worker, case));
     let commands = case.commands.iter().map(|(name, command)| Node {
         name: name.clone(),
         lines: vec![match command.http.as_ref().map(HttpLoad::target) {
-            // The only components that load goes to are told by name; addresses may be private.
+            // The only components that load goes to are shown by name; addresses may be private.
             Some(target) if target.is_component => format!("load over HTTP to {}", target.address),
             Some(_) => "load over HTTP".to_owned(),
             None => command.line(),
@@ -70,7 +70,7 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
             ("ZooKeeper", of(|it| matches!(it, Subject::Zookeeper(_))).map(ToString::to_string).collect())
         }
     };
-    // Of a run whose processes are not known their number is.
+    // For a run with unknown processes their number is known.
     let names = if found.is_empty() { vec![units::plural(mode.beside_brokers(), "node")] } else { found };
     let nodes = shown(names.into_iter().map(|name| Node { name, lines: Vec::new() }));
     Some(Tier {
@@ -79,7 +79,7 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
     })
 }
 
-/// What stood beside the cluster, in the order in which it was started, and what else load over HTTP went to.
+/// What ran next to the cluster, in the order in which it was started, and what else load over HTTP went to.
 pub(super) fn components(case: &CasePlan) -> Option<Tier> {
     let others = case.components.iter().filter(|component| !component.is_proxy());
     let nodes = others.map(|component| Node { name: component.name.clone(), lines: vec![component.line()] });

@@ -12,7 +12,7 @@ pub struct Node {
     pub lines: Vec<String>,
 }
 
-/// Processes that stand together.
+/// Processes of one tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// What they are.
@@ -21,7 +21,7 @@ pub struct Frame {
     pub nodes: Vec<Node>,
 }
 
-/// What stands side by side.
+/// What is side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tier {
     /// How the tier above it reaches this one; `None`: nothing is known to.

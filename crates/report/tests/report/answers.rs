@@ -46,7 +46,7 @@ fn a_quick_look_is_never_called_a_verdict() {
         let sentence = first_sentence(&run);
         assert!(sentence.starts_with("Quick look, these starts only: "), "{sentence}");
         let text = text(&run);
-        // The head of a column names what stands in it for both.
+        // The head of a column names what both have in it.
         assert!(!text.contains("Verdict") && text.matches("verdict").count() <= 2, "{text}");
     }
 }
@@ -301,7 +301,7 @@ fn what_is_only_shown_never_decides_the_exit_code() {
     assert_eq!(shown.role, MetricRole::Exploratory);
     (shown.says, shown.ratio) = (Says::Invalid { reason: "it is 0".to_owned() }, None);
     assert_eq!(judged(&run.input()), Judged::Fine);
-    // Of stored runs everything is only shown.
+    // For stored runs everything is only shown.
     run.conclusions.drain(..2);
     let mut stored = Judgement { conclusions: run.conclusions, ..Judgement::default() };
     assert_eq!(of_stored_runs(&stored), Judged::Inconclusive);
@@ -329,7 +329,7 @@ fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_dre
     run.sessions.push(later);
     assert_eq!(repeat(&run), "Repeat it: `kdyno compare upgrade-check --budget 25m --seed 42`");
     let block = markdown::block(&run.input());
-    assert!(block.contains("Host: 2 processors") && block.contains("; then 64 processors"), "{block}");
+    assert!(block.contains("Host: 2 CPUs") && block.contains("; then 64 CPUs"), "{block}");
     assert!(block.contains(", 2 sessions, seed 42."), "{block}");
     for given in ["kdyno compare x --seed 7", "kdyno compare --seed=7 x", "kdyno rerun latest"] {
         run.sessions[0].0.command_line = typed(given);

@@ -45,7 +45,7 @@ fn between(low: f64, high: f64) -> AtLimit {
     AtLimit::At { times: 1.14, interval }
 }
 
-/// A run of one trial of which this is known.
+/// A run of one trial with this demand.
 fn with(demand: Demand) -> Run {
     let mut run = run();
     run.only_one_trial();
@@ -94,8 +94,7 @@ fn processors_that_brokers_and_load_generator_share_are_told_once() {
     let shared = |kind| resource(kind, 0.38, None, AtLimit::NotWithin);
     of.resources = vec![shared(LimitKind::Generator), shared(LimitKind::BrokerProcessors)];
     let told = text(of);
-    let used =
-        "Used at 52,000/s, writers: the host's processors, which brokers and load generator share, 38 %.";
+    let used = "Used at 52,000/s, writers: the host's CPUs, which brokers and load generator share, 38 %.";
     assert!(told.contains(used), "{told}");
 }
 
@@ -157,7 +156,7 @@ fn what_was_not_judged_is_named_with_the_next_limit() {
     assert!(told.contains("the link between zones, by the limit that is declared, at 1.14 ×"), "{told}");
 }
 
-/// What has other programs, unjudged resources and a bend against it stands among the details, not with the result.
+/// What has other programs, unjudged resources and a bend against it is among the details, not with the result.
 #[test]
 fn the_summary_is_without_it() {
     let foretold = |scope| demand(scope, between(1.11, 1.17));

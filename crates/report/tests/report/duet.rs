@@ -1,4 +1,4 @@
-//! Comparisons of which both sides ran at once.
+//! Comparisons whose two sides ran at once.
 
 use crate::fixture::{Ends, Run, caveat, comparison};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -64,19 +64,19 @@ fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
         (
             [Some(0.583), Some(0.694)],
             true,
-            "Brokers of both sides waited for a processor, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 69 % of \
+            "Brokers of both sides waited for a CPU, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 69 % of \
              the time in which they ran or were ready; so the ratio is that of brokers that wait, ",
         ),
         (
             [Some(0.583), Some(1.02)],
             false,
-            "Brokers of both sides waited for a processor, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 102 % of \
+            "Brokers of both sides waited for a CPU, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 102 % of \
              the window, all their threads added up; so the ratio is that of brokers that wait, ",
         ),
         (
             [None, Some(0.31)],
             true,
-            "Brokers waited for a processor on one side alone, those of kafka=4.3.1 for 31 % of the time in which they ran \
+            "Brokers waited for a CPU on one side alone, those of kafka=4.3.1 for 31 % of the time in which they ran \
              or were ready; so a part of the difference may be that wait: ",
         ),
     ] {
@@ -87,7 +87,7 @@ fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
             assert!(text.contains("--design turns"), "{text}");
             // Markdown has it with the verdicts and in its details.
             let times = 1 + text.matches("<details>").count();
-            assert_eq!(text.matches("waited for a processor").count(), times, "{text}");
+            assert_eq!(text.matches("waited for a CPU").count(), times, "{text}");
         }
     }
     let run = waiting([None, None], true);
@@ -100,7 +100,7 @@ fn in_turns_that_brokers_waited_is_told_of_their_trials() {
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = PairDesign::Turns;
     let text = run_table(&run.input(), &WIDE);
-    let told = "threads of brokers were ready and waited for a processor, for 58.0 % to 61.0 % of the time in which they ran \
+    let told = "threads of brokers were ready and waited for a CPU, for 58.0 % to 61.0 % of the time in which they ran \
                 or were ready";
     assert!(text.contains(told) && !text.contains("both sides waited"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What is told first of a comparison speaks of what was judged or is shown; the rest is summed up after the answers.
+//! What comes first in a comparison speaks of what was judged or is shown; the rest is summed up after the answers.
 
 use crate::fixture::{Ends, Run, caveat, comparison, run};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};

@@ -16,7 +16,7 @@ fn the_committed_schema_is_the_one_of_the_code() {
     is_committed(COMMITTED, &text);
 }
 
-/// Compares a committed page or schema with what the code makes; writes it when that is asked for.
+/// Compares a committed page or schema with what the code makes; writes it on request.
 fn is_committed(path: &str, made: &str) {
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(path, made).expect("the file can be written");
@@ -56,7 +56,7 @@ fn a_run_as_json() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("JSON"));
 }
 
-/// Texts stand for facts: each that the page tells must be in the document, and not only within its plan.
+/// Texts represent facts: each that the page shows must be in the document, and not only within its plan.
 #[test]
 fn every_text_on_the_page_is_in_the_document() {
     let mut texts = 0;

@@ -1,4 +1,4 @@
-//! All forms of one run tell the same numbers.
+//! All forms of one run show the same numbers.
 
 use crate::fixture::{Run, caveat, run};
 use kdyno_analysis::marks;
@@ -12,7 +12,7 @@ use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{csv, json, markdown, units};
 use std::collections::BTreeMap;
 
-/// Of each figure, by its address, what a form tells.
+/// What a form shows of each figure, by its address.
 type Told = BTreeMap<String, String>;
 
 /// One block holds all columns.
@@ -47,7 +47,7 @@ const TABLES: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-/// A run of one trial of which the latencies must not be used for nothing but that its load queued.
+/// A run of one trial with latencies that are invalid only because its load queued.
 fn queued() -> Run {
     let mut run = run();
     run.only_one_trial();
@@ -96,7 +96,7 @@ fn of_json(run: &Run, scope: &str) -> Told {
     told.collect()
 }
 
-/// The same in the lines of findings.
+/// The value in the lines of findings.
 fn of_csv(run: &Run, scope: &str) -> Told {
     let text = csv::findings(&run.input());
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());

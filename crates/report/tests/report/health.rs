@@ -14,7 +14,7 @@ use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const SAID: &str =
-    "Processors that the brokers run on, busy: 92.0 % (brokers), above 80.0 %: requests wait for a processor";
+    "CPUs that the brokers run on, busy: 92.0 % (brokers), above 80.0 %: requests wait for a CPU";
 
 fn health(trial: TrialId, brokers: f64) -> Conclusion {
     let check = |rule: HealthRule, of: &str, value: f64| {
@@ -42,7 +42,7 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
     let text = run_table(&run.input(), &OPTIONS);
     let told = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(told.starts_with("1 of 2 checks do not hold.\n"), "{told}");
-    assert!(told.contains(SAID) && told.contains("Next: add processors or brokers"), "{told}");
+    assert!(told.contains(SAID) && told.contains("Next: add CPUs or brokers"), "{told}");
     assert!(!told.contains("drive vda"), "what holds is in the page");
     assert!(markdown::block(&run.input()).contains(SAID));
     let html = page(&run.input());
@@ -51,10 +51,7 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
         assert!(html.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
     }
     let json = json::run(&run.input()).to_string();
-    assert!(
-        json.contains("brokers, processors that the brokers run on, busy: 92.0 %, above 80.0 %"),
-        "{json}"
-    );
+    assert!(json.contains("brokers, CPUs that the brokers run on, busy: 92.0 %, above 80.0 %"), "{json}");
 }
 
 /// Who reads that all checks hold also reads which were not asked.
@@ -89,7 +86,7 @@ fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
     assert!(!text.contains("Health"), "{text}");
 }
 
-/// A run of one case with four trials, in each of which the longest pause was that of this broker.
+/// A run of one case with four trials; in each the longest pause was that of this broker.
 fn four_trials(pauses: [(&str, f64); 4]) -> Run {
     let mut run = run();
     let case = run.trials[0].trial.case;

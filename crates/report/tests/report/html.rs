@@ -6,7 +6,7 @@ use kdyno_model::plan::Depth;
 use kdyno_model::run::RunStatus;
 use kdyno_report::html::{SCRIPT, page};
 
-/// Pages for the eye: `target/tmp/report.html` and others beside it after the tests.
+/// Pages for the eye: `target/tmp/report.html` and others next to it after the tests.
 #[test]
 fn a_page_of_a_run() {
     let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };

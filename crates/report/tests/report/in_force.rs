@@ -69,7 +69,7 @@ fn the_configuration_of_a_comparison_begins_with_the_difference() {
     let difference = "kafka=4.3.1 differs from kafka=3.7.2 in 2 settings. Not asked for: num.io.threads of brokers (8 → 4). \
                       Defaults of another release: group.coordinator.threads of brokers (8 → 4).";
     assert!(words.to_lowercase().contains(&difference.to_lowercase()), "{text}");
-    // In the answer it stands before the verdict.
+    // In the answer it comes before the verdict.
     let table = terminal::run_table(&run.input(), &WIDE);
     let [differs, verdict] = ["differs from", "worse"].map(|part| table.find(part).expect("both are told"));
     assert!(differs < verdict, "{table}");

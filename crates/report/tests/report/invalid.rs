@@ -1,4 +1,4 @@
-//! What must not be used, and what is told of it.
+//! What is invalid, and what is reported of it.
 
 use crate::answers::with_claims;
 use crate::fixture::{Ends, caveat, comparison, run, search};
@@ -32,7 +32,7 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
     insta::assert_snapshot!(runs.map(|run| junit::document(&run.input(), Gate::default())).join("\n"));
 }
 
-/// What another case told does not count, nor that the columns are of a label alone.
+/// What another case reported does not count, nor that the columns are of a label alone.
 #[test]
 fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
     let mut run = run();

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const OPTIONS: TextOptions = TextOptions { width: 160, colour: false };
 const NOTE: &str = "Of a Java client schedule delay, block and service are seen";
 
-/// The writers of a run of one trial are carried by a Java client, of which everything is told that can be.
+/// The writers of a run of one trial run on a Java client, with everything reported that can be.
 fn by_java() -> Run {
     let mut run = run();
     run.only_one_trial();
@@ -93,7 +93,7 @@ fn documents_name_the_driver() {
     assert!(row(",brokers,").ends_with(",,,,,false"));
 }
 
-/// A mean of its own service stands where a native client has stages.
+/// A mean of its own service takes the place of a native client's stages.
 #[test]
 fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
     let table = |run: &Run| {

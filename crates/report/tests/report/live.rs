@@ -1,4 +1,4 @@
-//! What says how a run stands: a line, and on a terminal the lines that are redrawn.
+//! What shows the state of a run: a line, and on a terminal the lines that are redrawn.
 
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -39,7 +39,7 @@ fn the_live_line_leaves_out_what_does_not_fit() {
     }
 }
 
-/// What is behind by less than a second keeps up, as far as a second's figures tell.
+/// What is behind by less than a second keeps up, as far as a second's figures show.
 #[test]
 fn the_live_line_tells_how_far_consumers_are_behind() {
     let line = |lag_records| {
@@ -47,7 +47,7 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
         live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false })
     };
     assert!(
-        line(Some(1_204_000)).contains(" · handed over 55,190/s · lag 1,204,000 · "),
+        line(Some(1_204_000)).contains(" · consumed 55,190/s · lag 1,204,000 · "),
         "{}",
         line(Some(1_204_000))
     );
@@ -73,7 +73,7 @@ fn the_live_line_of_consumers_alone_tells_what_they_were_handed() {
     };
     let state = LiveState { figures, ..live() };
     let line = live_line(&state, &TextOptions { width: 60, colour: false });
-    assert!(line.contains("· handed over 55,190/s ·") && !line.contains("0 of 0"), "{line}");
+    assert!(line.contains("· consumed 55,190/s ·") && !line.contains("0 of 0"), "{line}");
     let mut course = LiveCourse::default();
     course.push(3, &figures);
     let lines = live_view(&state, &course, &TextOptions { width: 100, colour: false }, 24);

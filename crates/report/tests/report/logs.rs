@@ -1,4 +1,4 @@
-//! What the cluster tells of logs and groups, in every form of a report.
+//! What the cluster reports of logs and groups, in every form of a report.
 
 use crate::fixture::{finding, run};
 use kdyno_model::finding::{Scope, Value};
@@ -20,9 +20,9 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
         ("brokers.run_log_bytes", Value::Is(3e6)),
         ("brokers.run_log_growth_mib_per_s", Value::Is(4.25)),
         ("broker-0.run_log_bytes", Value::Is(2e6)),
-        ("group:others.committed_lag_records_at_start", Value::Is(700.0)),
-        ("group:others.committed_lag_records_at_end", Value::Is(1234.0)),
-        ("group:others.committed_lag_at_end", Value::AtLeast(12e9)),
+        ("group:others.committed_lag_at_start", Value::Is(700.0)),
+        ("group:others.committed_lag_at_end", Value::Is(1234.0)),
+        ("group:others.committed_lag_time_at_end", Value::AtLeast(12e9)),
     ] {
         run.findings.push(finding(Scope::Case(0), of, value));
     }
@@ -45,7 +45,7 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
     assert!(told.contains("700") && told.contains("1,234") && told.contains("12"), "{groups:?}");
     assert!(!groups.iter().any(|line| line.contains("time at start")), "{groups:?}");
     assert!(page(&run.input()).contains(GROUPS) && markdown::block(&run.input()).contains(GROUPS));
-    assert!(json::run(&run.input()).to_string().contains("committed_lag_records_at_end"));
+    assert!(json::run(&run.input()).to_string().contains("committed_lag_at_end"));
 }
 
 #[test]

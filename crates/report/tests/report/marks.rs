@@ -1,4 +1,4 @@
-//! A figure's marks stand beside it in every form of output.
+//! A figure's marks are with it in every form of output.
 
 use crate::answers::with_claims;
 use crate::fixture::{Ends, Run, comparison, finding, run, search};
@@ -25,7 +25,7 @@ const BEHIND_MAX: usize = 64;
 /// What a sentence with such a figure ends with.
 const CLAUSE: &str = "marked: several levels.";
 
-/// How a form tells marks.
+/// How a form shows marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tells {
     /// Figures in tables, with footnotes behind them; those of a search's curve too.
@@ -42,7 +42,7 @@ enum Tells {
     Nothing,
 }
 
-/// A form of output: its function by module and name, and how it tells marks.
+/// A form of output: its function by module and name, and how it shows marks.
 type Form = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
 
 const FORMS: [Form; 11] = [
@@ -60,7 +60,7 @@ const FORMS: [Form; 11] = [
     ("terminal::run_table", |input| run_table(input, &OPTIONS), Tells::Signs { curve: true }),
 ];
 
-/// Every figure of the run bears the mark; caveats, which tell numbers without being figures, are left out.
+/// Every figure of the run bears the mark; caveats, which have numbers without being figures, are left out.
 fn marked(mut run: Run) -> Run {
     let marks = BTreeSet::from([MARK.0]);
     run.caveats.clear();
@@ -111,7 +111,7 @@ fn places(text: &str, figure: &str) -> Vec<usize> {
     text.match_indices(figure).map(|(at, _)| at).filter(is_alone).collect()
 }
 
-/// What is read of a page: without what stands in its tags and its head, and without the numbers of axes.
+/// What is read of a page: without its tags and its head, and without the numbers of axes.
 fn read_of(text: &str) -> String {
     if !text.starts_with("<!DOCTYPE") {
         return text.to_owned();
@@ -176,7 +176,7 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
         assert_signed(name, &told(marked(with_claims())), &claims);
         let told = told(marked_search());
         assert_signed(name, &told, &["98,400/s"]);
-        // As settings these loads stand elsewhere too.
+        // As settings these loads occur elsewhere too.
         for load in ["92,000/s ᵃ", "113,000/s ᵃ"] {
             assert!(told.contains(load), "{name} tells no {load}: {told}");
         }

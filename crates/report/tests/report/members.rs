@@ -61,7 +61,7 @@ fn each_member_has_a_row() {
     assert!(html.contains(&format!("<caption>{TITLE}</caption>")) && html.contains("client 7"), "a row each");
     let json = json::run(&run.input()).to_string();
     assert!(
-        json.contains("readers: 2 members were handed 8,000 to 12,000 records each; 1 lost partitions"),
+        json.contains("readers: 2 members consumed 8,000 to 12,000 records each; 1 lost partitions"),
         "{json}"
     );
 }

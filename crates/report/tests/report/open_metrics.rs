@@ -1,4 +1,4 @@
-//! How a run stands, as text for a monitoring system.
+//! The state of a run, as text for a monitoring system.
 
 use kdyno_model::live_metrics::{LiveValue, metrics};
 use kdyno_report::open_metrics::document;

@@ -97,10 +97,35 @@ fn a_comparison_tells_the_direction_of_better_and_each_pair() {
 #[test]
 fn a_search_has_its_limit_and_its_load_in_the_curve() {
     let html = page(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).input());
-    let curve = part(&html, "answer-0");
+    let curve = first_chart(&html);
     for told in ["class=\"limit\"", "class=\"kept\"", ">confirmed</text>", "estimate"] {
         assert!(curve.contains(told), "{told}: {curve}");
     }
+}
+
+/// The chart of the first screen, which stands before the contents.
+fn first_chart(html: &str) -> &str {
+    let (top, _) = html.split_once("<nav").expect("contents");
+    let chart = top.split("id=\"first-chart\"").nth(1).expect("a chart");
+    chart.split("</figure>").next().unwrap_or_default()
+}
+
+#[test]
+fn the_first_screen_has_the_one_chart_that_answers_the_question() {
+    let html = page(&run().input());
+    let cases = first_chart(&html);
+    for told in [">brokers=3<", ">brokers=6<", "interval"] {
+        assert!(cases.contains(told), "{told}: {cases}");
+    }
+    let html = page(&comparison(Ends::Worse, Depth::Verdict).input());
+    let verdicts = first_chart(&html);
+    assert!(verdicts.contains("worse") && verdicts.contains("B ÷ A"), "{verdicts}");
+    assert!(!verdicts.contains("service"), "what was not judged is below: {verdicts}");
+    let mut one = run();
+    one.only_one_trial();
+    let html = page(&one.input());
+    let course = first_chart(&html);
+    assert!(course.contains("writers: rate and latency over time"), "{course}");
 }
 
 #[test]

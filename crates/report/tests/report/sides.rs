@@ -1,4 +1,4 @@
-//! Figures of a comparison are told with the side that they are of, both sides.
+//! Figures of a comparison are shown with their side, both sides.
 
 use crate::fixture::{Ends, Run, caveat, comparison, finding, run};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -24,7 +24,7 @@ fn both_sides() -> Run {
     run.trials.insert(0, b);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.b[0].params.insert("proxy".to_owned(), ParamValue::Text("envoy".to_owned()));
-    // Of B first: the order of the rows does not come from that of the findings.
+    // Findings of B first: the order of the rows does not come from that of the findings.
     run.findings = vec![
         finding(Scope::SideB { case: 0 }, RATE, Value::Is(51_000.0)),
         finding(Scope::Case(0), RATE, Value::Is(50_000.0)),

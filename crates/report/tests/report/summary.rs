@@ -1,4 +1,4 @@
-//! The result in short, as it stands at the end of a run.
+//! The result in short, as it is at the end of a run.
 
 use crate::answers::with_claims;
 use crate::fixture::{Ends, Run, comparison, run, search};
@@ -58,6 +58,21 @@ fn a_comparison_and_a_search_in_short() {
         [comparison(Ends::Worse, Depth::Verdict), comparison(Ends::Open, Depth::Quick), search(confirmed)];
     let texts = runs.map(|run| run_summary(&run.input(), &OPTIONS));
     insta::assert_snapshot!(texts.join("\n----\n"));
+}
+
+#[test]
+fn a_ratio_of_pairs_is_called_so_where_that_of_the_medians_is_another() {
+    let text = |ends| run_summary(&comparison(ends, Depth::Verdict).input(), &OPTIONS);
+    let (alike, apart) = (text(Ends::Worse), text(Ends::Open));
+    assert!(alike.contains(" B ÷ A ") && !alike.contains("ratio of pairs"), "{alike}");
+    assert!(apart.contains("\nratio of pairs: the middle of B ÷ A pair by pair"), "{apart}");
+}
+
+#[test]
+fn an_interval_that_overlaps_the_margin_is_said_to() {
+    let text = run_summary(&comparison(Ends::Maybe, Depth::Verdict).input(), &OPTIONS);
+    let said = "worse in CPU per record of the brokers, but the interval overlaps the margin;";
+    assert!(text.replace("\n  ", " ").contains(said), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use kdyno_report::terminal::{
 };
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
-/// Of the fixture's plan.
+/// Remarks of the fixture's plan.
 const ESTIMATE: Estimate = Estimate {
     expected_ns: 180_000_000_000,
     longest_ns: 200_000_000_000,
@@ -96,7 +96,7 @@ fn which_records_were_handed_over_is_said_under_the_table_that_counts_them() {
     let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE).replace('\n', " ");
     assert!(text.contains("23,896") && text.contains("are those intended in the measure phase"), "{text}");
     let text = run_table(&with_writers(|_| {}, &[]).input(), &WIDE);
-    assert!(!text.contains("Records handed over"), "{text}");
+    assert!(!text.contains("Records consumed"), "{text}");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
     }
 }
 
-/// A run of one trial, of writers that were planned otherwise, and of which this was found too.
+/// A run of one trial, with writers that were planned otherwise, and this additional finding.
 fn with_writers(change: fn(&mut ProducePlan), found: &[(&str, f64)]) -> Run {
     let mut run = run();
     run.only_one_trial();

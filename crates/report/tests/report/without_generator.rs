@@ -1,4 +1,4 @@
-//! Next to a figure that is largely the load generator's own stands what it is without.
+//! Next to a figure that is largely the load generator's own is what it is without.
 
 use crate::fixture::{Run, finding, run};
 use kdyno_model::finding::{Scope, Value};

@@ -210,7 +210,7 @@ pub(super) fn find(name: &str, is_known: impl Fn(&str) -> bool) -> Option<Foreig
     Some(Foreign { whose: "", hint: called(&spelt) })
 }
 
-/// Kafka's name, where this one differs only in what stands before it and between its words: `linger_ms`, `lingerMs`,
+/// Kafka's name, where this one differs only in its prefix and in what is between its words: `linger_ms`, `lingerMs`,
 /// `spring.kafka.producer.properties.linger.ms`.
 fn in_kafkas_spelling(name: &str, is_known: impl Fn(&str) -> bool) -> Option<String> {
     if name.len() > NAME_BYTES_MAX {

@@ -18,7 +18,7 @@ pub const OF_GROUPS: &[&str] = &[
     "auto.commit.interval.ms",
 ];
 
-/// Those of them that only one protocol has, with its word: as in Java, they are refused beside the other one.
+/// Settings that only one protocol has, with its word: as in Java, they are refused with the other one.
 pub const OF_ONE_PROTOCOL: &[(&str, &str)] = &[
     ("partition.assignment.strategy", "classic"),
     ("session.timeout.ms", "classic"),

@@ -1,5 +1,5 @@
 //! What Kafka's clients can be set to and is not acted on, each with what becomes of it: a note where it has no effect
-//! here, an error where leaving it out would be another load than the one that was asked for.
+//! here, an error where leaving it out would be another load than the requested one.
 //!
 //! Names and types are those of the `ConfigDef`s of kafka-clients 4.4.0 (`tests/language/client-settings.tsv` has them).
 

@@ -1,5 +1,5 @@
 //! The settings of Kafka's clients that say how a cluster is reached: addresses, `security.*`, `ssl.*`, `sasl.*`. They
-//! stand in a target's properties file, never in a load item.
+//! are in a target's properties file, never in a load item.
 
 use super::known::{Client, JavaType, Other, PCA, Rule, row};
 use JavaType::{Boolean, Class, Double, Int, List, Long, Password, Short, Text};

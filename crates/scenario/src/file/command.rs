@@ -109,7 +109,7 @@ pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
     })
 }
 
-/// What stands under `command`.
+/// What is under `command`.
 pub(super) fn command_line(fields: &Fields<'_>) -> Result<CommandLineFile, InputError> {
     let Some(list @ Node::List(..)) = fields.get("command") else {
         return Ok(CommandLineFile::Shell(fields.required("command")?));

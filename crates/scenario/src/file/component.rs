@@ -7,7 +7,7 @@ use crate::walk::{Fields, opt, scalar, settings};
 use crate::yaml::{Node, Typed};
 use kdyno_model::plan::PROXY;
 
-/// What stands beside the cluster.
+/// What runs next to the cluster.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ComponentFile {
@@ -30,12 +30,12 @@ pub enum ComponentKindFile {
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum ProxyFile {
     Word(Typed),
-    /// Its name as a component, where it stands, and what it is.
+    /// Its name as a component, its place, and what it is.
     Program(Typed, Box<ComponentFile>),
 }
 
 impl ProxyFile {
-    /// Its name as a component, where there may be one: a param may stand for none.
+    /// Its name as a component, where there may be one: a param may mean none.
     pub(crate) fn name(&self) -> Option<Typed> {
         match self {
             Self::Word(typed) if typed.text == "none" => None,

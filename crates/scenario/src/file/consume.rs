@@ -59,7 +59,7 @@ fn work(fields: &Fields<'_>) -> Result<WorkFile, InputError> {
     Ok(WorkFile::Zipf { least, most, s: zipf.required("s")? })
 }
 
-/// An error in a map of which the only key is no law's name: what is the same on each record is no map.
+/// An error in a map whose only key is no law's name: work that is equal for each record is no map.
 fn with_constant(error: InputError, node: &Node) -> InputError {
     let Node::Map(_, fields) = node else { return error };
     let [(key, Node::Scalar(time))] = fields.as_slice() else { return error };

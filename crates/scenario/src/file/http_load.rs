@@ -47,7 +47,7 @@ pub struct HttpTargetFile {
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct HttpStepFile {
     pub name: Option<Typed>,
-    /// `get`, `post` and so on, and what stands there.
+    /// `get`, `post` and so on, and their value.
     pub method: &'static str,
     pub url: Typed,
     pub json: Option<Typed>,
@@ -78,7 +78,7 @@ impl HttpTargetFile {
 }
 
 impl UsersFile {
-    /// The names by which what users do is told: of each step, and of all together.
+    /// The names by which what users do is reported: of each step, and of all together.
     ///
     /// # Errors
     /// A step has none.

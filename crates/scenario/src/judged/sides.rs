@@ -1,4 +1,4 @@
-//! One side of what is compared: figures, what is done with them, and of which unit the outcome is.
+//! One side of what is compared: figures, what is done with them, and the unit of the outcome.
 
 use crate::input::Place;
 use crate::units::{self, Dimension};
@@ -25,7 +25,7 @@ pub struct MetricOf {
     pub unit: Unit,
     /// The params that select the case, with their values.
     pub case: Vec<(Typed, Typed)>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
     units
 }
 
-/// Whether the units are those of one metric, and of which kind.
+/// Whether the units are those of one metric, and their kind.
 pub(super) fn single(units: Units) -> Option<usize> {
     let at = units.iter().position(|power| *power != 0)?;
     (units[at] == 1 && units.iter().filter(|power| **power != 0).count() == 1).then_some(at)
@@ -120,7 +120,7 @@ pub(super) enum Written {
 pub(super) struct Side {
     pub(super) expr: Expr,
     pub(super) units: Units,
-    /// Of a number alone.
+    /// The unit of a number alone.
     pub(super) written: Option<Written>,
 }
 

@@ -1,4 +1,4 @@
-//! The keys of a load item's `client` beside Kafka's settings: which client carries the item.
+//! The keys of a load item's `client` other than Kafka's settings: which client runs the item.
 
 use super::{Kind, Section, TEXT, key, or, section};
 

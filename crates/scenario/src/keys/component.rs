@@ -3,7 +3,7 @@
 use super::{COUNT, DURATION, Kind, Section, TEXT, key, or, section};
 use kdyno_model::plan::StopSignal;
 
-/// What stands beside the cluster.
+/// What runs next to the cluster.
 pub static COMPONENT: Section = section(
     "component",
     "A process that runs next to the cluster: a service of your own system, or a database. It is started after the brokers and \

@@ -115,7 +115,7 @@ pub static PRODUCE: Section = Section {
             "sending",
             Kind::Choice(&["async", "sync"]),
             "async",
-            "`sync`: a client hands over its next record when the one before is answered, as `send().get()` does",
+            "`sync`: a client sends its next record when the one before is answered, as `send().get()` does",
         ),
         or(
             "transactions",

@@ -69,11 +69,11 @@ pub static SIDE: Section = section(
     ],
 );
 
-/// What stands under `topics` of a side: some keys of each topic.
+/// What may be under `topics` of a side: some keys of each topic.
 pub(crate) const TOPICS_OF_SIDE: &str = "keys of topics";
-/// What stands under `load` of a side: some keys of each load item.
+/// What may be under `load` of a side: some keys of each load item.
 pub(crate) const LOAD_OF_SIDE: &str = "keys of load items";
-/// What stands under `components` of a side: some keys of each component.
+/// What may be under `components` of a side: some keys of each component.
 pub(crate) const COMPONENTS_OF_SIDE: &str = "keys of components";
 
 /// A metric to judge.

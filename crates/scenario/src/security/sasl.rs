@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const MECHANISM: &str = "sasl.mechanism";
 const JAAS: &str = "sasl.jaas.config";
 const TOKEN_URL: &str = "sasl.oauthbearer.token.endpoint.url";
-/// Option of ours beside those of Java's OAuthBearerLoginModule: the token itself.
+/// Option of ours in addition to those of Java's OAuthBearerLoginModule: the token itself.
 const TOKEN: &str = "token";
 /// Begins the names of options that are SASL extensions.
 const EXTENSION: &str = "extension_";

@@ -80,7 +80,7 @@ impl Reader<'_> {
         Err(self.wrong(NEWEST_VERSION, message).hint(hint))
     }
 
-    /// Those of Java that are too old are left out where others are there.
+    /// Java's protocols that are too old are left out where others are there.
     fn enabled_versions(&mut self) -> Result<Vec<TlsVersion>, InputError> {
         let Some(typed) = self.list(VERSIONS) else { return Ok(TlsVersion::ALL.to_vec()) };
         let (mut found, mut left_out) = (Vec::new(), Vec::new());
@@ -172,7 +172,7 @@ impl Reader<'_> {
         Err(self.wrong(name, message).hint("end each of its lines but the last with a blank and a `\\`"))
     }
 
-    /// PEM text needs its type, and no file beside it.
+    /// PEM text needs its type, and no additional file.
     fn only_pem(&self, names: &StoreNames, name: &str) -> Result<(), InputError> {
         if !self.is_pem(names) {
             let message = format!("`{name}` needs `{}=PEM`", names.kind);

@@ -8,9 +8,15 @@ use kdyno_model::properties::Property;
 const UNKNOWN_TOLD_MAX: usize = 20;
 
 /// Whether something has only what names of settings are made of. After a line that lacks its `\` the rest of a key or of a
-/// login stands where a name would.
+/// login takes the place of a name.
 pub(super) fn is_name_like(name: &str) -> bool {
     name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'))
+}
+
+/// Whether a name of a properties file is that of a setting, of Kafka's clients or of others, and may be repeated: after a
+/// line that lacks its `\` a part of a secret may stand where a name would.
+pub fn is_setting_name(name: &str) -> bool {
+    is_name_like(name) && (name.contains('.') || nearest_known(name).is_some() || foreign(name).is_some())
 }
 
 /// That Kafka's clients do not know these names either. What looks like no name is not repeated.
@@ -18,7 +24,7 @@ pub(super) fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
     let told = |property: &&Property| {
         let Property { name, line, .. } = property;
         let (foreign, meant) = (foreign(name), nearest_known(name));
-        if !is_name_like(name) || !(name.contains('.') || meant.is_some() || foreign.is_some()) {
+        if !is_setting_name(name) {
             return format!(
                 "line {line} begins with no name of a setting, and is not taken; does the line before it lack a `\\` at \
                  its end?"

@@ -54,7 +54,7 @@ pub(super) fn metrics(
     Ok(MetricsPlan { from, login, trust })
 }
 
-/// Where something stands that JMX has not.
+/// The place of something that JMX has not.
 fn other_than_jmx(login: Option<&MetricsLogin>, trust: Option<&Typed>, node: &Node) -> Option<Place> {
     let bearer = matches!(login, Some(MetricsLogin::Bearer { .. })).then(|| node.place());
     trust.map(|trust| trust.place).or(bearer)

@@ -1,4 +1,4 @@
-//! `secrets` of a target: where values come from that stand in no file of a scenario or target.
+//! `secrets` of a target: where values come from that are in no file of a scenario or target.
 
 use crate::input::{InputError, quoted};
 use crate::keys;

@@ -1,4 +1,4 @@
-//! `topics` of a target: those that are there and stand for a scenario's.
+//! `topics` of a target: existing ones that take the place of a scenario's.
 
 use crate::input::{InputError, quoted};
 use crate::walk::settings;
@@ -10,7 +10,7 @@ const TOPIC_CHARS_MAX: usize = 249;
 /// Permission for load on topics that are there.
 const EXISTING_TOPICS: &str = "existing-topics";
 
-/// Topics that are there, by the address of those that they stand for.
+/// Existing topics, by the address of those that they replace.
 pub(super) fn topics(node: &Node, allow: &[String]) -> Result<BTreeMap<String, String>, InputError> {
     let mut found = BTreeMap::new();
     for (address, value) in settings(node, "topics")? {

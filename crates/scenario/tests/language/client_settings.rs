@@ -1,5 +1,5 @@
-//! The tables of client settings against what kafka-clients 4.4.0 itself tells: `client-settings.tsv` has the name, the
-//! type and the clients (producer, consumer, admin) of each entry of its `ConfigDef`s that is not internal.
+//! The tables of client settings against what kafka-clients 4.4.0 itself reports: `client-settings.tsv` has the name,
+//! the type and the clients (producer, consumer, admin) of each entry of its `ConfigDef`s that is not internal.
 
 use kdyno_scenario::client::{
     CONSUMER, Client, JavaType, OTHERS, PRODUCER, REACH, Setting, other, reach_setting, removed_in, since,

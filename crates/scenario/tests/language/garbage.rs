@@ -9,7 +9,10 @@ const GOOD: &str = include_str!("../../../../scenarios/first-light.yaml");
 
 fn read(text: &str) {
     let _ = yaml::parse(text);
-    let _ = Scenario::parse(text, "x.yaml");
+    let parsed = Scenario::parse(text, "x.yaml");
+    let mistakes = Scenario::mistakes(text, "x.yaml", |_| Ok(()));
+    assert_eq!(parsed.is_ok(), mistakes.is_empty(), "{mistakes:?}");
+    assert!(parsed.err().is_none_or(|first| mistakes.contains(&first)), "{mistakes:?}");
     let _ = TargetFile::parse(text, "x.yaml");
 }
 

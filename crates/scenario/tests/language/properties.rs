@@ -1,4 +1,4 @@
-//! Properties files of Java clients: what a target's clients do with them, and what is told instead.
+//! Properties files of Java clients: what a target's clients do with them, and what is reported instead.
 
 use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
 use kdyno_model::secret::SecretRef;
@@ -39,7 +39,7 @@ fn read(text: &str) -> ClientProperties {
     read_bytes(text.as_bytes(), &[]).unwrap()
 }
 
-/// What is told of a file that is refused; never a password.
+/// What is reported of a file that is refused; never a password.
 fn refused(text: &str) -> String {
     let told = read_bytes(text.as_bytes(), &[]).expect_err(text);
     assert!(!told.contains(PASSWORD), "{told}");
@@ -143,7 +143,7 @@ fn a_tls_context_of_1_2_speaks_no_1_3() {
     }
 }
 
-/// A value ends with its line: where the lines of a key do not go on, they stand where names would.
+/// A value ends with its line: where the lines of a key do not go on, they are where names would be.
 #[test]
 fn what_may_be_the_rest_of_a_secret_is_not_told_as_a_name() {
     let lines = "ssl.keystore.type=PEM\nssl.keystore.certificate.chain=x\n\

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tells a copy of this test program which part of a child to play, and where.
+/// Says to a copy of this test program which part of a child to play, and where.
 pub const CHILD: &str = "KDYNO_STORE_TEST_CHILD";
 
 /// Generous: the machine may be busy with other builds.

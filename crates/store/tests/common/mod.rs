@@ -33,7 +33,7 @@ pub const TRIAL: TrialId = TrialId(1);
 /// A trial of the second session.
 pub const LATER_TRIAL: TrialId = TrialId(2);
 
-/// The same stream number on two workers.
+/// An equal stream number on two workers.
 pub const STREAMS: [StreamId; 2] = [StreamId { worker: 0, stream: 0 }, StreamId { worker: 1, stream: 0 }];
 
 pub fn session(number: u32) -> Session {
@@ -451,7 +451,7 @@ pub fn assert_session(file: &RunFile) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The same but for what was drawn from it.
+/// The file but for what was drawn from it.
 pub fn assert_evidence(file: &RunFile) -> Result<(), StoreError> {
     assert_eq!(file.header()?, header());
     assert_eq!(file.sessions()?[0].0, session(1));

@@ -38,8 +38,8 @@ fn format_3_is_read_whole() {
     with_copy(3, |path| crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap());
 }
 
-/// Of the same format, from before producers had records of their own, idempotence and transactions: they are read as
-/// what producers did then, and what nobody counted is 0.
+/// A file of the same format, from before producers had records of their own, idempotence and transactions: they are
+/// read as what producers did then, and what was not counted is 0.
 #[test]
 fn earlier_files_of_format_3_are_read() {
     with_copy("3-earlier", |path| {
@@ -57,6 +57,25 @@ fn earlier_files_of_format_3_are_read() {
         assert_eq!(evidence.totals, crate::common::evidence().totals);
         let counts = &evidence.totals[0].counts;
         assert_eq!((counts.committed, counts.markers, counts.record_bytes, counts.sent_bytes), (0, 0, 0, 0));
+    });
+}
+
+/// Of the same format, from when `lag` was a time and `lag_records` what is `lag` now.
+#[test]
+fn metrics_of_earlier_files_have_their_present_names() {
+    with_copy(3, |path| {
+        let text = "UPDATE finding SET metric = 'lag', unit = 'ns' WHERE rowid = (SELECT min(rowid) FROM finding);
+            UPDATE run SET plan_json = replace(plan_json, '\"metric\":\"acked_per_s\"', '\"metric\":\"lag_records\"');";
+        rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+        let file = RunFile::open(path).unwrap();
+        assert_eq!(file.judgement().unwrap().findings[0].of.metric, "lag_time");
+        assert_eq!(file.header().unwrap().plan.show.columns[0].metric, "lag");
+    });
+    with_copy(3, |path| {
+        let text = "UPDATE finding SET metric = 'lag', unit = 'count' WHERE rowid = (SELECT min(rowid) FROM finding)";
+        rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+        let found = RunFile::open(path).unwrap().judgement().unwrap().findings;
+        assert_eq!(found[0].of.metric, "lag", "a file of now");
     });
 }
 

@@ -12,7 +12,7 @@ const RECORDS_PER_S: u64 = 20_000;
 const SECONDS: u32 = 100;
 
 /// The aim is about 7 MB per stream-hour. What a histogram takes grows with the spread of the latencies.
-/// Measured, with the spread of the logarithm: 0.15 → 5 MB, 0.3 → 9 MB, 0.6 → 12 MB. Of that about 0.9 MB is
+/// Measured, with the spread of the logarithm: 0.15 → 5 MB, 0.3 → 9 MB, 0.6 → 12 MB. About 0.9 MB of that is
 /// SQLite's; the deflated histograms are 1.7 times what an ideal coder would leave.
 const STREAM_HOUR_BYTES_MAX: f64 = 9.5e6;
 
@@ -64,7 +64,7 @@ impl Rows {
             let fine = grain == Grain::FiveSeconds && matches!(timing, Timing::Response | Timing::Service);
             let (scale, digits) = if fine { (1.0, 3) } else { (0.2, 2) };
             let seconds = if grain == Grain::FiveSeconds { 5 } else { 1 };
-            // As long as the buffer has room nobody waits for it.
+            // As long as the buffer has room no caller waits for it.
             let scale = if *timing == Timing::Block { 0.0 } else { scale };
             let (bytes, sum) = self.histogram(scale, seconds, digits);
             row.histograms.insert(*timing, bytes);

@@ -1,8 +1,8 @@
-//! The Prometheus JMX agent in the brokers: which of their metrics it tells, and how it is started.
+//! The Prometheus JMX agent in the brokers: which of their metrics it exposes, and how it is started.
 //!
-//! What it looks at it pays for with the broker's processors. So it is asked for named objects alone, and of these what is not
-//! read is left out: most of its time went into metrics of network processors that nobody reads and into percentiles, for each
-//! of which a broker copies and sorts a sample of 1,028 values.
+//! Reading costs the broker's CPU time. So the agent reads named objects alone, and of these only what is used: most of
+//! its time went into metrics of network processors that were not used and into percentiles, for each of which a broker
+//! copies and sorts a sample of 1,028 values.
 
 use super::config::Settings;
 use super::network_processors;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Name of the rules' file in a broker's folder.
 const RULES_FILE: &str = "jmx-agent.yaml";
 
-/// Attributes that a kind of metric has beside those that are read.
+/// Attributes that a kind of metric has in addition to those that are read.
 type Unread = &'static [&'static [&'static str]];
 const OF_METER: Unread =
     &[&["EventType", "FifteenMinuteRate", "FiveMinuteRate", "MeanRate", "OneMinuteRate", "RateUnit"]];
@@ -34,7 +34,7 @@ const OF_HISTOGRAM: Unread = &[&[
 ]];
 const OF_TIMER: Unread = &[OF_METER[0], OF_HISTOGRAM[0], &["LatencyUnit"]];
 const OF_GAUGE: Unread = &[];
-/// Of releases from 2.7 on; one that is not listed costs its reading and nothing else.
+/// Names of releases from 2.7 on; one that is not listed costs its reading and nothing else.
 const OF_NETWORK_PROCESSOR: Unread = &[&[
     "connection-close-rate",
     "connection-close-total",
@@ -75,7 +75,7 @@ const OF_NETWORK_PROCESSOR: Unread = &[&[
     "successful-reauthentication-total",
 ]];
 
-/// The objects beside those of requests and network processors, by Kafka's documented names (Kafka documentation,
+/// The objects other than those of requests and network processors, by Kafka's documented names (Kafka documentation,
 /// Monitoring). Purgatories are named too: each counts what waits in it when it is asked.
 const OBJECTS: [(&str, Unread); 12] = [
     ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", OF_METER),
@@ -92,9 +92,9 @@ const OBJECTS: [(&str, Unread); 12] = [
     ("kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", OF_TIMER),
 ];
 
-/// Values keep the names of object and attribute, which is the agent's default form; of what goes on in a network processor
-/// two totals are kept, of which a release has one or both. What a rule said of an attribute is kept (`cache`), so that no
-/// pattern is matched twice.
+/// Values keep the names of object and attribute, which is the agent's default form; from what goes on in a network
+/// processor two totals are kept; a release has one or both. What a rule said of an attribute is kept (`cache`), so
+/// that no pattern is matched twice.
 const RULES: &str = r#"rules:
   - pattern: "><>(Count|Mean|Value): "
     cache: true
@@ -110,8 +110,8 @@ const RULES: &str = r#"rules:
     cache: true
 "#;
 
-/// The agent's configuration for brokers of which nobody knows how many network processors they have; objects `beside` Kafka's
-/// are asked for too.
+/// The agent's configuration for brokers with an unknown number of network processors; objects `beside` Kafka's are
+/// read too.
 pub(crate) fn configuration(beside: &[&str]) -> String {
     written(&[network_processors::ALL.to_owned()], beside)
 }

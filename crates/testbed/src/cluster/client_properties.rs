@@ -11,14 +11,14 @@ const TOKEN_HANDLER: &str = "kdyno.driver.Token";
 /// Who hands a login of OAUTHBEARER its token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenFrom {
-    /// Kafka's own clients make an unsigned one, of the claim that stands in the login: for clusters made for a run.
+    /// Kafka's own clients make an unsigned one, of the claim that is in the login: for clusters made for a run.
     Claim,
     /// The Java driver gives the one that its worker has; tokens expire, and these properties do not change with them.
     Driver,
 }
 
 /// A Java client's properties file: addresses, certificates, login. Values of secrets, which `value` gives by their names
-/// in the plan, stand in it as they are; one that has no value is empty there.
+/// in the plan, are in it as they are; one that has no value is empty there.
 pub fn client_properties<'s>(
     bootstrap: &[String],
     security: &Security,

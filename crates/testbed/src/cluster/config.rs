@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Settings by name.
 pub(super) type Settings = BTreeMap<String, String>;
 
-/// The listener of brokers that ask nobody for anything.
+/// The listener of brokers without authentication.
 const PLAIN: &str = "PLAINTEXT";
 /// The least that a partition keeps, bytes: below it a fast load would roll segments many times a second.
 const RETAINED_BYTES_MIN: u64 = 64 << 20;
@@ -92,7 +92,7 @@ pub(super) fn kafka(
         set("broker.id", node.id.to_string());
         let servers: Vec<_> = layout.zookeepers().map(|zk| format!("127.0.0.1:{}", zk.client_port)).collect();
         set("zookeeper.connect", servers.join(","));
-        // Brokers are started beside ZooKeeper, not after it.
+        // Brokers are started together with ZooKeeper, not after it.
         set("zookeeper.connection.timeout.ms", "60000".to_string());
         set("listeners", clients.clone());
     }
@@ -127,9 +127,9 @@ const OF_CLIENTS: &str = "listener.name.clients.";
 
 /// How listeners are called.
 struct Names {
-    /// Those of a broker, with their addresses.
+    /// Listeners of a broker, with their addresses.
     listeners: String,
-    /// The same with the addresses that it tells.
+    /// Listeners with the advertised addresses.
     advertised: String,
     /// The one by which brokers connect to each other.
     between_brokers: &'static str,
@@ -174,7 +174,7 @@ pub(super) fn broker_defaults(brokers: u32, version: &Version, retention: Retent
         set("share.coordinator.state.topic.replication.factor", &replicas);
         set("share.coordinator.state.topic.min.isr", &in_sync_min);
     }
-    // Nobody joins late, and topics are made with the layout that the plan states.
+    // No member joins late, and topics are made with the layout that the plan states.
     set("group.initial.rebalance.delay.ms", "0");
     set("auto.create.topics.enable", "false");
     set("log.retention.bytes", &retention.partition_bytes.to_string());

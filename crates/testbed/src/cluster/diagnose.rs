@@ -1,6 +1,6 @@
 //! Reads from a process's last words why it did not start.
 
-/// Why a process ended, as far as its output tells.
+/// Why a process ended, as far as its output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     /// One sentence, with the process's own words where they say it best.
@@ -51,7 +51,7 @@ const SIGNS: [Sign; 14] = [
     ("requirement failed: ", "{}", "check the scenario's config"),
 ];
 
-/// The most telling cause in these lines, oldest first.
+/// The most informative cause in these lines, oldest first.
 pub(crate) fn cause(lines: &[String]) -> Cause {
     if lines.iter().any(|line| line.contains("Address already in use") || line.contains("BindException")) {
         let line = find(lines, "already in use").or_else(|| find(lines, "BindException")).unwrap_or_default();

@@ -1,9 +1,8 @@
 //! The command line of each JVM: the flags that Kafka's own start scripts give it.
 //!
-//! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags; safepoints are logged beside garbage
-//! collections. Left out on purpose: remote
-//! JMX (metrics come by an agent instead, see `agent`) and `CLASSPATH` or option variables of the user's shell, so that
-//! the command line kept with the run says all.
+//! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags; safepoints are logged as well as
+//! garbage collections. Left out on purpose: remote JMX (metrics come by an agent instead, see `agent`) and `CLASSPATH`
+//! or option variables of the user's shell, so that the command line kept with the run says all.
 
 use super::layout::Layout;
 use super::node::{Node, NodeKind};

@@ -103,7 +103,7 @@ impl Layout {
         self.brokers().map(|node| format!("127.0.0.1:{}", node.client_port)).collect()
     }
 
-    /// `host:port` of each broker as clients of a zone are told it, in the order of their ids.
+    /// `host:port` of each broker as advertised to clients of a zone, in the order of their ids.
     pub(crate) fn bootstrap_of(&self, zone: &str) -> Vec<String> {
         let port = |node: &Node| {
             let listener = node.zones.iter().find(|listener| listener.zone == zone);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Line format of Kafka's distribution.
 const PATTERN: &str = "[%d] %p %m (%c)%n";
-/// Log file beside `server.log`, by the short name of its appender.
+/// Log file next to `server.log`, by the short name of its appender.
 const FILES: [(&str, &str); 5] = [
     ("stateChange", "state-change.log"),
     ("request", "kafka-request.log"),
@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 /// Loggers with a file of their own: name, level, appender.
 type Logger = (&'static str, &'static str, &'static str);
-/// Those of 2.x and 3.x.
+/// Loggers of 2.x and 3.x.
 const LOGGERS_LOG4J1: [Logger; 7] = [
     ("kafka.request.logger", "WARN", "request"),
     ("kafka.network.RequestChannel$", "WARN", "request"),
@@ -25,7 +25,7 @@ const LOGGERS_LOG4J1: [Logger; 7] = [
     ("state.change.logger", "INFO", "stateChange"),
     ("kafka.authorizer.logger", "INFO", "authorizer"),
 ];
-/// Those of 4.x.
+/// Loggers of 4.x.
 const LOGGERS_LOG4J2: [Logger; 8] = [
     ("kafka.request.logger", "WARN", "request"),
     ("kafka.network.RequestChannel$", "WARN", "request"),

@@ -78,7 +78,7 @@ pub struct StartOptions<'a> {
     pub work_dir: PathBuf,
     /// Short name, for folders on given drives and in memory: letters, digits, `-`, `_`.
     pub name: String,
-    /// Told what happens, in a few words.
+    /// Called with what happens, in a few words.
     pub progress: &'a dyn Fn(&str),
     /// Longest time until the cluster is ready, downloading apart.
     pub deadline: Duration,
@@ -135,7 +135,7 @@ pub struct LocalCluster {
     listener_tls: Option<ListenerTls>,
     command_lines: BTreeMap<Subject, Vec<String>>,
     facts: BTreeMap<String, String>,
-    /// Settings of the plan that the brokers do not know, or why nobody could look.
+    /// Settings of the plan that the brokers do not know, or why that could not be looked up.
     unknown_settings: Result<Vec<UnknownSetting>, String>,
     metrics: Vec<LocalEndpoint>,
     /// Why there are none although the plan wants them.
@@ -267,7 +267,7 @@ impl LocalCluster {
         self.layout.bootstrap()
     }
 
-    /// The same as clients of a zone are told it.
+    /// The address as advertised to clients of a zone.
     #[must_use]
     pub fn bootstrap_of(&self, zone: &str) -> Vec<String> {
         self.layout.bootstrap_of(zone)
@@ -285,7 +285,7 @@ impl LocalCluster {
         &self.access
     }
 
-    /// The same as workers are told it: with names of secrets.
+    /// The access as workers get it: with names of secrets.
     #[must_use]
     pub fn security(&self) -> &Security {
         &self.security
@@ -297,7 +297,7 @@ impl LocalCluster {
         &self.secrets
     }
 
-    /// With what whoever stands before its brokers can speak TLS as they do; `None`: clients speak no TLS.
+    /// What a proxy before its brokers can speak TLS with as they do; `None`: clients speak no TLS.
     #[must_use]
     pub fn listener_tls(&self) -> Option<&ListenerTls> {
         self.listener_tls.as_ref()
@@ -358,7 +358,7 @@ impl LocalCluster {
         self.guard.ended().into_keys().collect()
     }
 
-    /// The same with how each ended.
+    /// The processes with how each ended.
     #[must_use]
     pub fn ended(&self) -> BTreeMap<Subject, String> {
         self.guard.ended()
@@ -389,7 +389,7 @@ impl LocalCluster {
             return Ok(());
         }
         self.guard.stop();
-        // Where the guard was killed nobody has removed the groups of its processes.
+        // Where the guard was killed the groups of its processes have not been removed.
         cpu_limit::sweep();
         self.remove.iter().try_for_each(|folder| remove_folder(folder))
     }
@@ -397,7 +397,7 @@ impl LocalCluster {
     /// Leaves the cluster running under its guard; [`StartOptions::stop_file`] is then the way to end it.
     ///
     /// # Errors
-    /// The guard cannot be told; the cluster then ends.
+    /// The guard cannot be reached; the cluster then ends.
     pub fn detach(mut self) -> Result<(), TestbedError> {
         self.guard.detach()?;
         self.detached = true;
@@ -407,12 +407,12 @@ impl LocalCluster {
 
 impl Drop for LocalCluster {
     fn drop(&mut self) {
-        // Whoever wants to know calls `stop`.
+        // A caller that needs to know calls `stop`.
         let _ = self.end();
     }
 }
 
-/// Refuses what no cluster can be, as far as the plan alone tells. Nothing is fetched or started.
+/// Refuses what no cluster can be, as far as the plan alone shows. Nothing is fetched or started.
 ///
 /// # Errors
 /// See [`TestbedError::Impossible`] and [`TestbedError::Version`].

@@ -6,18 +6,18 @@
 use super::config::Settings;
 
 const OBJECT: &str = "kafka.server:type=socket-server-metrics";
-/// Of all of a broker.
+/// All of a broker.
 pub(super) const ALL: &str = "kafka.server:type=socket-server-metrics,listener=*,networkProcessor=*";
 /// Kafka's default of `num.network.threads`.
 const OF_LISTENER: u32 = 3;
 /// Most that are named one by one; the agent reads their names when the broker starts.
 const NAMED_MAX: u32 = 64;
 
-/// The objects of the network processors of a broker with these settings; none where they are too many to be named, or where
-/// it cannot be told how many there are.
+/// The objects of the network processors of a broker with these settings; none where they are too many to be named, or
+/// where their number is unknown.
 ///
 /// A broker numbers its processors through all of its listeners, in their order. A controller in its process has a server of
-/// its own, which begins anew.
+/// its own, which starts from 0 again.
 pub(super) fn of(settings: &Settings) -> Vec<String> {
     let controllers = settings.get("controller.listener.names").map(String::as_str).unwrap_or_default();
     let is_of_controller = |listener: &str| controllers.split(',').any(|one| one == listener);

@@ -51,7 +51,7 @@ pub(crate) struct Node {
     pub peer_port: u16,
     /// A ZooKeeper server's election port.
     pub election_port: u16,
-    /// Where a broker's agent tells its metrics; 0: it has none.
+    /// Port on which a broker's agent exposes its metrics; 0: it has none.
     pub metrics_port: u16,
     /// `broker.rack`.
     pub rack: Option<String>,
@@ -68,6 +68,6 @@ pub(crate) struct ZoneListener {
     pub name: String,
     /// Where it is.
     pub port: u16,
-    /// Where clients are told that it is: the same, or a relay's port.
+    /// Advertised port: the same, or a relay's port.
     pub advertised: u16,
 }

@@ -10,7 +10,7 @@ use kdyno_model::event::Subject;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Between two looks: small beside the seconds a JVM takes.
+/// Between two looks: small compared with the seconds a JVM takes.
 const POLL: Duration = Duration::from_millis(50);
 /// Lines searched for a cause: a broker prints its whole configuration and then a stack trace.
 const CAUSE_LINES: usize = 400;

@@ -1,4 +1,4 @@
-//! What a secured cluster needs and nobody else has: an authority, certificates, a user with a password and its
+//! What only a secured cluster needs and has: an authority, certificates, a user with a password and its
 //! access control lists, made for one start and gone with the cluster.
 //!
 //! Nothing secret is on a command line: keys and passwords are in files of mode 0600 in the cluster's folder, and
@@ -26,7 +26,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Names of listeners, as they stand in settings.
+/// Names of listeners, as they are in settings.
 pub(super) const CLIENTS: &str = "CLIENTS";
 pub(super) const INTERNAL: &str = "INTERNAL";
 /// The user that clients are, and whom the certificates of clients and brokers name.
@@ -48,7 +48,7 @@ const KNOWN_TIME_MAX: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// With what brokers speak TLS to clients: for a proxy that stands before them.
+/// What brokers speak TLS to clients with: for a proxy before them.
 pub struct ListenerTls {
     authority: String,
     certificate: String,
@@ -57,7 +57,7 @@ pub struct ListenerTls {
     pub versions: Vec<TlsVersion>,
 }
 
-/// The same as PEM files.
+/// The certificates as PEM files.
 pub struct ListenerTlsFiles {
     /// Certificate of the authority that signed the brokers' certificates.
     pub authority: PathBuf,
@@ -97,7 +97,7 @@ pub(super) struct Secured {
 }
 
 impl Secured {
-    /// Makes it; `None` for listeners that ask nobody for anything.
+    /// Makes it; `None` for listeners without authentication.
     pub(super) fn make(listeners: &Listeners) -> Result<Option<Self>, TestbedError> {
         if listeners.are_plain() {
             return Ok(None);
@@ -130,7 +130,7 @@ impl Secured {
         }))
     }
 
-    /// Settings of a broker or controller beside those of its addresses; its key is among them.
+    /// Settings of a broker or controller other than those of its addresses; its key is among them.
     pub(super) fn settings(&self, kraft: bool) -> BTreeMap<String, String> {
         let mut settings = BTreeMap::new();
         let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
@@ -251,7 +251,7 @@ impl Secured {
         Ok(Access { bootstrap: layout.bootstrap(), security })
     }
 
-    /// How brokers connect to each other, and whoever makes users.
+    /// How brokers connect to each other, and the client that makes users.
     pub(super) fn internal_access(&self, layout: &Layout) -> Result<Access, TestbedError> {
         let security = match self.listeners.internal.has_tls() {
             false => Security::default(),
@@ -315,8 +315,8 @@ impl Secured {
     }
 }
 
-/// Whether brokers let us in and, where there are ACLs, know these: metadata is told to everybody, settings of brokers
-/// only to who may see them.
+/// Whether brokers let us in and, where there are ACLs, know these: metadata is open to all, settings of brokers only
+/// to those who may see them.
 fn let_in(access: &Access, has_acls: bool) -> Result<(), AdminError> {
     let mut admin = access.admin("kdyno-testbed", ANSWER_TIME_MAX)?;
     if has_acls {
@@ -354,7 +354,7 @@ fn acls(principal: &str, prefix: &str) -> Vec<Acl> {
     .concat()
 }
 
-/// A token that says who we are and is signed by nobody: what a broker accepts whose OAUTHBEARER is not set up.
+/// An unsigned token that says who we are: what a broker accepts whose OAUTHBEARER is not set up.
 fn unsigned_token() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let claims = format!("{{\"sub\":\"{USER}\",\"iat\":{now},\"exp\":{}}}", now + TOKEN_LIFETIME_S);

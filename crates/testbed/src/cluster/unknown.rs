@@ -32,7 +32,7 @@ impl fmt::Display for UnknownSetting {
 
 /// Asks a broker of a cluster that is ready which of the given settings it does not know. All brokers have the same
 /// release and were given the same, so one speaks for them. One that does not answer is no reason to end a cluster
-/// that works: the error is a sentence that says that nobody looked.
+/// that works: the error is a sentence that says that it was not looked up.
 pub(super) fn find(
     access: &Access,
     broker: u32,
@@ -54,7 +54,7 @@ fn told(access: &Access, broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
     access.admin("kdyno-testbed", ANSWER_TIME_MAX)?.describe_configs(ConfigOf::Broker(id))
 }
 
-/// Those of the given names that the broker says it does not know. A name that it does not list is not judged.
+/// The given names that the broker says it does not know. A name that it does not list is not judged.
 fn among<'a>(
     given: impl Iterator<Item = &'a String>,
     told: &BTreeMap<String, SettingInfo>,

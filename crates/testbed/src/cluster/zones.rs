@@ -19,7 +19,7 @@ const SPEC_FILE: &str = "relay.json";
 const TALLY_FILE: &str = "tally";
 /// What the jitter of a cluster's relays is drawn from: the same in every start, so that sides of a comparison have the same.
 const SEED: u64 = 0x7a6f_6e65;
-/// Whoever connects over the relay between brokers, and whoever is connected to.
+/// The broker that connects over the relay between brokers, and the one that it connects to.
 const BETWEEN_BROKERS: [&str; 2] = ["connecting", "listening"];
 
 /// A relay process.
@@ -70,7 +70,7 @@ pub struct Relayed {
     pub tallies: Vec<Tally>,
 }
 
-/// Whether brokers have a listener for each other beside that for clients.
+/// Whether brokers have a listener for each other in addition to that for clients.
 pub(super) fn has_internal_listener(plan: &ClusterPlan) -> bool {
     !plan.listeners.are_plain() || plan.zones.as_ref().is_some_and(|zones| zones.between_brokers)
 }
@@ -92,7 +92,7 @@ pub(super) fn lay_out(
     let mut relays = of_clients(plan, zones, nodes, work_dir, ports);
     if zones.between_brokers {
         let mut relay = RelayNode::new(relays.len(), BETWEEN_BROKERS, work_dir);
-        // Each broker has a link of its own: who connects to it, and so from where, nobody tells.
+        // Each broker has a link of its own: a relay does not see who connects to it, and so from where.
         for node in nodes_of_brokers(nodes) {
             node.internal_advertised = ports.next();
             let entry = Entry { listen: node.internal_advertised, to: node.internal_port, from: 0 };
@@ -107,7 +107,7 @@ fn nodes_of_brokers(nodes: &mut [Node]) -> impl Iterator<Item = &mut Node> {
     nodes.iter_mut().filter(|node| node.kind.is_broker())
 }
 
-/// A relay for each pair of zones of which one has clients of the other's brokers.
+/// A relay for each pair of zones in which one has clients of the other's brokers.
 fn of_clients(
     plan: &ClusterPlan,
     zones: &ZonesPlan,

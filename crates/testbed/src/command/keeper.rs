@@ -29,7 +29,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// called from the program's main thread, which the death signal of the command is tied to.
 ///
 /// # Errors
-/// There is no spec to be read. What becomes of the command is told through the socket, not returned.
+/// There is no spec to be read. What becomes of the command is reported through the socket, not returned.
 pub fn main() -> Result<(), TestbedError> {
     let failed = |what: &str, error: &dyn std::fmt::Display| TestbedError::Guard(format!("{what}: {error}"));
     // A session of its own: Ctrl-C in kdyno's terminal does not reach the command, which kdyno ends in its own time.
@@ -72,7 +72,7 @@ fn start(spec: &CommandSpec) -> Result<Child, String> {
     command.stdin(Stdio::null()).process_group(0).spawn().map_err(|e| format!("cannot be started: {e}"))
 }
 
-/// Tells kdyno; where that has gone, the socket's end says so soon enough.
+/// Reports to kdyno; where that has gone, the socket's end says so soon enough.
 fn tell(mut socket: &UnixStream, report: &Report) {
     let _ = serde_json::to_string(report).map(|text| writeln!(socket, "{text}"));
 }
@@ -137,8 +137,8 @@ fn wait(handle: Option<&OwnedFd>, socket: &UnixStream, listens: bool, until_ns: 
     listens && polled.first().is_some_and(|socket| !socket.revents().is_empty())
 }
 
-/// Takes leave of processes that have ended and have no other parent left, the command itself aside: its end is told. A kernel
-/// that does not tell a process its children leaves this to the end.
+/// Reaps processes that have ended and have no other parent left, the command itself aside: its end is reported. A
+/// kernel that does not list a process's children leaves this to the end.
 fn collect(leader: Option<Pid>) {
     let children = std::fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()));
     let children = children.unwrap_or_default();

@@ -3,7 +3,7 @@
 //!
 //! Who ends whom, whatever is killed:
 //! - kdyno ends in any way: its end of the keeper's socket closes; the keeper ends the command with all that it started.
-//! - the keeper ends in any way: the kernel sends the command the death signal that it asked for before it became the
+//! - the keeper ends in any way: the kernel sends the command the death signal that it requested before it became the
 //!   program; the watcher, who inherits what the keeper was the subreaper of, ends all of it; kdyno, seeing the socket close,
 //!   kills what still has the command's mark in its environment.
 //! - the watcher ends in any way: the keeper goes on.
@@ -43,7 +43,7 @@ pub struct CommandSpec {
     pub exe: PathBuf,
     /// The program, as [`find`] gives it, and its arguments.
     pub command_line: Vec<String>,
-    /// Variables beside those that kdyno itself has.
+    /// Variables in addition to those that kdyno itself has.
     pub environment: Vec<(String, String)>,
     /// Names all that it starts: no other command has it.
     pub mark: String,
@@ -56,7 +56,7 @@ pub struct CommandSpec {
     pub grace_ms: u64,
 }
 
-/// What a keeper tells, a JSON line each.
+/// Messages of a keeper, a JSON line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
@@ -94,14 +94,14 @@ pub struct Ended {
 pub enum MadeToEnd {
     /// Its time was over.
     Timeout,
-    /// It was asked for, or kdyno is gone.
+    /// It was requested, or kdyno is gone.
     Stopped,
 }
 
-/// The program that a name means: a path as it stands where there is a `/` in it, else the first of that name in `PATH`.
+/// The program that a name means: a path unchanged where there is a `/` in it, else the first of that name in `PATH`.
 ///
 /// # Errors
-/// There is none, or nobody may execute it: one lowercase clause.
+/// There is none, or it may not be executed: one lowercase clause.
 pub fn find(name: &str, environment: &Environment) -> Result<PathBuf, String> {
     if name.contains('/') {
         let path = Path::new(name);

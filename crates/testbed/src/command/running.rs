@@ -97,7 +97,7 @@ impl RunningCommand {
 
     /// The number of its keeper, whose children it and what loses its parent are.
     pub fn keeper(&self) -> u32 {
-        // A command that was not started is given to nobody.
+        // A command that was not started is not handed out.
         self.pids.map_or(self.watcher.id(), |(keeper, _)| keeper)
     }
 
@@ -158,7 +158,7 @@ impl Drop for RunningCommand {
 pub struct Stopper(UnixStream);
 
 impl Stopper {
-    /// Asks for its end; that it has ended is told to who waits for it.
+    /// Asks for its end; the waiting thread learns that it has ended.
     pub fn stop(&self) {
         // The keeper sees its socket's end; what it still has to say is heard. One that is gone needs no word.
         let _ = self.0.shutdown(Shutdown::Write);

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-/// Its name in lists of processes. That of the program would be ended by whoever ends all of that name.
+/// Its name in lists of processes. The program's name would get it killed together with all processes of that name.
 const NAME: &std::ffi::CStr = c"keeper-watcher";
 
 /// Starts the keeper, who takes over standard input, output and error, and returns when it has ended and nothing is left of what

@@ -16,7 +16,7 @@ const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-
 /// 92 jars, 54 MB take seconds; this is for a slow line, and against one that hangs for ever.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// The same for one jar that a run can do without.
+/// Fetches one jar that a run can do without.
 const OPTIONAL_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Copies every jar that the pom names, and what those need, into `libs`. The user's Maven configuration
@@ -44,8 +44,8 @@ pub(super) fn copy_dependencies(
     let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
     let errors = output.try_clone().map_err(|e| TestbedError::io("cannot share", &log, e))?;
     let mut command = Command::new(&program);
-    // -C: what differs from its published checksum, or has none, is refused. -U: a part that was missing yesterday is asked for
-    // again.
+    // -C: what differs from its published checksum, or has none, is refused. -U: a part that was missing yesterday is
+    // requested again.
     command.args(["-q", "-B", "-C", "-U", "-f"]).arg(pom).arg(GOAL).arg("-DincludeScope=runtime");
     command.arg(define("outputDirectory", libs));
     if let Some(repository) = &environment.maven_repository {

@@ -41,7 +41,7 @@ pub(crate) fn folder(environment: &Environment, version: &str) -> PathBuf {
     environment.cache_dir.join("kafka").join(version)
 }
 
-/// Makes sure the release is in the cache and returns where. `progress` is told only when something is fetched.
+/// Makes sure the release is in the cache and returns where. `progress` is called only when something is fetched.
 ///
 /// # Errors
 /// No Maven, no network, unknown version, or no room; what is already cached needs none of them.
@@ -97,7 +97,7 @@ pub(crate) fn metrics_agent(
     one_jar(environment, Parts::MetricsAgent, "jmx-agent", progress)
 }
 
-/// Makes sure that the Prometheus JMX exporter that stands by itself is in the cache; returns its jar.
+/// Makes sure that the standalone Prometheus JMX exporter is in the cache; returns its jar.
 ///
 /// # Errors
 /// As for the agent.
@@ -149,7 +149,7 @@ pub(crate) fn kroxylicious(
     progress: &dyn Fn(&str),
     compile: impl FnOnce(&Path, &Path) -> Result<(), TestbedError>,
 ) -> Result<PathBuf, TestbedError> {
-    // Only the text is asked for: it is no version of Kafka.
+    // Only the text is needed: it is no version of Kafka.
     let version = Version { major: 0, minor: 0, patch: 0, text: version.to_string() };
     let base = environment.cache_dir.join(KROXYLICIOUS);
     cached::folder(&base, folder, progress, |folder: &Path| {

@@ -19,9 +19,9 @@ pub(super) enum Parts {
     /// What the Java client needs. Jackson, which its own OAUTHBEARER logins need and which it does not bring, is none of it:
     /// the token comes from us.
     Client,
-    /// The agent that tells the metrics of a JVM.
+    /// The agent that exposes the metrics of a JVM.
     MetricsAgent,
-    /// The process that tells those of a JVM elsewhere.
+    /// The process that exposes those of a JVM elsewhere.
     MetricsExporter,
     /// What samples the stacks of a JVM.
     Profiler,

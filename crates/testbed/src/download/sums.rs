@@ -1,8 +1,8 @@
-//! The files that releases are known to be made of, by their SHA-256. Maven compares what it fetches with checksums that lie beside
-//! the files; whoever can change the one can change the other, on a mirror or on the way to it.
+//! The files that releases are known to be made of, by their SHA-256. Maven compares what it fetches with checksums
+//! that lie next to the files; a person who can change the one can change the other, on a mirror or on the way to it.
 //!
-//! `sums.txt` has the files of all releases that kdyno names (`scripts/sums.sh` adds what the cache has). Of other releases
-//! Maven's look is all there is, which is told.
+//! `sums.txt` has the files of all releases that kdyno names (`scripts/sums.sh` adds what the cache has). For other
+//! releases Maven's look is all there is, which is reported.
 
 use super::pom::Parts;
 use crate::digest::sha256;
@@ -22,8 +22,8 @@ fn read(text: &str) -> Sums<'_> {
     text.lines().filter_map(|line| line.split_once("  ")).map(|(sum, name)| (name, sum)).collect()
 }
 
-/// Makes sure that the files in a folder are those of a known release. Of a release that is not known that is told, and what it
-/// shares with known ones is looked at.
+/// Makes sure that the files in a folder are those of a known release. An unknown release is reported as such, and what
+/// it shares with known ones is checked.
 ///
 /// # Errors
 /// A file is another one than is known, or none of the release's; it is named.

@@ -112,7 +112,7 @@ impl Guard {
     /// Ends all processes: asks the guard to, and does it itself if the guard is gone or stuck.
     pub(crate) fn stop(&mut self) {
         let Some(mut pipe) = self.stdin.take() else { return };
-        // A guard that is gone cannot be told; its brokers died with it.
+        // A guard that is gone cannot be reached; its brokers died with it.
         let _ = writeln!(pipe, "{WORD_STOP}");
         drop(pipe);
         let deadline = Instant::now() + self.grace * 2 + END_MARGIN;

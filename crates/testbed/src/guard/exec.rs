@@ -65,10 +65,10 @@ fn pin(cpus: &[u32]) -> Result<(), TestbedError> {
     for &cpu in cpus {
         let cpu = cpu as usize;
         if cpu >= rustix::thread::CpuSet::MAX_CPU {
-            return Err(TestbedError::Guard(format!("there is no processor {cpu}")));
+            return Err(TestbedError::Guard(format!("there is no CPU {cpu}")));
         }
         set.set(cpu);
     }
     rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|e| TestbedError::Guard(format!("cannot pin to processors {cpus:?}: {e}")))
+        .map_err(|e| TestbedError::Guard(format!("cannot pin to CPUs {cpus:?}: {e}")))
 }

@@ -3,7 +3,7 @@
 //! Who ends whom, whatever is killed:
 //! - kdyno ends in any way: its end of the guard's standard input closes; the guard ends the brokers and removes
 //!   their data.
-//! - the guard ends in any way: the kernel sends each broker the death signal it asked for before it became a JVM.
+//! - the guard ends in any way: the kernel sends each broker the death signal it requested before it became a JVM.
 //!   That signal is tied to the *thread* that started the broker, so the guard starts them from its main thread,
 //!   which lives as long as the guard. kdyno, seeing the guard's output close, kills by pidfd what may be left.
 //! - both at once: the death signal alone.
@@ -66,7 +66,7 @@ pub(crate) struct ProcessSpec {
     pub end_order: u8,
 }
 
-/// What the guard tells on its standard output, a JSON line each.
+/// Messages of the guard on its standard output, a JSON line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 /// A spec of 100 processes with long class paths is a few MiB at most.
 const SPEC_BYTES_MAX: u64 = 16 << 20;
-/// How often ended processes are looked for, and how late an end is told.
+/// How often ended processes are looked for, and how late an end is reported.
 const WATCH: Duration = Duration::from_millis(100);
-/// The same while waiting for processes to end.
+/// The interval while waiting for processes to end.
 const WATCH_END: Duration = Duration::from_millis(10);
 
 /// What comes in on standard input.
@@ -40,7 +40,7 @@ struct Running {
 /// To be called from the program's main thread and to be the last thing it does.
 ///
 /// # Errors
-/// The spec cannot be read. What happens to a process is told to kdyno, not returned.
+/// The spec cannot be read. What happens to a process is reported to kdyno, not returned.
 pub fn main() -> Result<(), TestbedError> {
     close_inherited();
     // A session of its own: Ctrl-C in kdyno's terminal and the terminal's end do not reach the brokers. Fails
@@ -52,14 +52,14 @@ pub fn main() -> Result<(), TestbedError> {
     watch(&spec, &words, &mut running);
     end_all(&mut running, Duration::from_millis(spec.grace_ms));
     for folder in &spec.remove {
-        // kdyno removes again what is left, and says so; nobody may be there to hear it from the guard.
+        // kdyno removes again what is left, and says so; there may be no one to hear it from the guard.
         let _ = std::fs::remove_dir_all(folder);
     }
     Ok(())
 }
 
-/// Closes all descriptors above 2: those of who called kdyno (the lock of a shell, the end of a pipe) would stay open for as
-/// long as the cluster stands. Nothing of this process's own is open yet.
+/// Closes all descriptors above 2: those of the caller of kdyno (the lock of a shell, the end of a pipe) would stay
+/// open for as long as the cluster runs. Nothing of this process's own is open yet.
 fn close_inherited() {
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -96,7 +96,7 @@ fn listen() -> Receiver<Word> {
                 return;
             }
         }
-        // Nobody listens any more only when the guard is at its end.
+        // The receiver is gone only when the guard is at its end.
         let _ = sender.send(Word::Closed);
     });
     receiver
@@ -147,7 +147,7 @@ fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<(Child, Option<C
     Ok((child, group))
 }
 
-/// Tells kdyno; when kdyno has gone, the end of standard input says so soon enough.
+/// Reports to kdyno; when kdyno has gone, the end of standard input says so soon enough.
 fn tell(report: &Report) {
     let mut out = std::io::stdout().lock();
     let _ = serde_json::to_string(report).map(|text| writeln!(out, "{text}").and_then(|()| out.flush()));
@@ -181,7 +181,7 @@ fn watch(spec: &Spec, words: &Receiver<Word>, running: &mut Vec<Running>) {
     }
 }
 
-/// Takes out and tells what has ended.
+/// Takes out and reports what has ended.
 fn reap(running: &mut Vec<Running>) {
     running.retain_mut(|process| match process.child.try_wait() {
         Ok(None) => true,

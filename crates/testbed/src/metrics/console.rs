@@ -5,11 +5,11 @@ use std::path::Path;
 
 /// A few stack traces.
 const LINES_MAX: usize = 1000;
-/// Longest line that is told.
+/// Longest line that is shown.
 const CHARS_MAX: usize = 200;
 
-/// Why an exporter has nothing of a broker to tell, as far as its console says. Its own words may name addresses and are
-/// not told.
+/// Why an exporter has no metrics of a broker, as far as its console says. Its own words may name addresses and are not
+/// shown.
 pub(crate) fn why(console: &Path) -> String {
     const KNOWN: [(&str, &str); 6] = [
         ("Authentication failed", "JMX refuses the login"),

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the agent of a broker on this host tells its metrics.
+/// Where the agent of a broker on this host exposes its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalEndpoint {
     /// The broker.
@@ -32,7 +32,7 @@ pub struct LocalEndpoint {
     pub counts_controller: bool,
 }
 
-/// What one broker told of itself.
+/// What one broker exposed of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The broker.
@@ -52,7 +52,7 @@ pub struct Unread {
     pub why: String,
 }
 
-/// One thing that is asked for metrics.
+/// One endpoint of metrics.
 #[derive(Debug)]
 pub struct Source {
     http: Http,
@@ -71,7 +71,7 @@ enum Of {
         url: String,
         is_own: bool,
         counts_controller: bool,
-        /// What an exporter that stands between writes.
+        /// What an intermediate exporter writes.
         console: Option<PathBuf>,
     },
     Server(prometheus::Server),
@@ -112,7 +112,7 @@ impl Source {
     /// What a target names, for its brokers with their hosts. `trusted`: certificates of authorities as DER.
     ///
     /// # Errors
-    /// Brokers cannot be told apart, or the login cannot be sent.
+    /// Brokers cannot be distinguished, or the login cannot be sent.
     pub fn of_target(
         from: &MetricsFrom,
         brokers: &[(Subject, String)],
@@ -184,7 +184,7 @@ impl Source {
                     why: not_read(&whose, &format!("{why}{asked_of}")),
                 };
                 let mut values = values.map_err(unread)?;
-                // An exporter is no part of a broker, whose CPU time it would be held against.
+                // An exporter is no part of a broker, to whose CPU time it would be added.
                 if *is_own && console.is_none() {
                     self.answered += took;
                     values.push((series::AGENT_ANSWERED_S_TOTAL.to_owned(), self.answered.as_secs_f64()));

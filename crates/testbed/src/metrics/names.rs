@@ -1,4 +1,4 @@
-//! From the names under which exporters tell Kafka's metrics to the series of probes.
+//! From the names under which exporters expose Kafka's metrics to the series of probes.
 //!
 //! Two forms are known. The JMX exporter's default form, which brokers of kdyno's own and MSK's open monitoring have, keeps the
 //! names of object and attribute: `kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec"}`. The other one, of Strimzi and of
@@ -15,7 +15,7 @@ pub(super) type Value = (String, f64);
 const MS_PER_S: f64 = 1e3;
 const NS_PER_S: f64 = 1e9;
 
-/// Most listeners that are told apart.
+/// Most listeners that are distinguished.
 const LISTENERS_MAX: usize = 16;
 /// Longest name of a listener that is kept.
 const LISTENER_CHARACTERS_MAX: usize = 64;
@@ -48,7 +48,7 @@ const NETWORK_IDLE: [&str; 2] = [
 const PROCESS_CPU: &str = "process_cpu_seconds_total";
 const HEAP: [&str; 2] = ["jvm_memory_used_bytes", "jvm_memory_bytes_used"];
 
-/// The names that the agent of a broker of our own is asked for; without what it would tell of the JVM beside them, some of
+/// The names that are read from the agent of a broker of our own; without what it would also expose of the JVM, some of
 /// which stops all threads, and without its CPU time, which the probes read.
 pub(super) const OF_AGENT: [&str; 13] = [
     "kafka_server_BrokerTopicMetrics_Count",
@@ -65,7 +65,7 @@ pub(super) const OF_AGENT: [&str; 13] = [
     "kafka_log_LogFlushStats_Mean",
     HEAP[0],
 ];
-/// What an exporter is asked for beside these, since its broker may be on another host.
+/// What an exporter is asked for in addition to these, since its broker may be on another host.
 pub(super) const OF_EXPORTER: &str = PROCESS_CPU;
 
 /// Whether a metric of this name may be one of those that are read.
@@ -89,7 +89,7 @@ enum Attribute {
     Value,
 }
 
-/// What one process tells of itself, as far as it is read.
+/// What one process exposes of itself, as far as it is read.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// Values that are readings as they are.
@@ -208,7 +208,7 @@ impl Told {
         };
         values.extend(idle.map(|(series, ns)| (series.to_owned(), ns / NS_PER_S)));
         for ((listener, name), idle_ns) in &self.network_idle_ns {
-            // A release that has both names tells the same under each.
+            // A release that has both names has the same value under each.
             if *name == 0 || !self.network_idle_ns.contains_key(&(listener.clone(), 0)) {
                 let mean_ns = idle_ns.iter().sum::<f64>() / idle_ns.len() as f64;
                 let series = format!("{}{listener}", series::NETWORK_PROCESSOR_IDLE_S_TOTAL_OF);
@@ -263,7 +263,7 @@ mod tests {
         told.values(counts_controller).into_iter().collect()
     }
 
-    /// As the agent of a broker of our own tells it, and MSK's open monitoring: the exporter's default form.
+    /// As the agent of a broker of our own exposes it, and MSK's open monitoring: the exporter's default form.
     const DEFAULT_FORM: &str = include_str!("default-form.txt");
     /// By Strimzi's example rules.
     const STRIMZI: &str = include_str!("strimzi.txt");

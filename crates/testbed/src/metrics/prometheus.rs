@@ -1,5 +1,5 @@
 //! Metrics of brokers from a Prometheus server: instant queries for what it scraped within the last minute, with the
-//! instants at which it did. These are told by its clock, so that is compared with this host's at each reading.
+//! instants at which it did. These are by its clock, so that is compared with this host's at each reading.
 
 use super::http::Http;
 use super::names::{Told, Value};
@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The query that tells its clock, s since 1970.
+/// The query for its clock, s since 1970.
 const CLOCK: &str = "time()";
 /// Longest answer to it.
 const CLOCK_BYTES_MAX: u64 = 64 << 10;
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
-/// Of the metrics of all topics and partitions those without, at the brokers' hosts. Names in either form of the exporters'.
+/// Metrics of all topics and partitions without labels for them, at the brokers' hosts. Names in either form of the
+/// exporters'.
 const NAMES: &str = "(?i:kafka_(server_brokertopicmetrics|server_replicamanager|server_kafkarequesthandlerpool|\
     server_delayedoperationpurgatory|server_socket_server_metrics_io_wait|network_requestmetrics|network_socketserver|\
     controller_kafkacontroller|log_logflushstats).*)|process_cpu_seconds_total|jvm_memory_used_bytes|jvm_memory_bytes_used";
@@ -97,7 +98,7 @@ impl Server {
     /// # Errors
     /// It has no answer, or not of these brokers: one lowercase clause.
     pub(super) fn read(&mut self, http: &Http) -> Result<Vec<Scraped>, String> {
-        // Of a server that does not tell its clock the instants stand as they are.
+        // If a server does not report its clock the instants are taken as they are.
         let ahead_ms = self.ahead_ms(http).unwrap_or(0);
         let text = self.answer(http, &self.query, ANSWER_BYTES_MAX)?;
         let mut scraped = self.take(&text)?;
@@ -135,7 +136,7 @@ impl Server {
             return Err(format!("the Prometheus server refuses the query: {error}"));
         }
         let rows = answer.data.map(|data| data.result).unwrap_or_default();
-        // Other programs at the same host tell of their processes too.
+        // Other programs at the same host expose their processes too.
         let of_kafka: BTreeSet<&str> = rows
             .iter()
             .filter(|row| label(row, "__name__").starts_with("kafka_"))
@@ -198,7 +199,7 @@ fn host_of(instance: &str) -> &str {
     }
 }
 
-/// Of a regular expression in quotes the text for itself.
+/// The text for itself as a regular expression in quotes.
 fn escaped(host: &str) -> String {
     let one =
         |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_string() } else { format!("\\\\{c}") };

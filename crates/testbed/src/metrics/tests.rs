@@ -25,7 +25,7 @@ fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, Receive
         while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
             request.push(byte[0]);
         }
-        // Nobody may ask what was asked.
+        // The client may be gone.
         let _ = told.send(String::from_utf8_lossy(&request).into_owned());
         answer(&mut stream);
     });
@@ -130,12 +130,12 @@ fn instants_of_a_server_whose_clock_is_off_are_put_right() {
         |at| format!("\"resultType\":\"vector\",\"result\":[{{\"metric\":{{}},\"value\":[{at},\"{at}\"]}}]"),
         -5.0,
     );
-    // One that does not tell its clock is read all the same.
+    // One that does not report its clock is read all the same.
     put_right(|_| "\"resultType\":\"vector\",\"result\":[]".to_owned(), -125.0);
 }
 
-/// Reads a server whose clock is two minutes behind and that scraped 5 s ago, and looks that this is told as `expected_s` from
-/// now.
+/// Reads a server whose clock is two minutes behind and that scraped 5 s ago, and checks that this is reported as
+/// `expected_s` from now.
 fn put_right(clock: impl Fn(f64) -> String, expected_s: f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -238,7 +238,7 @@ fn over_https_those_are_believed_that_are_trusted_and_no_others() {
             let session = rustls::ServerConnection::new(config.clone()).expect("a session");
             let mut stream = rustls::StreamOwned::new(session, stream.expect("a connection"));
             let mut request = [0; 4096];
-            // Whoever does not trust it sends nothing.
+            // A client that does not trust it sends nothing.
             if stream.read(&mut request).is_ok_and(|read| read > 0) {
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", TOLD.len());
                 let _ = stream.write_all([head.as_str(), TOLD].concat().as_bytes());

@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Read};
 
 /// Longest line that is read.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// Most that is read of one answer: brokers with many thousands of topics tell some 10 MB.
+/// Most that is read of one answer: brokers with many thousands of topics send some 10 MB.
 const BYTES_MAX: u64 = 64 << 20;
 /// Most labels of a series.
 const LABELS_MAX: usize = 64;
 /// Most characters of a line that are quoted.
 const QUOTED_CHARACTERS_MAX: usize = 60;
 
-/// One line that tells a value.
+/// One line with a value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Series<'a> {
     /// The metric's name.
@@ -25,14 +25,14 @@ pub(super) struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// The value of a label; names of labels are told with small letters by some exporters.
+    /// The value of a label; some exporters write names of labels with small letters.
     pub(super) fn label(&self, name: &str) -> Option<&str> {
         let found = self.labels.iter().find(|(label, _)| label.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_ref())
     }
 }
 
-/// Hands over every series of an answer that is asked for by its name.
+/// Hands over every series of an answer that is requested by its name.
 ///
 /// # Errors
 /// It cannot be read, is no such text, or is longer than it may be: one lowercase clause.
@@ -89,7 +89,7 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// What follows a name: labels, the value, and what may stand behind it.
+/// What follows a name: labels, the value, and what may come after it.
 fn series<'a>(name: &'a str, rest: &'a str) -> Result<Series<'a>, &'static str> {
     let (labels, rest) = match rest.trim_start().strip_prefix('{') {
         Some(labels) => labels_of(labels)?,

@@ -38,7 +38,7 @@ pub struct NetworkRound {
 /// Measures the network to the end that [`super::serve`]s at `host:port`; `None`: `stop` was set before it was done.
 ///
 /// # Errors
-/// Nobody answers there, something else does, or the connection breaks.
+/// Nothing answers there, something else does, or the connection breaks.
 pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<Vec<NetworkRound>>, TestbedError> {
     let failed = |why: &dyn std::fmt::Display| TestbedError::Network {
         message: format!("the network to {address} was not measured: {why}"),

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// After so long it ends by itself: nobody is to find it open next week.
+/// After so long it ends by itself: it is not to be found open next week.
 pub const SERVE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Longest time with one peer; another one waits meanwhile.
 const PEER_TIME_MAX: Duration = Duration::from_secs(60);
@@ -25,11 +25,11 @@ pub struct Served {
     pub is_time_over: bool,
 }
 
-/// Answers whoever comes, one after the other, until `stop` is set or the time is over. Each that did not get to its end is
-/// `told`, one lowercase sentence.
+/// Answers clients one after the other, until `stop` is set or the time is over. Each that did not get to its end is
+/// passed to `told`, one lowercase sentence.
 ///
 /// # Errors
-/// Nobody can be listened to.
+/// No listener is possible.
 pub fn serve(
     listener: &TcpListener,
     time: Duration,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One that serves until it is dropped, and what it told.
+/// One that serves until it is dropped, and what it reported.
 struct Serving {
     address: SocketAddr,
     stop: Arc<AtomicBool>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Where the hierarchies are mounted.
 const MOUNT: &str = "/sys/fs/cgroup";
 
-/// A file that tells it, and the label and the unit of the number in it.
+/// A file that has it, and the label and the unit of the number in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Limit {
     path: PathBuf,
@@ -14,7 +14,7 @@ pub(super) struct Limit {
     per_s: u64,
 }
 
-/// The files of a process's groups: its own and those above it, since a limit may stand at each.
+/// The files of a process's groups: its own and those above it, since a limit may be at each.
 pub(super) fn limits_of(pid: u32) -> Vec<Limit> {
     let groups = parse::read(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mut limits = files(&groups);
@@ -22,7 +22,7 @@ pub(super) fn limits_of(pid: u32) -> Vec<Limit> {
     limits
 }
 
-/// Seconds for which the limits have held it, added up; `None` where there is no file to tell.
+/// Seconds for which the limits have held it, added up; `None` without such a file.
 pub(super) fn held_s(limits: &[Limit]) -> Option<f64> {
     let held = limits.iter().filter_map(|limit| Some(limit.read()? as f64 / limit.per_s as f64));
     held.reduce(|sum, one| sum + one)
@@ -34,7 +34,7 @@ impl Limit {
     }
 }
 
-/// Every file that may tell it, by the lines `ID:CONTROLLERS:PATH` of `/proc/PID/cgroup`; version 2 has no controllers
+/// Every file that may have it, by the lines `ID:CONTROLLERS:PATH` of `/proc/PID/cgroup`; version 2 has no controllers
 /// there.
 fn files(groups: &str) -> Vec<Limit> {
     let mut found = Vec::new();

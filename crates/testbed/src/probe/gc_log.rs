@@ -25,16 +25,16 @@ pub(super) struct GcLog {
     told: Told,
 }
 
-/// What the lines have told so far.
+/// Sums of the lines so far.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     pauses: u64,
     paused_s: f64,
     /// The longest pause since the last reading.
     longest_s: f64,
-    /// Of the last collection that told it.
+    /// Share after the last collection that has it.
     heap_after_share: Option<f64>,
-    /// The same in bytes.
+    /// Bytes after that collection.
     heap_after_bytes: Option<f64>,
     /// What the heap may grow to; `None`: the command line does not say.
     heap_most_bytes: Option<f64>,
@@ -60,7 +60,7 @@ impl GcLog {
         Some(Self { path: path.to_owned(), inode, read_bytes, told })
     }
 
-    /// Reads what was written since, and tells what came of all that was read.
+    /// Reads what was written since, and returns the sums of all that was read.
     pub(super) fn values(&mut self) -> Vec<Value> {
         self.told.longest_s = 0.0;
         if let Some(text) = self.read() {
@@ -82,7 +82,7 @@ impl GcLog {
     /// The whole lines that were written since; `None`: there are none, or the log is gone.
     fn read(&mut self) -> Option<String> {
         let log = self.path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        // A full log is moved aside and begun anew.
+        // A full log is moved aside and started again.
         if log.ino() != self.inode || log.len() < self.read_bytes {
             (self.inode, self.read_bytes) = (log.ino(), 0);
         }
@@ -125,7 +125,7 @@ struct Named<'a> {
     has_safepoints: bool,
 }
 
-/// Of `-Xlog:gc*,safepoint:file=/path/gc.log:time,tags:…`.
+/// Reads `-Xlog:gc*,safepoint:file=/path/gc.log:time,tags:…`.
 fn named(argument: &str) -> Option<Named<'_>> {
     let (what, output) = argument.strip_prefix("-Xlog:")?.split_once(":file=")?;
     what.contains("gc").then_some(())?;
@@ -133,8 +133,8 @@ fn named(argument: &str) -> Option<Named<'_>> {
     output.split(':').next().map(|file| Named { file, has_safepoints })
 }
 
-/// Of `[…][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 35M->22M(47M) 0.932ms` the time. The line of a pause that
-/// begins has none. ZGC with generations says before it which of them: `GC(3) Y: Pause Mark End 0.025ms`.
+/// The time in `[…][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 35M->22M(47M) 0.932ms`. The line of a pause
+/// that begins has none. ZGC with generations says before it which of them: `GC(3) Y: Pause Mark End 0.025ms`.
 fn pause_s(line: &str) -> Option<f64> {
     let (_, collection) = line.split_once("] GC(")?;
     let (_, what) = collection.split_once(") ")?;
@@ -146,12 +146,12 @@ fn pause_s(line: &str) -> Option<f64> {
     (0.0..=PAUSE_MS_MAX).contains(&ms).then_some(ms / MS_PER_S)
 }
 
-/// Of `-Xmx4G` the bytes.
+/// The bytes in `-Xmx4G`.
 fn heap_most_bytes(argument: &str) -> Option<f64> {
     bytes(&argument.strip_prefix("-Xmx")?.to_ascii_uppercase())
 }
 
-/// Of `35M->22M(47M)` what is in use afterwards, and what the heap has, which may be less than it may grow to; bytes.
+/// For `35M->22M(47M)` what is in use afterwards, and what the heap has, which may be less than it may grow to; bytes.
 fn heap_after(word: &str) -> Option<(f64, f64)> {
     let (_, after) = word.split_once("->")?;
     let (used, heap) = after.strip_suffix(')')?.split_once('(')?;
@@ -172,8 +172,9 @@ fn bytes(text: &str) -> Option<f64> {
     Some(number as f64 * unit)
 }
 
-/// Of `[…][safepoint] Safepoint "G1CollectFull", Time since last: … ns, …, Total: 1666822 ns` the time in all; from Java 25 on
-/// more follows. Before Java 14: `Total time for which application threads were stopped: 0.0010093 seconds, Stopping …`.
+/// The total time in `[…][safepoint] Safepoint "G1CollectFull", Time since last: … ns, …, Total: 1666822 ns`; from Java
+/// 25 on more follows. Before Java 14: `Total time for which application threads were stopped: 0.0010093 seconds,
+/// Stopping …`.
 fn safepoint_s(line: &str) -> Option<f64> {
     let seconds = match line.split_once("] Safepoint \"") {
         Some((_, safepoint)) => {

@@ -12,7 +12,7 @@ const MEMORY: [(&str, &str); 5] = [
     (series::MEMORY_WRITEBACK_BYTES, "Writeback:"),
 ];
 
-/// What `/proc/pressure` tells.
+/// What `/proc/pressure` shows.
 const PRESSURE: [(&str, &str); 3] = [
     (series::CPU_PRESSURE_S_TOTAL, "cpu"),
     (series::IO_PRESSURE_S_TOTAL, "io"),

@@ -1,7 +1,7 @@
 //! Samples what processes and the host use, from `/proc`.
 //!
-//! What the kernel does not tell gives no reading, a process that is gone is reported by [`Sampler::dead`], and nothing
-//! here panics or blocks.
+//! What the kernel does not report gives no reading, a process that is gone is reported by [`Sampler::dead`], and
+//! nothing here panics or blocks.
 
 mod cgroup;
 mod drives;
@@ -39,7 +39,7 @@ struct Watched {
     /// Involuntary and voluntary ones.
     switches: ThreadCounters<2>,
     run_delay_ns: ThreadCounters<1>,
-    /// Files that tell for how long limits on CPU time have held it.
+    /// Files that say for how long limits on CPU time have held it.
     limits: Vec<cgroup::Limit>,
     /// Where a broker's or controller's garbage collector writes.
     gc_log: Option<gc_log::GcLog>,
@@ -49,7 +49,7 @@ struct Watched {
     tree: Option<tree::Tree>,
 }
 
-/// A thread's name as the kernel has it, and as it is told apart from others of that name.
+/// A thread's name as the kernel has it, and as it is distinguished from others of that name.
 #[derive(Debug)]
 struct Named {
     name: String,
@@ -215,7 +215,7 @@ mod tests {
         let mut sampler = Sampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
-        // The kernel tells run delay by a file that it may have been built without.
+        // The kernel has run delay in a file that it may have been built without.
         let run_delay = threads::run_delay_ns(std::process::id(), std::process::id());
         for name in [
             Some(series::CPU_USER_S_TOTAL),

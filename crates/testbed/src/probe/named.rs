@@ -1,4 +1,4 @@
-//! Processes of this host that a user names, by pid or by name, to be read beside those of a run.
+//! Processes of this host that a user names, by pid or by name, to be read in addition to those of a run.
 //!
 //! A name is looked up as `pgrep -x` does, and further: it is that of the process as the kernel has it (15 bytes of it), the
 //! last part of the path that it was started by, or what a Java process runs: its main class, with packages or without, or
@@ -80,7 +80,8 @@ fn is_pid(typed: &str) -> bool {
 enum One {
     /// That very process, called so.
     Process(ProcessId, String),
-    /// The only process of a name; one that comes after it is the same subject. Of several then it is the oldest.
+    /// The only process of a name; one that comes after it is the same subject. If there are several then it is the
+    /// oldest.
     Only(String),
     /// Each process of a name.
     Each(String),
@@ -95,7 +96,7 @@ pub struct NamedProcesses {
 /// What is there of them at some time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Those that are there.
+    /// Processes that are there.
     pub processes: Vec<ProcessRef>,
     /// Subjects and names that are not, in the words of an event: what, and why.
     pub missing: Vec<(Subject, String)>,
@@ -155,7 +156,7 @@ impl NamedProcesses {
         self.all.iter().any(is_it)
     }
 
-    /// Those that are there now, but for `known` ones, each once.
+    /// Processes that are there now, but for `known` ones, each once.
     #[must_use]
     pub fn look(&self, known: &BTreeSet<u32>) -> Found {
         if self.is_empty() { Found::default() } else { self.look_on(&Host::read(), known) }
@@ -290,7 +291,7 @@ fn last_part(text: &str, between: char) -> &str {
     text.rsplit(between).next().unwrap_or_default()
 }
 
-/// Of the arguments of `java` its main class, module or jar.
+/// The main class, module or jar among the arguments of `java`.
 fn java_runs<'a>(args: &[&'a str]) -> Option<&'a str> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {

@@ -2,10 +2,10 @@
 
 /// How many files and sockets a process has open; `None` when this user may not know.
 pub(super) fn open_files(pid: u32) -> Option<u64> {
-    /// Most that are counted one by one, where the kernel does not tell their number.
+    /// Most that are counted one by one, where the kernel does not report their number.
     const COUNTED_MAX: usize = 65_536;
     let folder = format!("/proc/{pid}/fd");
-    // Linux tells their number as the folder's size from 6.2 on, before that 0.
+    // Linux has their number as the folder's size from 6.2 on, before that 0.
     let told = std::fs::metadata(&folder).ok()?.len();
     if told > 0 {
         return Some(told);

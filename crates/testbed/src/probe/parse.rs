@@ -1,4 +1,4 @@
-//! Reads those text files of `/proc` of which one line is wanted, bounded and lenient.
+//! Reads those text files of `/proc` with one line of interest, bounded and lenient.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -28,7 +28,7 @@ struct Used {
     totals: [f64; 4],
     /// Memory of its own, bytes.
     own_bytes: f64,
-    /// Of files and shared, bytes.
+    /// Resident memory of files and shared, bytes.
     shared_bytes: f64,
     open_files: f64,
 }
@@ -36,7 +36,7 @@ struct Used {
 impl Tree {
     /// What the processes below the keeper used together, or of the other side's what is needed of that; `None`: it is gone.
     pub(super) fn values(&mut self, keeper: u32, is_other: bool) -> Option<Vec<Value>> {
-        // Those below are read before what is above them: what ends in between may be in both, and is not lost.
+        // Lower processes are read before what is above them: what ends in between may be in both, and is not lost.
         let mut below = below(keeper);
         below.reverse();
         let all: Vec<Used> = below.into_iter().filter_map(|pid| used(&of_pid(pid)?)).collect();
@@ -75,7 +75,7 @@ fn used(process: &Process) -> Option<Used> {
     let stat = process.stat().ok()?;
     let ticks_per_s = procfs::ticks_per_second() as f64;
     let s = |own: u64, inherited: i64| (own as f64 + inherited as f64) / ticks_per_s;
-    // It may be another user's: then disks are not told. The kernel adds up what children did there.
+    // It may be another user's: then disks are not readable. The kernel adds up what children did there.
     let (read, written) = process.io().map_or((0.0, 0.0), |io| (io.read_bytes as f64, io.write_bytes as f64));
     let status = process.status().ok();
     let bytes = |kib: Option<u64>| kib.unwrap_or(0) as f64 * 1024.0;
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_children_and_their_children_used_is_kept_when_they_have_ended() {
-        // The shell stands for the keeper: what it uses itself does not count, what it takes leave of does.
+        // The shell plays the keeper: what it uses itself does not count, what it reaps does.
         let script = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 0'; sleep 60; exit 0";
         let keeper = Ended(Command::new("sh").args(["-c", script]).spawn().expect("sh"));
         let mut tree = Tree::default();

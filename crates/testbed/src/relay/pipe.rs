@@ -98,7 +98,8 @@ impl Pipe {
         &front[..count.min(most)]
     }
 
-    /// The first `count` bytes were passed on by `now_ns`; `late` is told for each stretch that this began how late that was.
+    /// The first `count` bytes were passed on by `now_ns`; `late` gets for each stretch that this began how late that
+    /// was.
     pub(super) fn passed(&mut self, mut count: usize, now_ns: u64, mut late: impl FnMut(u64)) {
         if std::mem::replace(&mut self.is_held, false) {
             self.held_until_ns = now_ns;

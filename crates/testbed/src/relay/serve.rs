@@ -26,7 +26,7 @@ const HELD_BYTES_MAX: usize = 512 << 20;
 /// Events taken at once.
 const EVENTS_MAX: usize = 256;
 const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// How long nobody is accepted when this process has no more files.
+/// How long no connection is accepted when this process has no more files.
 const NO_FILES_NS: u64 = 100_000_000;
 /// What the timer's events carry; sockets carry twice their connection's number, and one more for the second socket.
 const TIMER: u64 = u64::MAX;
@@ -170,7 +170,7 @@ impl Relay {
                 {
                     continue;
                 }
-                // No more files: whoever waits stays in the kernel's queue.
+                // No more files: waiting connections stay in the kernel's queue.
                 Err(_) => {
                     self.accept_again_ns = Some(now_ns() + NO_FILES_NS);
                     return;

@@ -1,4 +1,4 @@
-//! What a relay process is told: the links that it is, and where connections come in.
+//! The task of a relay process: the links that it is, and where connections come in.
 
 use kdyno_model::plan::LinkPlan;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,6 @@ pub struct Entry {
     pub listen: u16,
     /// Where it connects to.
     pub to: u16,
-    /// At which end of the link whoever connects is, 0 or 1: what it sends goes in the direction of that number.
+    /// The end of the link at which the connecting side is, 0 or 1: what it sends goes in the direction of that number.
     pub from: u8,
 }

@@ -78,7 +78,7 @@ impl Tallies {
         self.late.saturating_record(late_ns.max(LATENCY_NS_MIN));
     }
 
-    /// Writes a line, and begins anew.
+    /// Writes a line, and starts again.
     pub(super) fn write(&mut self, until_ns: u64) -> Result<(), TestbedError> {
         let failed = |e: &dyn std::fmt::Display| TestbedError::Relay(format!("cannot write its tally: {e}"));
         let tally = Tally { until_ns, bytes: self.bytes, refused: self.refused, late: text(&self.late) };

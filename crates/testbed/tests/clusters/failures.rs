@@ -117,7 +117,7 @@ fn unreachable_or_unknown() -> Result<(), Failed> {
     ensure(!scene.environment.cache_dir.join("kafka/3.7.99").exists(), "nothing half done stays")
 }
 
-/// The folder in which Maven keeps what it fetched. It is laid out as repositories are, so it stands for one that
+/// The folder in which Maven keeps what it fetched. It is laid out as repositories are, so it serves as one that
 /// needs no network and has every part of Maven's own. `None`: it is not in its usual place, and the user's own
 /// repositories have to answer.
 pub fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
@@ -126,7 +126,7 @@ pub fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
     folder.join("org/apache/maven/plugins/maven-dependency-plugin").is_dir().then_some(folder)
 }
 
-/// A folder with an `mvn` that stands before the real one and sends it to `url` for everything.
+/// A folder with an `mvn` that is found before the real one and sends it to `url` for everything.
 pub fn maven_with_mirror(scene: &Scene, name: &str, url: &str) -> Result<PathBuf, Failed> {
     let maven = environment(scene.folder.path())?.find_program("mvn").ok_or("these tests need Maven")?;
     let bin = scene.folder.path().join(name);

@@ -13,6 +13,7 @@ use libtest_mimic::{Failed, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -42,14 +43,15 @@ fn share() -> Result<(), Failed> {
         "org.apache.kafka.clients.consumer.StickyAssignor",
         "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
     ];
+    let classes = compiled(&scene, &cluster)?;
     for (assignor, class) in Assignor::ALL.into_iter().zip(strategies) {
         let protocol = GroupProtocol::Classic { assignors: vec![assignor] };
         let settings =
             [format!("partition.assignment.strategy={class}"), "heartbeat.interval.ms=500".to_owned()];
-        share_by(&cluster, assignor.name(), &protocol, &settings)?;
+        share_by(&cluster, &classes, (assignor.name(), &protocol), &settings)?;
     }
     let protocol = GroupProtocol::Consumer { assignor: None };
-    share_by(&cluster, "consumer", &protocol, &["group.protocol=consumer".to_owned()])?;
+    share_by(&cluster, &classes, ("consumer", &protocol), &["group.protocol=consumer".to_owned()])?;
     cluster.stop()?;
     Ok(())
 }
@@ -57,13 +59,13 @@ fn share() -> Result<(), Failed> {
 /// Ours alone; both; Java alone; both, and Java was there first; ours alone.
 fn share_by(
     cluster: &LocalCluster,
-    group: &str,
-    protocol: &GroupProtocol,
+    classes: &str,
+    (group, protocol): (&str, &GroupProtocol),
     settings: &[String],
 ) -> Result<(), Failed> {
     let mut ours = Ours::new(cluster, group, protocol, 1);
     ours.run_until(&format!("{group}: ours alone"), |own| own.len() == PARTITIONS as usize)?;
-    let java = JavaMember::start(cluster, group, settings)?;
+    let java = JavaMember::start(cluster, classes, group, settings)?;
     let is_shared = |own: &BTreeSet<i32>| {
         let theirs = java.assigned();
         let is_apart = own.is_disjoint(&theirs) && !own.is_empty() && !theirs.is_empty();
@@ -78,6 +80,26 @@ fn share_by(
     again.leave(group)
 }
 
+/// The Java of the cluster's broker, and its class path.
+fn java_and_jars(cluster: &LocalCluster) -> Result<(PathBuf, String), Failed> {
+    let lines = cluster.command_lines();
+    let line = lines.values().next().ok_or("a broker's command line")?;
+    let class_path = line.iter().position(|word| word == "-cp" || word == "-classpath");
+    let class_path = class_path.and_then(|at| line.get(at + 1)).ok_or(format!("{line:?}"))?;
+    Ok((PathBuf::from(&line[0]), class_path.clone()))
+}
+
+/// The folder of the consumer's class, which is started five times.
+fn compiled(scene: &Scene, cluster: &LocalCluster) -> Result<String, Failed> {
+    let (java, jars) = java_and_jars(cluster)?;
+    let classes = scene.folder.path().join("classes").display().to_string();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clusters/GroupMember.java");
+    let mut javac = Command::new(java.with_file_name("javac"));
+    let status = javac.args(["-cp", &jars, "-d", &classes, source]).status()?;
+    ensure(status.success(), format!("javac ended with {status}"))?;
+    Ok(classes)
+}
+
 /// A consumer of Kafka's own client; closed when dropped.
 struct JavaMember {
     child: Child,
@@ -85,14 +107,16 @@ struct JavaMember {
 }
 
 impl JavaMember {
-    fn start(cluster: &LocalCluster, group: &str, settings: &[String]) -> Result<Self, Failed> {
-        let lines = cluster.command_lines();
-        let line = lines.values().next().ok_or("a broker's command line")?;
-        let class_path = line.iter().position(|word| word == "-cp" || word == "-classpath");
-        let class_path = class_path.and_then(|at| line.get(at + 1)).ok_or(format!("{line:?}"))?;
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clusters/GroupMember.java");
-        let mut child = Command::new(&line[0])
-            .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, source])
+    fn start(
+        cluster: &LocalCluster,
+        classes: &str,
+        group: &str,
+        settings: &[String],
+    ) -> Result<Self, Failed> {
+        let (java, jars) = java_and_jars(cluster)?;
+        let class_path = format!("{jars}:{classes}");
+        let mut child = Command::new(java)
+            .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", &class_path, "GroupMember"])
             .args([&cluster.bootstrap().join(","), group, TOPIC])
             .args(settings)
             .stdin(Stdio::piped())
@@ -117,7 +141,7 @@ impl JavaMember {
 
 impl Drop for JavaMember {
     fn drop(&mut self) {
-        // A byte tells it to close; it is ended if it does not.
+        // A byte asks it to close; it is ended if it does not.
         let told = self.child.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
         let until = Instant::now() + Duration::from_secs(30);
         while told.is_some() && Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {

@@ -1,4 +1,4 @@
-//! Stands in for kdyno where a test has to kill it: starts a cluster, tells its processes, and waits.
+//! Plays kdyno where a test has to kill it: starts a cluster, prints its processes, and waits.
 
 use crate::scene::{environment, one_broker, options};
 use kdyno_testbed::{LocalCluster, ProcessId, registry};
@@ -16,24 +16,21 @@ pub const STANDING: &str = "stood";
 /// A holder that its test forgot ends by itself.
 const HOLD_TIME_MAX: Duration = Duration::from_secs(300);
 
-/// What the holder tells, as a line of JSON.
+/// What the holder prints, as a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Held {
     pub guard: ProcessId,
     pub brokers: Vec<ProcessId>,
-    pub work_dir: PathBuf,
 }
 
 /// Holds a cluster with its data in `folder`.
 pub fn hold(folder: &Path) -> Result<(), String> {
     let environment = environment(folder).map_err(|e| format!("{e:?}"))?;
-    let work_dir = folder.join("work");
-    let cluster = LocalCluster::start(&one_broker(), &options(&environment, work_dir.clone()))
+    let cluster = LocalCluster::start(&one_broker(), &options(&environment, folder.join("work")))
         .map_err(|e| e.to_string())?;
     let held = Held {
         guard: cluster.guard_id().ok_or("no guard")?,
         brokers: cluster.processes().iter().filter_map(|process| ProcessId::of(process.pid)).collect(),
-        work_dir,
     };
     let text = serde_json::to_string(&held).map_err(|e| e.to_string())?;
     writeln!(std::io::stdout(), "{text}").map_err(|e| e.to_string())?;

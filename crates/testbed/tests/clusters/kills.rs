@@ -1,4 +1,5 @@
-//! `kill -9` of kdyno, of the guard, of both: no broker survives.
+//! `kill -9` of kdyno and its guard: no broker survives. What happens where one of both is killed is part of the tests of whole
+//! runs (`crates/kdyno/tests/real_cluster/faults.rs`).
 
 use crate::holder::{HOLD, Held};
 use crate::scene::{Scene, ensure, eventually, trial};
@@ -9,11 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 pub fn trials() -> Vec<Trial> {
-    vec![
-        trial("no_broker_survives_kdyno", kdyno_killed),
-        trial("no_broker_survives_the_guard", guard_killed),
-        trial("no_broker_survives_both", both_killed),
-    ]
+    vec![trial("no_broker_survives_kdyno_and_its_guard", both_killed)]
 }
 
 /// A process that plays kdyno, ended with the test.
@@ -56,21 +53,6 @@ impl Drop for Holder {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn kdyno_killed() -> Result<(), Failed> {
-    let scene = Scene::new()?;
-    let mut holder = Holder::start(&scene)?;
-    holder.child.kill()?;
-    holder.brokers_end()?;
-    ensure(!holder.held.work_dir.exists(), "the guard removed the data")
-}
-
-fn guard_killed() -> Result<(), Failed> {
-    let scene = Scene::new()?;
-    let holder = Holder::start(&scene)?;
-    kill(holder.held.guard.pid, Signal::KILL)?;
-    holder.brokers_end()
 }
 
 fn both_killed() -> Result<(), Failed> {

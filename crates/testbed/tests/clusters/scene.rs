@@ -1,6 +1,6 @@
 //! What the tests share: an environment with the user's cache and a throw-away rest, plans, waiting.
 
-use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use kdyno_model::plan::{BrokerMetrics, ClusterPlan, KafkaSource, Mode, Storage};
 use kdyno_model::version::NEWEST;
 use kdyno_testbed::{Environment, LocalCluster, StartOptions, TestbedError};
 use libtest_mimic::{Failed, Trial};
@@ -77,15 +77,18 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         pinned_to: vec![],
         racks: vec![],
         storage: Storage::Disk,
-        metrics: Default::default(),
+        // It takes longer to start with the agent, which few tests read.
+        metrics: BrokerMetrics::None,
         listeners: Default::default(),
         zones: None,
         is_second: false,
     }
 }
 
-/// Settings that brokers know, also by the prefix of a listener, and two that they do not.
+/// Settings that brokers know, also by the prefix of a listener, and two that they do not; with the agent, as clusters are by
+/// default.
 pub fn with_odd_settings(mut plan: ClusterPlan) -> ClusterPlan {
+    plan.metrics = BrokerMetrics::Jmx;
     let settings = [
         ("listener.name.plaintext.max.connections", "1000"),
         ("listener.name.plaintext.threads", "1"),
@@ -96,7 +99,7 @@ pub fn with_odd_settings(mut plan: ClusterPlan) -> ClusterPlan {
     plan
 }
 
-/// Whether the cluster told those two, the misspelt one with its right name.
+/// Whether the cluster reported those two, the misspelt one with its right name.
 pub fn tells_unknown_settings(cluster: &LocalCluster) -> Result<(), Failed> {
     let unknown = cluster.unknown_settings();
     let names: Vec<&str> = unknown.iter().map(|setting| setting.name.as_str()).collect();

@@ -229,7 +229,7 @@ fn tokens() -> Result<(), Failed> {
     Ok(cluster.stop()?)
 }
 
-/// Of a broker whose certificate for clients has expired the first to know is who makes its user.
+/// If a broker's certificate for clients has expired, the client that makes its user notices first.
 fn expired_certificate() -> Result<(), Failed> {
     let scene = Scene::new()?;
     let versions = [TlsVersion::Tls12, TlsVersion::Tls13];

@@ -25,7 +25,7 @@ impl Drop for Down<'_> {
 fn up_and_down() -> Result<(), Failed> {
     let scene = Scene::new()?;
     let down = Down(&scene);
-    // Whoever calls it holds a file open that the cluster must not.
+    // The caller holds a file open that the cluster must not.
     let held = scene.folder.path().join("held");
     let mut made = Command::new("sh");
     made.args(["-c", "exec 9>\"$0\"; exec \"$@\""]).arg(&held).arg(std::env::current_exe()?);

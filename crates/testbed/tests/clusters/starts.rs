@@ -1,4 +1,4 @@
-//! Clusters that start: what they tell, what they look like from outside, that nothing stays.
+//! Clusters that start: what they report, what they look like from outside, that nothing stays.
 
 use crate::scene::{
     PATIENCE, Scene, ensure, eventually, one_broker, plan, tells_unknown_settings, trial, with_odd_settings,
@@ -141,7 +141,7 @@ fn unpacked_on_drives() -> Result<(), Failed> {
     ensure(admin.cluster()?.brokers[0].rack.as_deref() == Some("r1"), "the rack is known")?;
     let pid = cluster.processes()[0].pid;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    ensure(status.contains("Cpus_allowed_list:\t0\n"), "pinned to processor 0")?;
+    ensure(status.contains("Cpus_allowed_list:\t0\n"), "pinned to CPU 0")?;
     ensure(
         std::fs::read_to_string(format!("/proc/{pid}/cmdline"))?.contains("-Dkdyno.test=yes"),
         "the user's option",

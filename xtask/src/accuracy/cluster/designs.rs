@@ -13,7 +13,7 @@ use kdyno_model::trial::{PairPlace, TrialId};
 use super::runs::{Place, Stored, verdicts};
 use crate::accuracy::table::{NOTHING, markdown};
 
-/// Fewest starts of which a verdict can be drawn.
+/// Fewest starts that a verdict can be drawn from.
 const STARTS_MIN: u32 = 6;
 /// Pairs on one start of the clusters, where a start has several.
 const PAIRS_PER_START: u32 = 2;

@@ -46,10 +46,10 @@ pub struct Options {
     pairs: u32,
 }
 
-/// Measures a part, and tells what it shows in a table.
+/// Measures a part, and shows the result in a table.
 type Measure = fn(&Place) -> anyhow::Result<String>;
 
-/// Measures what is asked for, or what is left of it, and prints what it shows. What cannot be measured does not keep
+/// Measures what is requested, or what is left of it, and prints what it shows. What cannot be measured does not keep
 /// the rest from being.
 pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     let bench = Setup::new(root, setup::Options { quick: false, rounds: 1 }, options.kdyno)?;

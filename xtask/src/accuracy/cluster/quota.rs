@@ -38,8 +38,8 @@ struct Limited {
 }
 
 impl Limited {
-    /// Quotas are kept over windows of 1 s, of which the broker remembers two in place of eleven: a client that was below its
-    /// quota may catch up on what it remembers, and bursts of 11 s would not fit into the measured time.
+    /// Quotas are kept over windows of 1 s; the broker remembers two of them in place of eleven: a client that was
+    /// below its quota may catch up on what it remembers, and bursts of 11 s would not fit into the measured time.
     fn start(place: &Place, purpose: &str, bytes_per_s: u32) -> anyhow::Result<Limited> {
         let arguments = ["--heap", "512MiB", "--config", "quota.window.num=2"];
         let broker = Broker::start_with(&place.bench, purpose, &arguments)?;

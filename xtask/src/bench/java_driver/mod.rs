@@ -1,5 +1,5 @@
-//! `java-driver`: what kdyno adds to Kafka's own client where it drives that: the CPU time of all that carries a record,
-//! beside a plain application with the same client, the same settings and rate, on the null broker.
+//! `java-driver`: what kdyno adds to Kafka's own client where it drives that: the CPU time of all that handles a
+//! record, compared with a plain application with the same client, the same settings and rate, on the null broker.
 //!
 //! Threads that compile and collect garbage, and the JVM's others, are left out on both sides: from round to round they differ
 //! by more than what is looked for.
@@ -29,7 +29,7 @@ const RECORDS: &str = "1000000000";
 const SECONDS: &str = "1000";
 const PLAIN_PRODUCER: &str = include_str!("PlainProducer.java");
 
-/// Those threads of the driven process by which kdyno feeds and reads it; `java` is the one that runs `main`.
+/// The threads of the driven process by which kdyno feeds and reads it; `java` is the one that runs `main`.
 const FEEDING: [&str; 3] = ["java", "kdyno-frames", "kdyno-readings"];
 
 /// How much more threads of client and application may take where kdyno drives them: they are what `client-check` judges.
@@ -224,7 +224,7 @@ mod tests {
         is(driven.client, 14.0);
         is(driven.feeding, 1.0);
         is(driven.worker, 1.6);
-        // The thread that runs `main` is the plain application's own, and its parent is nobody who carries its load.
+        // The thread that runs `main` is the plain application's own, and its parent handles no load.
         let plain = Cost::between(&begin, &end, false);
         is(plain.client, 15.0);
         assert_eq!((plain.feeding, plain.worker), (0.0, 0.0));

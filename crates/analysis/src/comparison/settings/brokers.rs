@@ -22,7 +22,7 @@ struct Differs {
     degree: Option<Degree>,
 }
 
-/// Differences of the brokers' settings, turn by turn; those that are the same on all clusters are told once.
+/// Differences of the brokers' settings, turn by turn; those that are the same on all clusters are reported once.
 pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], found: &mut Judgement) {
     // By setting and its values.
     let mut differ: BTreeMap<(String, String, String), Differs> = BTreeMap::new();
@@ -39,7 +39,7 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
             entry.why = entry.why.max(why);
         }
     }
-    // Of trials that ran, settings that nobody could read may differ in anything. A null broker has none.
+    // In trials that ran, unread settings may differ in anything. A null broker has none.
     let has_settings = |on: &Clusters<'_>, side: usize| on.systems[side].is_kafka();
     let is_unread = |on: &Clusters<'_>| {
         [0, 1].iter().any(|&side| on.has_run[side] && has_settings(on, side) && on.of_side(side).is_none())
@@ -57,7 +57,7 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
     }
 }
 
-/// Settings in which clusters of one side differ from the first of them that told any.
+/// Settings in which clusters of one side differ from the first of them that reported any.
 pub(super) fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<ScopedCaveat> {
     let mut told = clusters.iter().filter_map(|on| Some((on.name(side), on.of_side(side)?)));
     let (of, first) = told.next()?;
@@ -103,7 +103,7 @@ fn on_one_side(
     ScopedCaveat::compared(scope, Degree::Usual, caveat)
 }
 
-/// Why a broker setting differs, and how bad that is; `None`: it is part of what was asked for.
+/// Why a broker setting differs, and how bad that is; `None`: it is part of what was requested.
 fn judged(
     setting: &str,
     compared: &ComparePlan,
@@ -128,17 +128,17 @@ fn judged(
     let is_set = sides.iter().flatten().any(|setting| setting.is_set());
     match on.runs_another_version() {
         _ if !on.are_other_targets() => unasked(Degree::Grave),
-        // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
+        // A release's own file sets some too, others than that of the next: so it is reported, and voids nothing.
         Some(true) if is_set => unasked(Degree::Usual),
         // Another version has other defaults.
         Some(true) => (with_another(sides), None),
         Some(false) => unasked(Degree::Grave),
-        // Nobody said whether the same runs on both, so it is told and voids nothing.
+        // Whether the same runs on both is not stated, so it is reported and voids nothing.
         None => unasked(Degree::Usual),
     }
 }
 
-/// Of what comes with another version: whether it is a default on both sides, or what was set to start such brokers.
+/// For what comes with another version: whether it is a default on both sides, or what was set to start such brokers.
 fn with_another(sides: [Option<&SettingInForce>; 2]) -> WhyDiffers {
     let is_default = |setting: &&SettingInForce| setting.origin == SettingOrigin::Default;
     if sides.iter().flatten().all(is_default) { WhyDiffers::OtherDefault } else { WhyDiffers::ComesWith }

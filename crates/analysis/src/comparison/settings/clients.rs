@@ -1,4 +1,4 @@
-//! Settings of clients: of Java's as they tell them, of kdyno's own as planned.
+//! Settings of clients: Java's as they report them, kdyno's own as planned.
 
 use super::clusters::OfBoth;
 use super::differences::{Settings, because, differences as between, in_force};
@@ -41,7 +41,8 @@ fn between_plans(
     between(scope, item, &a, &b)
 }
 
-/// What clients told. Of another kind of client only what both have: each has settings that the other does not know.
+/// What clients reported. For another kind of client only what both have: each has settings that the other does not
+/// know.
 fn between_clients(
     scope: Scope,
     item: &str,

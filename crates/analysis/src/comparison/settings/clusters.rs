@@ -13,7 +13,7 @@ pub(super) struct Clusters<'a> {
     pub(super) systems: [&'a SystemPlan; 2],
     /// Side A and side B: whether a trial ran there.
     pub(super) has_run: [bool; 2],
-    /// What its brokers told: the first, and those with other settings.
+    /// What its brokers reported: the first, and those with other settings.
     pub(super) in_force: [Vec<(&'a Subject, &'a SettingsInForce)>; 2],
     /// A trial of each side, those that count first.
     trials: [Option<&'a TrialStart>; 2],
@@ -44,7 +44,7 @@ impl<'a> Clusters<'a> {
         })
     }
 
-    /// The settings of a side's first broker; `None`: nobody told any.
+    /// The settings of a side's first broker; `None`: none were reported.
     pub(super) fn of_side(&self, side: usize) -> Option<&'a SettingsInForce> {
         self.in_force[side].first().map(|(_, settings)| *settings)
     }
@@ -62,8 +62,8 @@ impl<'a> Clusters<'a> {
         })
     }
 
-    /// Whether the targets of both sides run another version; `None`: nobody knows. What was found out says no fix (`4.1`), so
-    /// beside a declared `4.1.1` it says only whether the line is another one.
+    /// Whether the targets of both sides run another version; `None`: unknown. What was found out has no patch number
+    /// (`4.1`), so compared with a declared `4.1.1` it says only whether the line is another one.
     pub(super) fn runs_another_version(&self) -> Option<bool> {
         let [Some(a), Some(b)] = self.versions() else { return None };
         let line = |version: &str| version.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
@@ -101,7 +101,7 @@ impl<'a> Clusters<'a> {
         Some([a, b])
     }
 
-    /// What clients told of both sides, by load item.
+    /// What clients reported of both sides, by load item.
     pub(super) fn of_clients(&self) -> OfBoth<'a> {
         self.of_subjects(|subject| match subject {
             Subject::Item(name) => Some(name),
@@ -109,7 +109,7 @@ impl<'a> Clusters<'a> {
         })
     }
 
-    /// What was told of topics of both sides, by their names in the scenario.
+    /// What was reported of topics of both sides, by their names in the scenario.
     pub(super) fn of_topics(&self) -> OfBoth<'a> {
         self.of_subjects(|subject| match subject {
             Subject::Topic(name) => Some(name),
@@ -125,7 +125,8 @@ impl<'a> Clusters<'a> {
     }
 }
 
-/// What the brokers told that told any; `None`: none did. A broker with the settings of the first one tells none.
+/// The settings of the brokers that reported any; `None`: none did. A broker with the settings of the first one reports
+/// none.
 fn in_force(start: &TrialStart) -> Option<Vec<(&Subject, &SettingsInForce)>> {
     let told = start.settings.iter().filter(|(_, settings)| !settings.is_empty());
     let told: Vec<_> = told.filter(|(subject, _)| subject.is_broker()).collect();

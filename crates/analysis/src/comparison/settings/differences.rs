@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) type Settings = BTreeMap<String, String>;
 
-/// Stands where a side has no such setting.
+/// Used where a side has no such setting.
 const NOTHING: &str = "-";
 
-/// Every name with two values, or one on one side only; as what was asked for.
+/// Every name with two values, or one on one side only; as requested.
 pub(super) fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<SettingDiffers> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let value = |of: &Settings, name: &String| of.get(name).map_or(NOTHING, String::as_str).to_owned();
@@ -29,7 +29,7 @@ pub(super) fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings)
     told.collect()
 }
 
-/// The same of settings in force, but for those that say who and where somebody is; each with its two sides.
+/// Settings in force that differ, but for those that say who and where somebody is; each with its two sides.
 pub(super) fn in_force<'s>(
     scope: Scope,
     whose: &str,
@@ -52,7 +52,7 @@ pub(super) fn because(setting: SettingDiffers, why: WhyDiffers) -> SettingDiffer
     SettingDiffers { declared: why != WhyDiffers::NotAsked, why: Some(why), ..setting }
 }
 
-/// A caveat of a difference that nobody asked for.
+/// A caveat of an unrequested difference.
 pub(super) fn undeclared(setting: &SettingDiffers, degree: Degree) -> Option<ScopedCaveat> {
     let SettingDiffers { scope, whose, setting, a, b, .. } = setting.clone();
     ScopedCaveat::compared(scope, degree, Caveat::UndeclaredDifference { whose, setting, a, b })

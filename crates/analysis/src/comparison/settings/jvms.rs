@@ -17,17 +17,17 @@ const FLAGS: &str = "JVM options";
 /// How the bound of a broker's CPU time is called.
 const CPU_LIMIT: &str = "CPU limit";
 
-/// How the agent is called that tells brokers' own metrics, which costs them a little; `agent` or `off`.
+/// Name of the agent that exposes brokers' own metrics, which costs them a little; `agent` or `off`.
 const AGENT: &str = "JMX agent";
 
-/// What differs between the brokers' Java of both sides, and how bad that is where nobody asked for it.
+/// What differs between the brokers' Java of both sides, and how bad that is where it was not requested.
 pub(super) fn differences(scope: Scope, clusters: &[Clusters<'_>]) -> Vec<(SettingDiffers, Option<Degree>)> {
     let mut found: Vec<(SettingDiffers, Option<Degree>)> = Vec::new();
     for on in clusters {
         let Some(trials) = on.trials() else { continue };
         let [a, b] = trials.map(told);
         for setting in between(scope, BROKERS, &a, &b) {
-            // Of brokers that somebody else started, or of an older file, nothing is known of one side.
+            // For brokers that somebody else started, or in an older file, nothing is known of one side.
             let is_known = a.contains_key(&setting.setting) && b.contains_key(&setting.setting);
             let why = why(&setting.setting, on);
             let degree = (why == WhyDiffers::NotAsked).then_some(Degree::Usual);

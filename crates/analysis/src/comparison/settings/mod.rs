@@ -1,4 +1,4 @@
-//! What was in force on both sides of a comparison, and what of it nobody asked for: [`brokers`], their [`topics`],
+//! What was in force on both sides of a comparison, and what of it was not requested: [`brokers`], their [`topics`],
 //! their [`jvms`] and the [`clients`].
 
 mod brokers;
@@ -18,9 +18,9 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::TrialStart;
 
-/// Every setting that is not the same on both sides, of brokers and topics as brokers tell them, of clients as they tell
-/// them or the plan has them, of brokers' Java; and a caveat for each that was not asked for: it may be what the verdict is
-/// about. `trials` are those of the run.
+/// Every setting that is not the same on both sides, of brokers and topics as brokers report them, of clients as they
+/// report them or the plan has them, of brokers' Java; and a caveat for each that was not requested: it may be what the
+/// verdict is about. `trials` are those of the run.
 ///
 /// What the comparison changes, what `may_differ` names, and what comes with another version, mode or listeners is
 /// declared; on clusters that are not ours, defaults where they have other versions. Settings that only say who a broker

@@ -8,8 +8,8 @@ use kdyno_model::finding::Scope;
 use kdyno_model::plan::{CasePlan, ComparePlan, TopicPlan};
 use kdyno_model::run::{SettingInForce, SettingOrigin};
 
-/// What differs between topics of both sides, each once, and how bad that is where nobody asked for it. What a topic has
-/// from its brokers is told with these.
+/// What differs between topics of both sides, each once, and how bad that is where it was not requested. What a topic
+/// has from its brokers is reported with these.
 pub(super) fn differences(
     scope: Scope,
     compared: &ComparePlan,

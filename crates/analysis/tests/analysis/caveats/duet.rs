@@ -1,4 +1,4 @@
-//! Trials of which the other side ran at once.
+//! Trials whose other side ran at once.
 
 use super::host::{other, written};
 use crate::fixture::{S, Trial};

@@ -149,7 +149,7 @@ fn late_in_the_mean(late_us: u64) -> Vec<(Severity, [u64; 2], BTreeSet<String>)>
 }
 
 /// A worker that is stopped for 2 s of 60 touches few records, each of which waits for a second: no quantile up to p95
-/// tells of it, and most of the mean.
+/// shows it, and most of the mean does.
 #[test]
 fn a_mean_that_the_generator_made_is_not_the_clusters() {
     let marked = ["writers.response.mean", "writers.response_over_service"].map(str::to_owned);

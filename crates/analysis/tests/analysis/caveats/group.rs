@@ -7,7 +7,7 @@ use kdyno_model::finding::Value::Is;
 use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, LoadSpan, Role, StartOffset};
 use kdyno_model::sample::{Grain, MemberTotals};
 
-/// Of twelve seconds.
+/// The load of twelve seconds.
 const ACKNOWLEDGED: u64 = 12 * PER_SECOND;
 
 /// A clean trial whose readers are a group.

@@ -43,7 +43,7 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
                 trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.06);
             },
             Severity::Warning,
-            // Judged, and told, by what they did: 0.16 of 0.76 s.
+            // Judged, and reported, by what they did: 0.16 of 0.76 s.
             Caveat::WaitedForProcessor {
                 who: "brokers".into(),
                 share: 0.16,
@@ -134,7 +134,7 @@ fn processor_time_of_other_programs_is_told() {
     assert!((cpu_percent - 60.0).abs() < 1e-6, "the rest of the host is the run's own: {cpu_percent}");
     let mut trial = Trial::clean();
     other(&mut trial, 0.29);
-    assert_eq!(trial.caveats(), [], "15 % of two processors are left for the kernel's work");
+    assert_eq!(trial.caveats(), [], "15 % of two CPUs are left for the kernel's work");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
     let found = sized(2 * FILLED + 1).caveats();
     let [(Severity::Warning, Caveat::SmallBatches { share, .. })] = &found[..] else { panic!("{found:?}") };
     assert!((share - 0.5).abs() < 1e-4);
-    // Of compressed batches counts what was sent.
+    // For compressed batches the sent bytes count.
     let mut trial = sized(FILLED);
     for second in 0..12 {
         trial.counts(second).sent_bytes /= 4;
@@ -126,7 +126,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
     let found = trial.caveats();
     let [(Severity::Warning, Caveat::SmallBatches { share, .. })] = &found[..] else { panic!("{found:?}") };
     assert!((share - (61.0 + 50.0 * 136.0 / 4.0) / f64::from(FILLED)).abs() < 1e-9);
-    // Where batches are the same in every case, nobody compares them.
+    // Where batches are the same in every case, they are not compared.
     let mut trial = sized(10 * FILLED);
     trial.start.trial.effective.label = "brokers=2".into();
     assert_eq!(trial.caveats(), []);
@@ -137,7 +137,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
 
 #[test]
 fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached() {
-    // Of 136,000 bytes of records per second so many were sent; values were to compress to 4.
+    // So many of 136,000 bytes of records per second were sent; values were to compress to 4.
     let with = |sent_bytes: u64, change: fn(&mut ProducePlan)| {
         let mut trial = Trial::clean();
         trial.writers().client.compression = Compression::Lz4;
@@ -160,7 +160,7 @@ fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached()
     };
     assert!(*stated == 4.0 && (reached - 136_000.0 / 35_790.0).abs() < 1e-9, "{found:?}");
     assert_eq!(with(136_000, |plan| plan.client.compression = Compression::None), []);
-    // Where nobody stated a ratio none is missed; and of given values nobody doubts that they are real.
+    // Without a stated ratio none is missed; and given values are real without doubt.
     let random = Caveat::RandomValues { item: item(), compression: "lz4".into(), by_schema: false };
     assert_eq!(with(80_000, |plan| plan.records.compressible = None), [(Severity::Warning, random)]);
     let given: fn(&mut ProducePlan) = |plan| {
@@ -230,8 +230,8 @@ fn a_consumer_that_is_behind_when_the_window_ends_is_told() {
         trial.caveats(),
         [(Severity::Warning, Caveat::ConsumerBehind { item: "readers".into(), records, seconds: Some(1.5) })]
     );
-    trial.is("readers.lag_records", 1500.0);
-    trial.is("readers.lag", 1.5e9);
+    trial.is("readers.lag", 1500.0);
+    trial.is("readers.lag_time", 1.5e9);
     trial.is("readers.fetched_per_s", 1000.0);
 }
 
@@ -240,14 +240,14 @@ fn a_lag_counts_back_through_what_was_acknowledged() {
     let mut trial = behind(0, 300);
     trial.counts(11).acknowledged = 100;
     trial.counts(10).acknowledged = 400;
-    trial.is("readers.lag", 1.5e9);
+    trial.is("readers.lag_time", 1.5e9);
     // Nobody knows when what lies before T0 was written.
-    assert_eq!(behind(0, 13_000).value("readers.lag"), Value::AtLeast(12e9));
+    assert_eq!(behind(0, 13_000).value("readers.lag_time"), Value::AtLeast(12e9));
     // Other topics' records are no measure.
     let mut trial = behind(5_000, 5_000);
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
-    assert_eq!(trial.value("readers.lag"), Value::None);
-    trial.is("readers.lag_records", 5000.0);
+    assert_eq!(trial.value("readers.lag_time"), Value::None);
+    trial.is("readers.lag", 5000.0);
     let behind_of = |trial: &Trial| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
     assert_eq!(behind_of(&trial), [], "it reads what is there, and gets no further behind");
     let mut trial = behind(5_000, 5_001);
@@ -264,18 +264,18 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
         row.counts.lag_records = Some(2_000);
     }
     trial.take_totals();
-    trial.is("readers.lag", 2e9);
+    trial.is("readers.lag_time", 2e9);
 }
 
 #[test]
 fn a_lag_that_nobody_knows_is_none_and_not_0() {
     let mut trial = Trial::clean();
-    trial.is("readers.lag", 0.0);
+    trial.is("readers.lag_time", 0.0);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS) {
         row.counts.lag_records = None;
     }
     trial.take_totals();
-    assert_eq!((trial.value("readers.lag"), trial.value("readers.lag_records")), (Value::None, Value::None));
+    assert_eq!((trial.value("readers.lag_time"), trial.value("readers.lag")), (Value::None, Value::None));
     assert_eq!(trial.caveats(), []);
 }
 
@@ -291,7 +291,7 @@ fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
     trial.totals.clear();
     trial.is("writers.unresolved", 4000.0);
     trial.is("writers.failed_share", 4.0 / 7.0);
-    // Those of second 5 have waited until second 8 at least, and of 3000 so long is known of 1000.
+    // Records of second 5 have waited until second 8 at least, and for 1000 of 3000 so long is known.
     assert_eq!(trial.value("writers.response.p99"), Value::AtLeast(2e9));
     assert!(matches!(trial.value("writers.response.p50"), Value::AtLeast(_)));
     let unresolved = Caveat::Unresolved { item: item(), records: 4000 };
@@ -318,7 +318,7 @@ fn that_nothing_was_acknowledged_is_told() {
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     trial.is("writers.acked_per_s", 0.0);
     assert!(!trial.marked(Mark::Invalid).contains("writers.acked_per_s"), "nothing is a rate too");
-    // Of a load that queues, what is acknowledged in the window may be of the warm-up.
+    // For a load that queues, what is acknowledged in the window may be of the warm-up.
     trial.push(WRITERS, Grain::Second, Phase::Warmup, 1, 5).counts.acknowledged = 1;
     assert_eq!(said(&trial), []);
 }

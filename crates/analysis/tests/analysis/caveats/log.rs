@@ -97,7 +97,7 @@ fn what_cannot_be_compared_is_said() {
             not_checked(unread),
         ),
     ]);
-    // Where a broker died, records may well be lost, and nobody looked.
+    // Where a broker died, records may well be lost, unseen.
     let dead = |kind, subject| {
         let mut trial = Trial::clean();
         let unchecked = event(EventKind::LogUnchecked, Subject::Topic("perf".into()), "not authorised");

@@ -72,7 +72,7 @@ fn asked(trial: &mut Trial, question: &str) {
     }
 }
 
-/// The severity of a caveat for each question: n, w, i, or – where it is not told.
+/// The severity of a caveat for each question: n, w, i, or – where it is not reported.
 fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
     let weight = |question| {
         let mut trial = Trial::clean();

@@ -133,7 +133,7 @@ fn an_overload_that_waits_in_requests_is_seen() {
     close(growth_s, 0.175);
     close(allowed_s, 0.05);
     trial.is("writers.queue", 0.175e9);
-    // Where that is less than half of what was open, it is said, and latencies stand.
+    // Where that is less than half of what was open, it is said, and latencies remain valid.
     assert_eq!(said(&with(5, 400)).map(|said| said.0), Some(Severity::Warning));
     assert_eq!(said(&with(0, 150)), None, "as many are open all the time");
     // What a schedule raises is no queue.
@@ -206,7 +206,7 @@ fn latencies_that_hold_a_queue_are_marked_and_rates_are_not() {
     }
     assert!(marked.contains("writers.response_over_service"));
     assert!(marked.iter().all(|of| of.contains('.') && of.starts_with("writers.")), "{marked:?}");
-    for of in ["writers.acked_per_s", "writers.queue", "brokers.cpu_us_per_record", "readers.lag"] {
+    for of in ["writers.acked_per_s", "writers.queue", "brokers.cpu_us_per_record", "readers.lag_time"] {
         assert!(!marked.contains(of), "{of}");
     }
 }
@@ -218,7 +218,7 @@ fn the_queue_is_a_metric_in_time() {
     trial.counts(11).acknowledged -= 406;
     trial.late_acknowledgements(406, 13);
     trial.take_totals();
-    // Of fewer acknowledgements Little's law explains less.
+    // With fewer acknowledgements Little's law explains less.
     trial.is("writers.queue", (406.0 - EXPLAINED * 0.9594) * 1e6);
 }
 

@@ -91,7 +91,7 @@ fn an_item_stands_still_when_all_of_its_streams_do() {
     assert_eq!(stalls(&trial), []);
 }
 
-/// Response times of a window of so many seconds from second 2 on, of which these were slow.
+/// Response times of a window of so many seconds from second 2 on; these were slow.
 fn slow_in(slow: &[u32], slow_records: u64) -> Trial {
     let mut trial = Trial::clean();
     for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
@@ -112,7 +112,7 @@ fn slow_in(slow: &[u32], slow_records: u64) -> Trial {
 fn a_quantile_that_rests_on_few_seconds_is_marked_and_says_so() {
     let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::FewSeconds(_)));
     let marked = |trial: &Trial| trial.marked(Mark::FewSeconds);
-    // Of 10,000 records 800 in two seconds of ten.
+    // 800 of 10,000 records in two seconds of ten.
     let trial = slow_in(&[7, 8], 400);
     let found = told(&trial);
     let of = |caveat: &Caveat| match caveat {

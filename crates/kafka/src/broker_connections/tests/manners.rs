@@ -42,7 +42,7 @@ fn cluster(brokers: &[i32], leaders: &[(i32, i32)]) -> m03_metadata::Response {
     reply
 }
 
-/// Takes in a reply as if it had been asked for.
+/// Takes in a reply as if it had been requested.
 fn hear(connections: &mut BrokerConnections<u32>, reply: m03_metadata::Response, now_ns: u64) {
     connections.on_metadata(0, METADATA_VERSION, reply, now_ns).expect("the same cluster");
 }

@@ -1,7 +1,8 @@
 //! Java's sticky assignment of members that do not all subscribe to the same topics.
 //!
-//! Members keep what they own; what nobody owns goes to whom has least of those that may have it; then partitions move
-//! from members with more to members with less for as long as that helps, back to whom had them before where it can be.
+//! Members keep what they own; what has no owner goes to the member with least of those that may have it; then
+//! partitions move from members with more to members with less for as long as that helps, back to whom had them before
+//! where it can be.
 
 use super::super::TopicPartition;
 use super::claims::{Claims, NO_GENERATION};
@@ -25,7 +26,7 @@ pub(super) struct General<'a> {
     before: BTreeMap<TopicPartition, (usize, i32)>,
     /// Members that take part, by how much they have, then by their ids.
     by_size: BTreeSet<(usize, usize)>,
-    /// Of each member the place of its id among all ids, and the other way round.
+    /// For each member the place of its id among all ids, and the other way round.
     rank: Vec<usize>,
     ranked: Vec<usize>,
     moved_of: BTreeMap<TopicPartition, (usize, usize)>,
@@ -144,7 +145,7 @@ impl<'a> General<'a> {
         let size_of_owner = |partition: &TopicPartition| {
             self.owners.get(partition).map_or(0, |owner| self.current[*owner].len())
         };
-        // Of each topic, how much the owner has that has most.
+        // For each topic, how much the owner with the most has.
         let mut largest: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
         for partition in self.owners.keys() {
             let most = largest.entry(&partition.topic).or_default();

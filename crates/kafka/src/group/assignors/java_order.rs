@@ -46,7 +46,7 @@ pub(super) fn sort_as_map<'a, T>(inserted: &mut [T], key: impl Fn(&T) -> &'a str
     inserted.sort_by_key(|entry| bucket(hash_text(key(entry)), buckets));
 }
 
-/// A set of partitions of which the first that Java would yield is known.
+/// A set of partitions whose first one, as Java would yield it, is known.
 #[derive(Debug, Default)]
 pub(super) struct PartitionSet {
     /// As inserted.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// A way to assign partitions (`partition.assignment.strategy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Assignor {
-    /// Of each topic a range of partitions to each member.
+    /// Each member gets a range of partitions of each topic.
     Range,
     /// All partitions in turn.
     RoundRobin,
@@ -52,8 +52,8 @@ impl Assignor {
     }
 }
 
-/// Assigns the partitions of the topics to which anybody subscribes. `members` are in the order in which the coordinator
-/// told them.
+/// Assigns the partitions of the topics to which any member subscribes. `members` are in the order in which the
+/// coordinator named them.
 pub fn assign(assignor: Assignor, counts: &PartitionCounts, members: &[JoinedMember]) -> Assignments {
     let subscribed: BTreeSet<&Arc<str>> = members.iter().flat_map(|one| &one.subscription.topics).collect();
     let is_there = |(topic, count): &(&Arc<str>, &i32)| **count > 0 && subscribed.contains(topic);

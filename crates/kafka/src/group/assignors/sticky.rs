@@ -102,7 +102,7 @@ impl<'a> Dealing<'a> {
         self.at_least.make_contiguous().sort_by(by_id);
     }
 
-    /// Deals out what nobody keeps, in turn: first to those with less than the least.
+    /// Deals out what no member keeps, in turn: first to those with less than the least.
     fn deal(&mut self, counts: &PartitionCounts) {
         let kept: BTreeSet<TopicPartition> = self.assigned.iter().flatten().cloned().collect();
         let mut turn = 0;

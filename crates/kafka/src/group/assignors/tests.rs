@@ -1,4 +1,5 @@
-//! The assignors beside Java's own, by `vectors.txt`, which `AssignorVectors.java` wrote; and what any assignment must be.
+//! The assignors compared with Java's own, by `vectors.txt`, which `AssignorVectors.java` wrote; and what any
+//! assignment must be.
 
 use super::*;
 use crate::group::protocol::Subscription;
@@ -154,8 +155,8 @@ fn members() -> impl Strategy<Value = Vec<Told>> {
 }
 
 proptest! {
-    /// Whatever members claim to own: nobody gets what it does not subscribe to or what there is not, nothing goes to two, and
-    /// nothing is left out but what a cooperative member has to give up first.
+    /// Whatever members claim to own: none gets what it does not subscribe to or what there is not, nothing goes to
+    /// two, and nothing is left out but what a cooperative member has to give up first.
     #[test]
     fn any_claims_give_an_assignment(told in members(), counts in prop::collection::vec(0..6i32, 4)) {
         let counts: PartitionCounts = ["a", "b", "c", "d"].map(Arc::from).into_iter().zip(counts).collect();

@@ -10,7 +10,7 @@ use crate::group::{GroupRequest, GroupRequestKind};
 use crate::messages::{m03_metadata, m11_join_group, m14_sync_group};
 
 impl Classic {
-    /// The coordinator is another one now: its session begins anew.
+    /// The coordinator is another one now: its session starts again.
     pub(in crate::group) fn on_coordinator(&mut self, shared: &Shared, now_ns: u64) {
         self.heartbeats.session_until_ns = now_ns + shared.config.session_timeout_ns;
     }
@@ -226,7 +226,7 @@ impl Classic {
         }
     }
 
-    /// What a commit was refused with, of which the member has to know more than its user.
+    /// What a commit was refused with, as far as the member needs it for more than reporting it.
     pub(in crate::group) fn on_commit_refused(
         &mut self,
         shared: &mut Shared,
@@ -252,7 +252,7 @@ impl Classic {
         }
     }
 
-    /// Topics that are to be told of.
+    /// Topics whose metadata is needed.
     pub(in crate::group) fn missing_topics(&self, shared: &Shared) -> Vec<String> {
         let missing = self.leading.as_ref().map(|leading| leading.missing(shared)).unwrap_or_default();
         missing.iter().map(|topic| topic.to_string()).collect()

@@ -16,9 +16,9 @@ pub(super) struct Leading {
     members: Vec<JoinedMember>,
     /// The coordinator keeps the assignment of before: its leader came back under its instance id.
     skips: bool,
-    /// Partitions of topics that nobody but other members subscribes to; 0: there is no such topic.
+    /// Partitions of topics that only other members subscribe to; 0: there is no such topic.
     told: PartitionCounts,
-    /// When metadata is to be asked for, ns.
+    /// When metadata is to be requested, ns.
     pub(super) ask_from_ns: u64,
     pub(super) failures: u32,
 }
@@ -39,7 +39,7 @@ impl Leading {
         Ok(Self { assignor, members, skips, told: PartitionCounts::new(), ask_from_ns: 0, failures: 0 })
     }
 
-    /// Topics of which it is not known how many partitions they have.
+    /// Topics with an unknown number of partitions.
     pub(super) fn missing(&self, shared: &Shared) -> BTreeSet<Arc<str>> {
         let all = self.members.iter().flat_map(|member| &member.subscription.topics);
         let is_missing =
@@ -47,7 +47,7 @@ impl Leading {
         all.filter(is_missing).cloned().collect()
     }
 
-    /// Metadata of topics came. Returns whether all were told; of those that were not another answer may tell.
+    /// Metadata of topics came. Returns whether all were in it; another answer may have the others.
     pub(super) fn take(&mut self, shared: &Shared, response: &m03_metadata::Response) -> bool {
         for topic in self.missing(shared) {
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(&topic));

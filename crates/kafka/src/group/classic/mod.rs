@@ -1,9 +1,10 @@
 //! A member by the classic protocol, as Java's `AbstractCoordinator` and `ConsumerCoordinator`.
 //!
 //! A rebalance from end to end: a heartbeat is answered that there is one. At the application's next poll offsets are
-//! committed, and of eager members all partitions revoked; then the member joins. Who is told to be the leader assigns
-//! (see [`assignors`](super::assignors)); all ask for what they got, and at the next poll after that it is theirs. Cooperative
-//! members (KIP-429) keep what they have until it is not in what they got; then they revoke it and join once more.
+//! committed, and of eager members all partitions revoked; then the member joins. The member that the answer calls
+//! leader assigns (see [`assignors`](super::assignors)); all ask for what they got, and at the next poll after that it
+//! is theirs. Cooperative members (KIP-429) keep what they have until it is not in what they got; then they revoke it
+//! and join once more.
 
 mod answers;
 mod leader;
@@ -47,7 +48,7 @@ enum Joining {
     Sync,
 }
 
-/// As which member of which generation it speaks.
+/// The member id and generation that it uses.
 #[derive(Debug)]
 struct Generation {
     id: i32,
@@ -84,15 +85,15 @@ pub(super) struct Classic {
     prepare_until_ns: Option<u64>,
     /// What it got, until the application polls.
     synced: Option<Vec<u8>>,
-    /// Of the leader: what is to be assigned, and of what.
+    /// For the leader: what is to be assigned, and its topics.
     leading: Option<Leading>,
     is_leader: bool,
-    /// Of the leader: the partitions of topics when it assigned.
+    /// For the leader: the partitions of topics when it assigned.
     assigned_of: PartitionCounts,
     /// What the sticky assignors remember.
     last_assigned: Option<(Vec<TopicPartition>, i32)>,
     cooperative_generation: i32,
-    /// It tells the coordinator that it leaves: its id, and why.
+    /// It sends to the coordinator that it leaves: its id, and why.
     leave_wanted: Option<(String, &'static str)>,
 }
 
@@ -184,7 +185,7 @@ impl Classic {
         }
     }
 
-    /// Of the leader: whether topics have other partitions than when it assigned.
+    /// For the leader: whether topics have other partitions than when it assigned.
     fn is_outdated(&self, shared: &Shared) -> bool {
         let mut known =
             self.assigned_of.iter().filter_map(|(topic, count)| Some((shared.topics.get(topic)?, count)));
@@ -312,7 +313,7 @@ impl Classic {
         self.leave_wanted.is_none()
     }
 
-    /// Whether it is in a generation that nobody rebalances.
+    /// Whether it is in a generation that is not being rebalanced.
     pub(super) fn is_settled(&self) -> bool {
         self.state == State::Stable && self.synced.is_none()
     }

@@ -1,4 +1,4 @@
-//! A group coordinator as Kafka's, as far as members can tell: both protocols, one group, one topic.
+//! A group coordinator as Kafka's, as far as members can see: both protocols, one group, one topic.
 
 use super::wire::{BROKER, SECOND, TOPIC, TOPIC_ID, parse};
 use crate::errors::ErrorCode;
@@ -21,7 +21,7 @@ const APIS: [Api; 9] = [
     m68::API,
 ];
 
-/// Of whom an answer is, to what, in which version.
+/// Member, request and version of an answer.
 type Asker = (usize, GroupRequest, i16);
 
 #[derive(Debug, Default)]
@@ -275,7 +275,7 @@ impl Coordinator {
         self.complete_join(now_ns);
     }
 
-    /// When all have joined, or whoever has not is left out.
+    /// When all have joined, or those who have not are left out.
     fn complete_join(&mut self, now_ns: u64) {
         let Stage::Preparing { until_ns } = self.stage else { return };
         if now_ns >= until_ns {

@@ -47,7 +47,7 @@ fn each_error_that_may_pass_is_got_over() {
         let mut world = World::new(3);
         world.coordinator.errors.push((key, error));
         world.add(classic(Assignor::Sticky));
-        // Longer than a session: a member that is told to be unknown is still there for the others until then.
+        // Longer than a session: a member that is reported as unknown is still there for the others until then.
         world.run(15 * SECOND);
         assert!(world.coordinator.errors.is_empty(), "{key} {error}");
         let client = &world.clients[0];
@@ -120,7 +120,7 @@ fn a_coordinator_that_brokers_do_not_find_is_reported_once_with_their_error() {
         world.coordinator.errors.clear();
         world.run(5 * SECOND);
         world.assert_shared(3);
-        // Another time is told again.
+        // Another time is reported again.
         world.coordinator.errors = vec![(FIND, refusal); 1_000];
         world.coordinator.node += 1;
         world.run(20 * SECOND);
@@ -225,7 +225,7 @@ fn a_silent_coordinator_is_looked_for_again() {
     assert_eq!(world.coordinator.asked[&FIND], 4);
 }
 
-/// A second process under the same instance id takes over; the first one is told and ends.
+/// A second process under the same instance id takes over; the first one gets an error and ends.
 #[test]
 fn the_older_of_two_with_one_instance_id_is_fenced() {
     let mut world = World::new(4);
@@ -251,8 +251,8 @@ fn a_commit_during_a_rebalance_makes_it_join() {
     assert_eq!(world.clients.iter().map(failed).sum::<usize>(), 1);
 }
 
-/// Whoever notices it first, by its heartbeat or its commit, looks for the new coordinator, which knows what the one before did. A
-/// member that comes meanwhile joins there, and the others follow.
+/// The member that notices it first, by its heartbeat or its commit, looks for the new coordinator, which knows what
+/// the one before did. A member that comes meanwhile joins there, and the others follow.
 #[test]
 fn a_coordinator_that_moves_under_load_costs_nothing() {
     let all = Assignor::ALL.map(classic).into_iter().chain([consumer()]);
@@ -278,7 +278,7 @@ fn a_coordinator_that_moves_under_load_costs_nothing() {
         world.assert_shared(4);
         assert!(rebalances(&world) > before, "{what:?}");
         assert_eq!(world.clients.iter().map(lost).sum::<usize>(), 0, "{what:?}");
-        // Those that keep what does not move read on in it between their commit and the end of the rebalance.
+        // Members that keep what does not move read on in it between their commit and the end of the rebalance.
         let again_max = if config.protocol == classic(Assignor::CooperativeSticky).protocol { 4 } else { 0 };
         assert!(world.duplicates() <= again_max, "{what:?}");
     }

@@ -152,7 +152,7 @@ fn a_broken_connection_loses_nothing() {
     assert!(world.clients.iter().all(|client| lost(client) == 0));
 }
 
-/// A topic that metadata does not name yet is asked for, and what is named is taken meanwhile.
+/// A topic that metadata does not name yet is requested, and what is named is taken meanwhile.
 #[test]
 fn topics_without_a_name_are_waited_for() {
     let mut member = Member::new(GroupConfig { auto_commit_ns: None, ..consumer() });

@@ -218,7 +218,7 @@ impl World {
             client.asked.push(request);
             client.member.send(request, request, &mut client.connection, *now_ns).expect("a common version");
             let bytes = written(&mut client.connection);
-            // Of a broker that does not coordinate any more.
+            // An answer of a broker that is no longer the coordinator.
             if client.member.coordinator().is_some_and(|asked| asked != coordinator.node) {
                 let key = i16::from_be_bytes([bytes[4], bytes[5]]);
                 coordinator.errors.insert(0, (key, ErrorCode::NOT_COORDINATOR));

@@ -58,7 +58,7 @@ fn gzip_is_as_javas_to_the_byte() {
     }
 }
 
-/// Words of a small vocabulary, of which some come more often.
+/// Words of a small vocabulary; some come more often.
 fn text(bytes: usize) -> Vec<u8> {
     let mut rng = Pcg64::seed_from_u64(20_261_123);
     let mut word = || {
@@ -158,7 +158,7 @@ fn raw_snappy_and_streamed_zstd_are_read_too() {
     let mut out = Vec::new();
     decompress(Compression::Snappy, &raw, body.len(), &mut out).unwrap();
     assert!(out == body);
-    // A streaming compressor does not tell the size, as zstd-jni does not.
+    // A streaming compressor does not state the size, as zstd-jni does not.
     let streamed = zstd::stream::encode_all(body.as_slice(), 0).unwrap();
     decompress(Compression::Zstd, &streamed, body.len(), &mut out).unwrap();
     assert!(out == body);

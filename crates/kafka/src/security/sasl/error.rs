@@ -12,7 +12,7 @@ pub enum LoginError {
     Mechanism {
         /// Ours.
         mechanism: Mechanism,
-        /// Those of the listener (`sasl.enabled.mechanisms`).
+        /// Mechanisms of the listener (`sasl.enabled.mechanisms`).
         offered: Vec<String>,
     },
     /// The listener takes no login at all.

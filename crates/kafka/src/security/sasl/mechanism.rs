@@ -9,7 +9,7 @@ pub enum Mechanism {
     Plain,
     /// A proof that the password is known ([RFC 7677](https://www.rfc-editor.org/rfc/rfc7677)).
     ScramSha256,
-    /// The same with SHA-512.
+    /// SCRAM with SHA-512.
     ScramSha512,
     /// A token ([RFC 7628](https://www.rfc-editor.org/rfc/rfc7628)).
     OauthBearer,
@@ -19,7 +19,7 @@ impl Mechanism {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer];
 
-    /// Its registered name, as it stands in Kafka's settings.
+    /// Its registered name, as it is in Kafka's settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "PLAIN",

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of chance in a nonce.
 const NONCE_BYTES: usize = 24;
-/// Salts that a login remembers keys of: one per broker of a cluster that salts anew, in practice one.
+/// Salts whose keys a login remembers: one per broker of a cluster that salts each time, in practice one.
 const KEYS_MAX: usize = 16;
 /// What separates the parts of an OAUTHBEARER message, and alone answers its failure.
 const CONTROL_A: char = '\u{1}';
@@ -84,7 +84,7 @@ impl Login {
         Ok(Self(Credentials::Plain { user: user.to_owned(), password }))
     }
 
-    /// A proof that the password is known. Of a delegation token, the user is its id and the password its HMAC.
+    /// A proof that the password is known. For a delegation token, the user is its id and the password its HMAC.
     ///
     /// # Errors
     /// When user or password is empty.
@@ -102,7 +102,7 @@ impl Login {
     /// A token, with SASL extensions (KIP-342).
     ///
     /// # Errors
-    /// When the token, or an extension, cannot stand in the message.
+    /// When the token, or an extension, cannot be in the message.
     pub fn oauth_bearer(
         token: Hidden,
         extensions: BTreeMap<String, String>,
@@ -203,7 +203,7 @@ pub(crate) fn chance() -> f64 {
 pub(crate) enum Step {
     /// Send this.
     Send(Vec<u8>),
-    /// Nothing: the broker knows us, and we know the broker as far as the mechanism tells.
+    /// Nothing: the broker knows us, and we know the broker as far as the mechanism says.
     Over,
 }
 
@@ -277,7 +277,7 @@ impl Exchange {
             (Credentials::Scram { .. }, State::ScramFinal { signature }) => {
                 scram::check_server_final(challenge, &signature).map(|()| Step::Over)
             }
-            // A challenge that is not empty tells why the token will not do; the broker says so itself once it
+            // A challenge that is not empty says why the token will not do; the broker says so itself once it
             // has been answered.
             (Credentials::OauthBearer { .. }, State::Said) if !challenge.is_empty() => {
                 self.state = State::TokenFailed;
@@ -295,7 +295,7 @@ impl Exchange {
     }
 }
 
-/// The keys of a salt, made once: they take some milliseconds, and every connection of a user has the same. Nobody
+/// The keys of a salt, made once: they take some milliseconds, and every connection of a user has the same. No look-up
 /// waits for keys of another salt: they are made while the others can be looked up.
 fn salted(keys: &Mutex<VecDeque<Salted>>, hash: Hash, password: &Hidden, server: &ServerFirst<'_>) -> Keys {
     let known = || keys.lock().unwrap_or_else(PoisonError::into_inner);

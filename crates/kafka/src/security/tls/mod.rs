@@ -67,13 +67,13 @@ pub enum TlsError {
     Cipher {
         /// As typed.
         name: String,
-        /// Those that are.
+        /// Certificates that are trusted.
         spoken: Vec<String>,
     },
-    /// Nobody is trusted.
+    /// No certificate is trusted.
     #[error("none of the certificates that are to be trusted can be read as X.509")]
     NobodyTrusted,
-    /// Of the cipher suites that were chosen none is of a version that was chosen.
+    /// None of the chosen cipher suites is of a chosen version.
     #[error("none of the suites in ssl.cipher.suites is one of a version in ssl.enabled.protocols")]
     Versions,
     /// A certificate and a key that do not go together.

@@ -46,7 +46,7 @@ pub enum StoreError {
     Kind {
         /// As stated.
         expected: &'static str,
-        /// As the bytes tell.
+        /// The kind by the bytes.
         found: &'static str,
     },
     /// It is too large.
@@ -152,7 +152,7 @@ pub fn trusted(
                 StoreError::Password(_) if password.is_none() => NO_PASSWORD,
                 error => error,
             })?;
-            // Of a key's chain Java trusts the first one too.
+            // From a key's chain Java trusts the first one too.
             let certificates = store.entries().filter_map(|(_, entry)| match entry {
                 KeyStoreEntry::Certificate(certificate) => Some(certificate),
                 KeyStoreEntry::PrivateKeyChain(chain) => chain.certs().first(),
@@ -173,7 +173,7 @@ pub fn trusted(
     }
 }
 
-/// The certificate chain and the key of a keystore. Of PEM, `key` is the text that holds the key, where that is not
+/// The certificate chain and the key of a keystore. For PEM, `key` is the text that holds the key, where that is not
 /// the store's own.
 ///
 /// # Errors
@@ -227,7 +227,7 @@ fn open(bytes: &[u8], password: &Hidden, policy: Pkcs12ImportPolicy) -> Result<K
 fn pem_certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, StoreError> {
     let lines = in_lines(bytes);
     let read: Result<_, _> = CertificateDer::pem_slice_iter(lines.expose()).collect();
-    // What the reader says may repeat a line, and a key may stand in the same text.
+    // What the reader says may repeat a line, and a key may be in the same text.
     read.map_err(|_| StoreError::Unreadable("its certificates cannot be read as PEM".to_owned()))
 }
 

@@ -4,10 +4,10 @@ use crate::session::SessionError;
 use rustls::{AlertDescription as Alert, CertificateError, CipherSuite, Error, ProtocolVersion};
 
 const DAY_S: u64 = 86_400;
-/// Most names of a certificate that are told: some have hundreds.
+/// Most names of a certificate that are listed: some have hundreds.
 const NAMES_TOLD_MAX: usize = 10;
 
-/// What stands before and after the names of a broker's certificate: whoever keeps these sentences for others leaves
+/// What comes before and after the names of a broker's certificate: code that keeps these sentences for others leaves
 /// the names out.
 pub const CERTIFICATE_NAMES: (&str, &str) = ("the broker's certificate is for ", ", and not for ");
 
@@ -194,7 +194,7 @@ fn in_words(debug: &str) -> String {
     camel_case_in_words(&innermost(debug))
 }
 
-/// Of `Other(OtherError(UnsupportedCertVersion))` the last name.
+/// The last name in `Other(OtherError(UnsupportedCertVersion))`.
 fn innermost(debug: &str) -> String {
     let names = debug
         .split(|c: char| !c.is_ascii_alphanumeric())

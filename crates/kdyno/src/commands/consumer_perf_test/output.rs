@@ -76,7 +76,7 @@ impl<'a> Output<'a> {
         let time = || time(options, (t0_ms + since_ms).cast_signed());
         let line = self.intervals.row(since_ms, consumed, to_ms(counted.unassigned_ns), time);
         if let Some(line) = line {
-            // A reader that is gone is told of at the end.
+            // A reader that is gone is reported at the end.
             let _ = out::line(&line);
         }
     }
@@ -115,7 +115,7 @@ impl<'a> Output<'a> {
 
     /// What an interrupted run has come to; the tool says nothing then.
     pub(super) fn interrupted(&self, run_file: &Path) {
-        // Before its trial began there is nothing to tell.
+        // Before its trial began there is nothing to print.
         let Ok(evidence) = evidence(run_file) else { return };
         if evidence.totals.is_empty() {
             return;

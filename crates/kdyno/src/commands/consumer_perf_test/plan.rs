@@ -1,4 +1,4 @@
-//! What the tool was asked for as a scenario, and its plan.
+//! The tool's command line as a scenario, and its plan.
 
 use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
@@ -23,9 +23,9 @@ use std::collections::BTreeMap;
 /// What messages call the scenario, and the name of its load item.
 const SCENARIO: &str = "consumer-perf-test";
 pub(super) const ITEM: &str = "consumer";
-/// Most names that are told of topics that match.
+/// Most names of matching topics that are listed.
 const TOLD_MAX: usize = 5;
-/// Groups that nobody named end in a number below this one.
+/// Groups without a name end in a number below this one.
 const GROUPS: u64 = 100_000;
 
 /// Settings that the tool has over those of the user, in its own words or in kdyno's.
@@ -120,7 +120,7 @@ fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// What was typed of the cluster. Whose it is, and of what the topic is made, nobody knows yet.
+/// What was typed of the cluster. Whose it is, and the topic's partitions and replicas, are not known yet.
 pub(super) fn typed(options: &Options, properties: &ConsumerProperties) -> Result<Target, Failure> {
     let attached = attached(SCENARIO, bootstrap(options)?, &properties.client, BTreeMap::new());
     Ok(Target { attached, secrets: properties.client.secrets.clone(), notes: Vec::new() })
@@ -189,7 +189,8 @@ fn client<'p>(options: &Options, settings: &[&'p Property], carrier: &Carrier) -
     of_user.chain(of_tool).collect()
 }
 
-/// What is wrong with a setting is told of where it was properties, not of a scenario that nobody sees.
+/// What is wrong with a setting is reported at its place in the properties, not in a scenario that the user does not
+/// see.
 fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<'_>]) -> InputError {
     let Some(setting) = setting_meant(&error, text, client) else { return error };
     let is_typed = options.properties.iter().any(|(name, _)| name == setting.name);

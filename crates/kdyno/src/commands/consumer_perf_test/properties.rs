@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Where messages say that a property stands which no file has.
+/// The place that messages name for a property which no file has.
 pub(super) const TYPED: &str = "--command-property";
 
 /// What was given.

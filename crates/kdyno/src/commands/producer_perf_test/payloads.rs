@@ -5,13 +5,13 @@ use crate::out;
 use kdyno_perf_test::producer::{self, Options, Value};
 use std::path::{Path, PathBuf};
 
-/// The file of payloads and what stands between them.
+/// The file of payloads and what is between them.
 pub(super) struct Payloads {
     pub(super) path: PathBuf,
     pub(super) delimiter: String,
 }
 
-/// Looks at the file of payloads, if there is one, and tells how many there are.
+/// Looks at the file of payloads, if there is one, and returns how many there are.
 pub(super) fn look(options: &Options) -> Result<Option<Payloads>, Failure> {
     let Value::File(file) = &options.value else { return Ok(None) };
     let path = std::path::absolute(file).map_err(Failure::tool)?;

@@ -54,7 +54,7 @@ pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
         typed: TypedSecrets::default(),
     };
     properties.client = found.map_err(|error| properties.as_given(error))?;
-    // A secret of the file is read again when the run begins, from where it stands by its name.
+    // A secret of the file is read again when the run begins, from the place of its name.
     properties.typed =
         TypedSecrets::take(&mut properties.client, &options.properties, options.properties_flag)?;
     Ok(properties)
@@ -76,7 +76,7 @@ impl ProducerProperties {
         self.typed.variable(name)
     }
 
-    /// An error at a line of the merged properties, told of where that one was given.
+    /// An error at a line of the merged properties, reported at the place where that one was given.
     pub(super) fn as_given(&self, error: InputError) -> InputError {
         let Some(given) = error.place.and_then(|place| self.merged.on_line(place.line)) else {
             return InputError { file: self.file.clone().unwrap_or_default(), place: None, ..error };

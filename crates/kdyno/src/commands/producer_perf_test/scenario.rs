@@ -28,7 +28,7 @@ const MAX_BLOCK: &str = "max.block.ms";
 /// that is slower than the throttle it would come to Java's minute sooner or later, where the tool waits for room record
 /// by record and goes on. Kafka's own client waits in `send()`, for which its property is taken as it was given.
 const MAX_BLOCK_MS: u64 = i32::MAX as u64;
-/// Nobody says how long it takes: the longest phase that there is.
+/// Its length is not stated: the longest phase that there is.
 const WITHIN: &str = "30d";
 
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
@@ -54,7 +54,7 @@ pub(super) fn planned(
     }
     let Taken { settings, facts, warnings } =
         carrier.settings(&properties.client, Side::Produce, SET_BY_PRODUCERS);
-    // Of how long a record may wait for room the scenario of kdyno's own client says something else.
+    // How long a record may wait for room differs in the scenario of kdyno's own client.
     let given = settings.into_iter().filter(|property| carrier.is_java() || property.name != MAX_BLOCK);
     let settings: Vec<Setting<'_>> = given.map(Setting::given).collect();
     let every_ms = options.transactions_ms(properties.has_transactional_id);
@@ -90,8 +90,8 @@ fn client_lines(carrier: &Carrier, settings: &[Setting<'_>]) -> String {
     all.join("\n")
 }
 
-/// What is wrong with a setting is told of where it was given, and all else without the place in a scenario that nobody
-/// sees.
+/// What is wrong with a setting is reported at the place where it was given, and all else without the place in a
+/// scenario that the user does not see.
 fn as_given(
     error: InputError,
     properties: &ProducerProperties,
@@ -104,7 +104,7 @@ fn as_given(
             let message = in_kafkas_unit(&error.message);
             properties.as_given(InputError { place, message, ..error }).into()
         }
-        // Nobody typed the scenario; an option that was typed is named.
+        // The scenario was not typed; an option that was typed is named.
         _ if error.file == ID => InputError { file: String::new(), place: None, ..error }.into(),
         _ => error.into(),
     }

@@ -26,7 +26,7 @@ pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Resul
             .hint(ADDRESS_FORM));
     }
     let topics = BTreeMap::from([(super::scenario::TOPIC.to_owned(), options.topic.clone())]);
-    // Whoever typed the volume means it: nothing is capped.
+    // The typed volume is intended: nothing is capped.
     let mut attached = typed_cluster::attached(super::scenario::ID, client.bootstrap.clone(), client, topics);
     attached.allow = vec![RATE_MAX.to_owned()];
     Ok(Target { attached, secrets: client.secrets.clone(), notes: Vec::new() })

@@ -26,14 +26,14 @@ pub(super) struct Told<'a> {
     /// The first second that no window has yet.
     next_second: u32,
     print_metrics: bool,
-    /// How many records were asked for.
+    /// How many records were requested.
     records: u64,
     /// Whether the steady state has a total of its own.
     has_warmup: bool,
     /// What the client counted of itself, where it is Kafka's.
     metrics: Option<String>,
     outcome: Option<Box<TrialOutcome>>,
-    /// What went wrong with standard output, told when the run is over.
+    /// What went wrong with standard output, reported when the run is over.
     failure: Option<Failure>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn remarks(options: &Options, planned: &Planned, carrier: &Carrier) {
     }
     if options.throughput.is_none() {
         out::note(
-            "without a throttle latencies tell how full the client's buffer was: records are handed over ready made here, \
+            "without a throttle latencies tell how full the client's buffer was: records are passed on ready made here, \
              while Kafka's tool makes each before it sends it and so has fewer of them waiting",
         );
     }
@@ -128,7 +128,7 @@ impl<'a> Told<'a> {
             return Err(failure);
         }
         let seconds = tool_lines::seconds(evidence).map_err(Failure::tool)?;
-        // The last second is not a whole one, and its window is not told, as the tool tells none that is not full.
+        // The last second is not a whole one, and its window is not printed, as the tool prints none that is not full.
         let last = seconds.keys().next_back().copied().unwrap_or(0);
         self.lines(&seconds, last)?;
         let whole =
@@ -140,7 +140,7 @@ impl<'a> Told<'a> {
         if self.print_metrics { self.carrier.print_metrics(self.metrics.as_deref()) } else { Ok(()) }
     }
 
-    /// Tells what an interrupted run has come to; the tool says nothing then.
+    /// Prints the outcome of an interrupted run; the tool says nothing then.
     pub(super) fn interrupted(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
         if evidence.totals.is_empty() {
             return Ok(());
@@ -154,7 +154,7 @@ impl<'a> Told<'a> {
         self.corrected(evidence)
     }
 
-    /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.
+    /// Prints what the totals leave out: latencies from the intended instants, and what became of all other records.
     pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
         let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
         let at = |quantile: f64| match response.quantile(quantile) {
@@ -173,7 +173,8 @@ impl<'a> Told<'a> {
             of_all(|counts| counts.unresolved)
         ));
         if let Some(outcome) = &self.outcome {
-            // Rates stand in the totals: those of the findings are of the window's whole seconds, and would look like others.
+            // Rates are in the totals: those of the findings are of the window's whole seconds, and would look like
+            // others.
             let options = out::note_options();
             let warnings = trial_warnings(&outcome.trial, &outcome.caveats, &options);
             if !warnings.is_empty() {

@@ -39,7 +39,10 @@ fn the_first_scenario_replicates_and_loses_nothing() {
     // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
     let text = include_str!("../../../../../scenarios/first-light.yaml");
     assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
-    let path = place.file("first-light.yaml", &text.replace("10k/s", "500/s"));
+    let text = text
+        .replace("10k/s", "500/s")
+        .replace("limits: {heap: $heap}\n", "limits: {heap: $heap}\n  jvm: QUICK_JVM\n");
+    let path = place.file("first-light.yaml", &text);
     let path = path.to_str().expect("plain path");
     let document =
         bundled(&place, &[path, "--set", "warmup=2s", "--set", "dur=3s", "--set", "condition=none"]);
@@ -62,7 +65,7 @@ fn the_first_scenario_replicates_and_loses_nothing() {
     assert!(figure_of(&document, 1, "writers.acked_per_s") > 0.0);
 }
 
-/// Of the full table: its plan, and what is shown beside published figures, have tests without brokers.
+/// In the full table: its plan, and what is shown with published figures, have tests without brokers.
 #[test]
 fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
     if !is_matrix() {
@@ -105,7 +108,7 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
     }
 }
 
-/// Of the full table: scenarios that no other test runs whole.
+/// In the full table: scenarios that no other test runs whole.
 #[test]
 fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
     if !is_matrix() {

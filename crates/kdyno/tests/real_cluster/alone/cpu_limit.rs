@@ -3,19 +3,20 @@
 use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::alone;
 use crate::common::{Place, QUICKLY, RUN_DEADLINE};
-use crate::fixture::{broken_rules, figure, judged, ran, start_scenario};
+use crate::fixture::{broken_rules, evidences, figure, judged, ran, start_scenario};
 use kdyno_model::health::HealthRule;
+use kdyno_model::sample::series;
 use rustix::process::Signal;
 use std::time::Instant;
 
 const SCENARIO: &str = "\
 kdyno: 1
 id: limited
-question: How much does half a processor carry?
-system: {limits: {heap: 256MiB, cpus: 0.5}, metrics: none}
+question: How much does half a CPU carry?
+system: {kafka: newest, limits: {heap: 256MiB, cpus: 0.5}, metrics: none, jvm: QUICK_JVM}
 topics: {perf: {partitions: 2, replicas: 1}}
 load: {writers: {produce: perf, clients: 2, rate: max, value: 200B, client: {linger.ms: 0}}}
-phases: {warmup: 3s, condition: none, measure: 10s, drain: 10s}
+phases: {warmup: 2s, condition: none, measure: 6s, drain: 10s}
 ";
 
 #[test]
@@ -31,7 +32,7 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let document = place.show();
     let used = figure(&document, "brokers.cpu_percent");
     assert!((35.0..=52.0).contains(&used), "{used} % of a core");
-    assert_eq!(document["trials"][0]["cluster"]["cpu_limit"], "0.5 processors");
+    assert_eq!(document["trials"][0]["cluster"]["cpu_limit"], "0.5 CPUs");
     let caveats = document["caveats"].as_array().expect("caveats");
     assert!(caveats.iter().any(|caveat| caveat["kind"] == "processor-limited"), "{caveats:?}");
     let conclusions = document["conclusions"].as_array().expect("conclusions");
@@ -40,12 +41,23 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
     let broken = broken_rules(&judged(&place));
     assert_eq!(broken.first(), Some(&HealthRule::BrokerProcessors), "the first of {broken:?}");
     let plan = place.kdyno(&["show", "latest", "--plan"]);
-    assert!(plan.stdout.contains("each broker limited to the time of 0.5 processors"), "{plan:?}");
+    assert!(plan.stdout.contains("each broker limited to the time of 0.5 CPUs"), "{plan:?}");
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
-    assert!(page.contains("0.5 processors"), "the page");
+    assert!(page.contains("0.5 CPUs"), "the page");
+    assert_nothing_is_told_without_the_agent(&place);
     let left = of_brokers();
     assert!(left.is_empty(), "{left:?}");
     place.expect_no_processes();
+}
+
+/// Its brokers have no agent, and nothing else is different.
+fn assert_nothing_is_told_without_the_agent(place: &Place) {
+    let details = place.details();
+    assert!(!details.contains("Where the time goes"), "{details}");
+    let evidence = evidences(place).remove(0);
+    assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
+    let lines = evidence.start.command_lines.values().flatten();
+    assert!(lines.into_iter().all(|word| !word.starts_with("-javaagent")));
 }
 
 #[test]

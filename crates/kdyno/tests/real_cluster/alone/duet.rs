@@ -20,7 +20,7 @@ topics: {perf: {partitions: 2, replicas: 1}}
 load:
   writers: {produce: perf, clients: 1, rate: 500/s, value: 100B}
   readers: {consume: perf, clients: 1}
-phases: {warmup: 1s..4s, condition: 1s..4s, measure: 2s, drain: 2s}
+phases: {warmup: 1s..2s, condition: 1s..2s, measure: 2s, drain: 2s}
 ";
 
 /// A reading of the other side's measure phase, s.
@@ -38,7 +38,7 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
     // What other programs do to latencies must not lose a pair here.
     let judge = ["--judge", "brokers.cpu_us_per_record"];
-    let rest = ["--quick", "--budget", "50s", "--share", "--yes", "--seed", "1"];
+    let rest = ["--quick", "--budget", "44s", "--share", "--yes", "--seed", "1"];
     let said = place
         .start(place.command(&[&["compare", path][..], &sides, &judge, &rest].concat()))
         .wait(RUN_DEADLINE);
@@ -48,7 +48,7 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     assert!(told.contains("both sides at once, under the same arrivals"), "{told}");
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
-    // In what the brokers of both sides say that they differ, and that this was asked for, before any figure.
+    // In what the brokers of both sides say that they differ, and that this was requested, before any figure.
     let difference = "As asked: num.io.threads of brokers (4 → 5).";
     assert!(one_line(&said.stdout).contains("1 setting differs. As asked: 1."), "{}", said.stdout);
     let words = one_line(&place.details());

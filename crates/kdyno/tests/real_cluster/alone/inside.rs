@@ -1,4 +1,5 @@
-//! What brokers tell of themselves agrees with what was sent to them; without the agent a run is as good.
+//! What brokers tell of themselves agrees with what was sent to them. That a run without the agent is as good is part of
+//! another test (`cpu_limit`).
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
@@ -63,21 +64,4 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     let instants: BTreeSet<i64> =
         of_broker.filter(|one| one.series == series::BYTES_IN_TOTAL).map(|one| one.at_ns).collect();
     assert!((4..=6).contains(&instants.len()), "{instants:?}");
-}
-
-#[test]
-fn without_the_agent_nothing_is_told_and_nothing_else_is_different() {
-    let _turn = alone();
-    let place = Place::new();
-    let text =
-        SCENARIO.replace("brokers: 2, ", "brokers: 1, metrics: none, ").replace("replicas: 2", "replicas: 1");
-    let text = text.replace("measure: 12s", "measure: 3s");
-    let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
-    ran(&said);
-    let details = place.details();
-    assert!(!details.contains("Where the time goes"), "{details}");
-    let evidence = evidences(&place).remove(0);
-    assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
-    let lines = evidence.start.command_lines.values().flatten();
-    assert!(lines.into_iter().all(|word| !word.starts_with("-javaagent")));
 }

@@ -13,7 +13,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: many-clients
 question: Does it work?
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 384MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 384MiB}, metrics: none, jvm: QUICK_JVM}
 topics: {perf: {partitions: 20, replicas: 1}}
 load:
   writers: {produce: perf, clients: 200, rate: 2k/s, value: 100B, until: 6s}
@@ -87,7 +87,7 @@ phases: {warmup: 5s, condition: none, measure: 20s, drain: 60s}
 show: {columns: [writers.acked_per_s, readers.fetched_per_s, writers.connect.max, readers.connect.max]}
 ";
 
-/// Of the full table, since it takes minutes.
+/// In the full table, since it takes minutes.
 #[test]
 fn a_thousand_producers_and_five_hundred_consumers_lose_nothing() {
     if !is_matrix() {
@@ -102,7 +102,8 @@ fn a_thousand_producers_and_five_hundred_consumers_lose_nothing() {
     assert!(written.offered > 100_000, "{written:?}");
     assert!(written.failed.is_empty() && written.unresolved == 0, "{written:?}");
     assert_eq!((written.acknowledged, read.fetched), (written.offered, written.offered));
-    // Readers are not asked for: a writer keeps to a partition for 16 KiB, more than it sends, so an eighth of them stays empty.
+    // Readers are not needed: a writer keeps to a partition for 16 KiB, more than it sends, so an eighth of them stays
+    // empty.
     let each = &totals(evidence, "writers").clients;
     assert!(each.iter().all(|client| client.records > 0), "each writer had its share");
     for (item, clients) in [("writers", 1000), ("readers", 500)] {

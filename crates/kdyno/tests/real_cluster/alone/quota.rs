@@ -1,8 +1,9 @@
-//! A quota of the brokers is named as the limit, and twice the quota carries twice as much.
+//! A quota of the brokers is named as the limit and carries what it allows; of the full table, twice the quota carries twice
+//! as much.
 
 use crate::common::turns::alone;
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{collect_garbage, ended, kafka_tool, ran};
+use crate::fixture::{collect_garbage, ended, is_matrix, kafka_tool, ran, stand, take_down};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::{Finding, Value};
@@ -21,13 +22,11 @@ phases: {warmup: 3s, measure: 6s, drain: 10s}
 ";
 
 #[test]
-fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
+fn a_quota_is_the_limit_and_carries_what_it_allows() {
     let _turn = alone();
     let place = Place::new();
     // Quotas are kept in windows of a second, of which few are looked back on.
-    let config = ["--config", "quota.window.num=3"];
-    let up = ["cluster", "up", "capped", "--kafka", "4.1.1", "--heap", "256MiB"];
-    ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
+    stand(&place, "capped", "kafka: 4.1.1, config: {quota.window.num: 3}");
     let target = place.kdyno(&["cluster", "target", "capped"]);
     ended(&target, 0);
     let address = target.stdout.split('"').find(|part| part.contains(':') && !part.contains(' '));
@@ -36,7 +35,8 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
     let scenario = place.file("quota.yaml", SCENARIO);
     let path = |path: &PathBuf| path.to_str().expect("plain path").to_owned();
     let mut carried = Vec::new();
-    for (number, bytes_per_s) in [400_000, 800_000].into_iter().enumerate() {
+    let quotas: &[u32] = if is_matrix() { &[400_000, 800_000] } else { &[400_000] };
+    for (number, &bytes_per_s) in quotas.iter().enumerate() {
         set_quota(&place, &address, bytes_per_s);
         let runs = path(&place.path().join(format!("runs-{number}")));
         let args = ["run", &path(&scenario), "--target", &path(&target), "--out", &runs, "--share", "--yes"];
@@ -53,12 +53,16 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
         assert!(is_throttled, "the caveat too: {said:?}");
         let details = place.kdyno(&["show", "latest", "--details", "--dir", &runs]);
         assert!(details.stdout.contains("Clients that brokers throttled"), "{}", details.stdout);
+        // Of records with a value of 1,000 B and little more; what is held back comes in bursts.
+        let share = per_s * 1000.0 / f64::from(bytes_per_s);
+        assert!((0.6..1.4).contains(&share), "{per_s} records/s are {share} of the quota");
         carried.push(per_s);
     }
-    ended(&place.start(place.command(&["cluster", "down", "capped"])).wait(RUN_DEADLINE), 0);
-    place.expect_no_processes();
-    let ratio = carried[1] / carried[0];
-    assert!((1.5..2.5).contains(&ratio), "twice the quota carried {ratio} times as much: {carried:?}");
+    take_down(&place, "capped");
+    for pair in carried.windows(2) {
+        let ratio = pair[1] / pair[0];
+        assert!((1.5..2.5).contains(&ratio), "twice the quota carried {ratio} times as much: {carried:?}");
+    }
 }
 
 /// Bytes per second that each client id may produce, set by Kafka's own tool.
@@ -78,7 +82,7 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     let file = RunFile::open(&path).expect("the run file");
     let judgement = file.judgement().expect("what was concluded");
     let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
-    // The cluster is none of the run's own, and its broker is probed all the same: it stands on this host.
+    // The cluster is none of the run's own, and its broker is probed all the same: it runs on this host.
     let of_brokers = |finding: &&Finding| finding.of.to_string() == "brokers.cpu_percent";
     let used = judgement.findings.iter().find(of_brokers).map(|finding| finding.estimate);
     assert!(matches!(used, Some(Value::Is(percent)) if percent > 0.0), "{used:?}");
@@ -111,7 +115,7 @@ fn assert_probed(conclusions: &[Conclusion]) {
     }
 }
 
-/// Pauses and safepoints of a real broker's log were understood: they grow, and are told by every reading.
+/// Pauses and safepoints of a real broker's log were understood: they grow, and are in every reading.
 fn assert_gc_log_was_read(readings: &[ProbeReading]) {
     let of = |name: &str| -> Vec<f64> {
         readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect()

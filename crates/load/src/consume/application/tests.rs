@@ -102,7 +102,7 @@ fn work_takes_as_long_as_its_law_says() {
     assert!((exponential - 1.0).abs() < 5.0 / 100_000f64.sqrt(), "{exponential}");
     let plan = WorkPlan::Zipf { least_ns: MS, most_ns: 100 * MS, exponent: 2.0 };
     assert_eq!(plan.multiples(), 100);
-    // Of k = 1 to 100 with weights k^-2: the mean is the sum of 1/k over that of 1/k².
+    // For k = 1 to 100 with weights k^-2: the mean is the sum of 1/k over that of 1/k².
     let (harmonic, squares) =
         (1..=100).fold((0.0, 0.0), |(one, two), k| (one + 1.0 / f64::from(k), two + 1.0 / f64::from(k * k)));
     assert!((plan.mean_ns() / (MS as f64 * harmonic / squares) - 1.0).abs() < 1e-12);
@@ -129,8 +129,8 @@ fn what_was_taken_stays_when_a_partition_goes_and_what_waits_does_not() {
     assert_eq!((application.first_waiting(1), application.waiting()), (None, 0));
 }
 
-/// As tiny as records can be, in a reply of 30 MB that is 4 million of them: they take no memory each. Those that tell when they
-/// were intended are 40 bytes at least, and take 8 here, or 32 while they wait.
+/// As tiny as records can be, a reply of 30 MB has 4 million of them: they take no memory each. Those that carry their
+/// intended instant are 40 bytes at least, and take 8 here, or 32 while they wait.
 #[test]
 fn records_that_say_nothing_are_only_counted() {
     let (mut body, mut head) = (Vec::new(), [0; HEADER_BYTES]);

@@ -18,7 +18,7 @@ pub(in crate::java) struct TransactionOver<'a> {
     pub asked_ns: u64,
     pub ended_ns: u64,
     pub how: TransactionHow<'a>,
-    /// Partitions in which its end left a marker, and those of which that is not sure.
+    /// Partitions in which its end left a marker, and those for which that is not sure.
     pub partitions: TransactionPartitions,
 }
 

@@ -87,7 +87,7 @@ fn a_load_ends_with_the_poll_that_brings_enough() {
         (at(ms) + 2 * MS, consumed(0, at(ms), &offsets.map(record).collect::<Vec<_>>()))
     };
     let outcome = consumed_alone(vec![(at(1_501), said(&gained)), poll(1_600, 0..3), poll(2_700, 3..6)]);
-    assert_eq!(span(&outcome), (0, 2_700 * MS as i64, "it was handed 6 records"));
+    assert_eq!(span(&outcome), (0, 2_700 * MS as i64, "it consumed 6 records"));
     let counts = &outcome.totals.counts;
     assert_eq!((counts.fetched, counts.handed_over_bytes), (6, 660));
     assert_eq!(counts.unassigned_ns, 1_500 * MS, "from when it came");

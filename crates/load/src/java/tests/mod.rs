@@ -166,7 +166,7 @@ fn the_process_is_told_settings_and_connection() {
     assert_eq!(told.expect("an event").detail, "kafka-clients 4.1.1 (commit abc) on Java 17");
 }
 
-/// Keys, sizes, headers and trailers are those of kdyno's own client; nobody knows the partition but who states it.
+/// Keys, sizes, headers and trailers are those of kdyno's own client; the partition is unknown where it is not stated.
 #[test]
 fn records_are_built_as_for_the_own_client() {
     let mut keyed = open(100.0);
@@ -271,7 +271,7 @@ fn a_closed_loop_offers_what_its_client_takes() {
             rows.map(|row| row.counts.offered).sum()
         };
         assert_eq!(of(Phase::Drain), 0);
-        // Of a limit on all six clients these two have their shares, 166 records each.
+        // From a limit on all six clients these two have their shares, 166 records each.
         let expected = records_max.map_or(2 * 10_000, |_| 332);
         let measured = of(Phase::Measure);
         assert!(measured.abs_diff(expected) <= if records_max.is_some() { 0 } else { 100 }, "{measured}");
@@ -304,7 +304,7 @@ fn clients_share_what_a_cap_lets_through() {
     outcome.assert_accounted();
     let records: Vec<u64> = outcome.totals.clients.iter().map(|client| client.records).collect();
     let (least, most) = (records[0].min(records[1]), records[0].max(records[1]));
-    // The first second's worth may go to whoever comes first.
+    // The first second's worth may go to the client that comes first.
     assert!(least > 900 && most - least <= 1_100, "{records:?}");
 }
 
@@ -453,7 +453,7 @@ fn members_of_a_group_share_partitions() {
     assert_eq!((role[1], role[2]), (1, 1), "members, which begin at the end");
 }
 
-/// Clients that come later are told what to do only then, though their process is there before.
+/// Clients that come later get their task only then, though their process is there before.
 #[test]
 fn clients_that_come_later_connect_then() {
     let mut context = context(StreamRole::Produce(open(1_000.0)), 1, 3 * SECOND);

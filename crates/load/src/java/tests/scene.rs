@@ -96,7 +96,7 @@ pub struct Script {
     pub block_ns: u64,
     /// From t2 to t6, by the number of the record, ns; and the reason.
     pub outcome: fn(u64) -> (u64, u16),
-    /// Reasons that it tells.
+    /// Reasons that it reports.
     pub reasons: &'static [&'static str],
     /// Numbers of records that `send()` refuses.
     pub refuses: fn(u64) -> bool,
@@ -108,7 +108,7 @@ pub struct Script {
     pub known_later_ns: u64,
     /// What it says at instants, ns.
     pub says: Vec<(u64, Vec<u8>)>,
-    /// Whether consumers catch up at once when they are told.
+    /// Whether consumers catch up at once when asked to.
     pub catches_up: bool,
 }
 
@@ -284,7 +284,7 @@ impl Outcome {
     }
 }
 
-/// What a stream is told that has this role and so many clients.
+/// The task of a stream that has this role and so many clients.
 pub fn context(role: StreamRole, clients: u32, measure_ns: u64) -> StreamContext {
     StreamContext {
         worker: 2,

@@ -1,4 +1,4 @@
-//! Transactions of Java clients: what their process is told, and what it says of each.
+//! Transactions of Java clients: what their process is sent, and what it says of each.
 
 use super::{MS, Script, T0, open, produced, sum_ns};
 use crate::java::frames::tests::{ToJava, said};
@@ -28,7 +28,7 @@ fn transactions_are_counted_as_the_process_tells_them() {
         over(1_000, TransactionHow::Aborted, 5, 0),
         over(1_500, TransactionHow::Failed("delivery-timeout"), 3, 2),
         over(2_000, TransactionHow::Failed("delivery-timeout"), 0, 1),
-        // The last one ends with the load: the process is not told to end before.
+        // The last one ends with the load: the process is not asked to end before.
         over(3_100, TransactionHow::Committed, 4, 0),
     ];
     let outcome = produced(plan(), 1, Script { says, ..Script::default() });
@@ -60,7 +60,7 @@ fn the_process_is_told_ids_and_pace() {
     assert_eq!((clients[0].1.as_str(), &role[11..19]), ("", &[0; 8][..]));
 }
 
-/// Nobody knows of it whether it left markers: it may have in all of the topic's six partitions.
+/// Whether it left markers is unknown: it may have in all of the topic's six partitions.
 #[test]
 fn a_transaction_whose_end_is_not_told_is_unsure() {
     let says = vec![over(500, TransactionHow::Committed, 6, 0)];

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: CaveatKind::WorkerBusy,
         short: "the load generator used {cpu_percent:cores}: it may be the limit",
         usual: warning(
-            "no thread is busy alone, but the workers used more than 75 % of min(event loop threads, processors)",
+            "no thread is busy alone, but the workers used more than 75 % of min(event loop threads, CPUs)",
         ),
         words: &[told(
             "",
@@ -76,9 +76,9 @@ pub(super) const ROWS: &[Row] = &[
         short: "{item}: up to {late_ns:ns_most} of the end-to-end latency is the load generator's own delay",
         usual: latency(
             Severity::Warning,
-            "of an item that is handed what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \
+            "of an item that consumes what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \
              quantile the schedule delay of those that send to its topic, the least of them, is a tenth of its end-to-end latency or \
-             more. No record is handed over sooner after its intended instant than it was sent late. A probe's end-to-end latencies are \
+             more. No record is consumed sooner after its intended instant than it was sent late. A probe's end-to-end latencies are \
              marked with its response",
         ),
         grave: Some(latency(Severity::Invalid, "the same, half of it or more")),
@@ -177,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
             "{subject}",
             "{subject:subject} passed bytes on {late_s:seconds} later at p99 than its link is declared to, which has a delay of \
              {delay_s:seconds}: latencies of clients in another zone include that",
-            "use fewer brokers, a lower rate or more processors, so that the relay gets one when it needs it",
+            "use fewer brokers, a lower rate or more CPUs, so that the relay gets one when it needs it",
         )],
         ..GENERATOR
     },

@@ -65,11 +65,11 @@ pub(super) const ROWS: &[Row] = &[
         kind: CaveatKind::GroupNotConserved,
         short: "group {group} consumed {handed_over:count} records of {topic}; {least:count} were acknowledged",
         usual: warning(
-            "a group was handed fewer different records of a topic than were acknowledged, or more than it can hold",
+            "a group consumed fewer different records of a topic than were acknowledged, or more than it can hold",
         ),
         words: &[told(
             "{group} {topic}",
-            "group {group}: its members were handed {handed_over:count} records of {topic}, each counted once, where {least:count} were \
+            "group {group}: its members consumed {handed_over:count} records of {topic}, each counted once, where {least:count} were \
              acknowledged and it can hold {most:count}",
             "fewer: members that begin at `latest`, that commit nothing, or that were still behind when the drain ended; the run's events \
              say when partitions changed hands",

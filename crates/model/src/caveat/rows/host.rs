@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
         usual: warning("another measured run used the host at the same time"),
         words: &[told(
             "{detail}",
-            "another measured run used this host at the same time ({detail}): each took processors and disk from the other",
+            "another measured run used this host at the same time ({detail}): each took CPUs and disk from the other",
             "run one at a time, and repeat",
         )],
         ..HOST
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: CaveatKind::OtherLoad,
         short: "other programs used {cpu_percent:cores}",
         usual: warning(
-            "other programs (not part of the run) used more than 15 % of the host's processors, what the hypervisor took not counted; \
+            "other programs (not part of the run) used more than 15 % of the host's CPUs, what the hypervisor took not counted; \
              not reported for a target on this host, whose brokers are among them",
         ),
         words: &[told(
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
             "end them, or run where nothing else does, and repeat",
         )],
         more: "What other programs change is the CPU time per record first, then latencies and rates, and each in either \
-                direction: they take processors and caches from brokers and load, yet a processor that is kept busy does not \
+                direction: they take CPUs and caches from brokers and load, yet a CPU that is kept busy does not \
                 sleep, so a load may also become cheaper and quicker (measured next to a program with 0.7 of a core: CPU time per \
                 record − 28 %, p50 − 20 %). Processes that `--probe` names are among them.",
         ..HOST
@@ -52,21 +52,21 @@ pub(super) const ROWS: &[Row] = &[
         short: "CPU contention: threads of {who} waited for a CPU, up to {share:percent_most} of the window added up",
         name: "who",
         usual: saturation(
-            "a load item's thread was ready without a processor for more than 5 % of the window; or the brokers' threads, together, for \
+            "a load item's thread was ready without a CPU for more than 5 % of the window; or the brokers' threads, together, for \
              more than 20 % of the time in which they ran or were ready, and more than 5 % of the window; the share that is printed is of \
              a thread that of the window, of brokers that of the time in which they ran or were ready",
         ),
         words: &[
             told(
                 "brokers",
-                "threads of {who} were ready and waited for a processor, for {share_of_ready:percent} of the time in which they ran or \
+                "threads of {who} were ready and waited for a CPU, for {share_of_ready:percent} of the time in which they ran or \
                  were ready: rates may be too low and latencies too high",
                 WAITED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::WaitedForProcessor { share_of_ready: Some(_), .. })),
             told(
                 "{who}",
-                "threads of {who} were ready and waited for a processor, added up for {share:percent} of the window: rates may be too \
+                "threads of {who} were ready and waited for a CPU, added up for {share:percent} of the window: rates may be too \
                  low and latencies too high",
                 WAITED_REMEDY,
             ),
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
         usual: warning("a limit on CPU time (cgroup) held a process of the run for more than 1 % of the window"),
         words: &[told(
             "",
-            "a limit on CPU time (cgroup) stopped processes of the run, added up over processors for {share:percent} of the \
+            "a limit on CPU time (cgroup) stopped processes of the run, added up over CPUs for {share:percent} of the \
              window: rates may be too low and latencies too high",
             "lift the limit of the container or service that kdyno runs in, or of its brokers (`limits.cpus`)",
         )],
@@ -104,4 +104,4 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-const WAITED_REMEDY: &str = "use fewer brokers, a lower rate or more processors, and where both sides of a comparison run at once `--design turns`";
+const WAITED_REMEDY: &str = "use fewer brokers, a lower rate or more CPUs, and where both sides of a comparison run at once `--design turns`";

@@ -173,12 +173,12 @@ pub(super) const ROWS: &[Row] = &[
         short: "JMX agents used up to {share:percent_most} of the brokers' CPU",
         usual: alike(
             "the JMX agents of local brokers answered, in the window and all together, for longer than 3 % of the CPU time that \
-             the brokers used; an answer takes a processor for as long as it lasts at most; of a broker that took longer than 1 s for \
+             the brokers used; an answer takes a CPU for as long as it lasts at most; of a broker that took longer than 1 s for \
              an answer nothing is known, since that one waited",
         ),
         words: &[told(
             "",
-            "the JMX agents in the brokers took up to {share:percent} of the CPU time that the brokers used: their processor \
+            "the JMX agents in the brokers took up to {share:percent} of the CPU time that the brokers used: their CPU \
              time and latencies include that",
             "before these figures are compared with others, repeat with `metrics: none` under `system`, or, of a running cluster, \
              without agents in its brokers",

@@ -56,7 +56,7 @@ pub enum BrokerMetrics {
 }
 
 impl BrokerMetrics {
-    /// Whether nobody said otherwise.
+    /// Whether it is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -112,7 +112,7 @@ impl Mode {
         self == Self::KraftCombined && id < Self::COMBINED_VOTERS_MAX
     }
 
-    /// Processes that a cluster has beside its brokers: controllers of their own, or ZooKeeper's nodes.
+    /// Processes that a cluster has in addition to its brokers: controllers of their own, or ZooKeeper's nodes.
     pub fn beside_brokers(self) -> u32 {
         match self {
             Self::KraftCombined => 0,

@@ -30,7 +30,7 @@ pub trait System {
         None
     }
 
-    /// What it is called beside another one: a name, or `a ...`.
+    /// What it is called next to another one: a name, or `a ...`.
     fn name(&self) -> &str;
 
     /// Whether it is Kafka, kdyno's own or another's.
@@ -81,7 +81,7 @@ pub trait System {
         self.cluster()?.zones.as_ref()
     }
 
-    /// Name of the topic that was there before the run and stands for a topic of the scenario.
+    /// Name of the topic that was there before the run and takes the place of a topic of the scenario.
     fn existing_topic(&self, address: &str) -> Option<&str> {
         self.target()?.topics.get(address).map(String::as_str)
     }

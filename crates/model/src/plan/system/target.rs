@@ -21,8 +21,8 @@ pub struct AttachedPlan {
     pub security: Box<Security>,
     /// Prefix of every topic, client id and group of ours.
     pub prefix: String,
-    /// Topics of the cluster that stand for the scenario's, by the address of these. They are never made, altered or
-    /// deleted.
+    /// Topics of the cluster that take the place of the scenario's, by the address of these. They are never made,
+    /// altered or deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, String>,
     /// Limits that are enforced.
@@ -40,8 +40,8 @@ pub struct AttachedPlan {
     /// Where its brokers' own metrics are read; `None`: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Box<MetricsPlan>>,
-    /// The measured window is to last so long at least, ns: past what burst credits and memory carry. `None`: nobody
-    /// said how long that is.
+    /// The measured window is to last so long at least, ns: past what burst credits and memory sustain. `None`: that
+    /// duration is not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain_ns: Option<u64>,
 }
@@ -61,7 +61,7 @@ impl AttachedPlan {
 pub struct MetricsPlan {
     /// Where.
     pub from: MetricsFrom,
-    /// Who asks; `None`: nobody is asked for a name.
+    /// The name that must be typed; `None`: no name is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<MetricsLogin>,
     /// PEM file with the certificates to trust; `None`: those that the platform trusts.
@@ -88,7 +88,8 @@ impl MetricsPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsFrom {
-    /// In the Prometheus text format at this URL of each broker; [`MetricsFrom::HOST`] stands for the broker's host.
+    /// In the Prometheus text format at this URL of each broker; [`MetricsFrom::HOST`] is replaced by the broker's
+    /// host.
     PerBroker(String),
     /// From the query API of the Prometheus server at this URL.
     Prometheus(String),
@@ -97,7 +98,7 @@ pub enum MetricsFrom {
 }
 
 impl MetricsFrom {
-    /// Stands in the URL of each broker for its host.
+    /// Replaced by the host in the URL of each broker.
     pub const HOST: &'static str = "{host}";
 
     /// The URL, or host and port.

@@ -1,4 +1,4 @@
-//! Two stored runs: what tells them apart, the verdicts on their figures, the figures beside each other.
+//! Two stored runs: in what they differ, the verdicts on their figures, the figures next to each other.
 
 use super::{run_address, shell};
 use crate::beside::Beside;

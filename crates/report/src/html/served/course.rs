@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 const WIDTH: f64 = 900.0;
-/// Of few runs, so that a narrow screen has room for it.
+/// The chart of few runs, so that a narrow screen has room for it.
 const WIDTH_OF_FEW: f64 = 460.0;
 const FEW: usize = 4;
 const LEFT: f64 = 110.0;
@@ -24,7 +24,7 @@ const DOTS_MAX: usize = 400;
 /// Runs that are named under the axis.
 const NAMES_MAX: usize = 8;
 
-/// What is asked for, and what there is to ask for.
+/// What is requested, and what can be.
 #[derive(Debug)]
 pub struct CoursePage<'a> {
     /// The metric as typed.

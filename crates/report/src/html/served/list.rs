@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// Rows at most; what is searched for may lie beyond them and is found all the same.
 const ROWS_MAX: usize = 2_000;
 
-/// A run as it stands in a folder.
+/// A run as it is in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRun {
     /// Name of its file.
@@ -18,7 +18,7 @@ pub struct ListedRun {
     pub scenario: String,
     /// Profile in force.
     pub profile: String,
-    /// What tells it from others of its scenario: target, changed parameters.
+    /// What distinguishes it from others of its scenario: target, changed parameters.
     pub differs: String,
     /// Trials begun, of those planned.
     pub trials: String,

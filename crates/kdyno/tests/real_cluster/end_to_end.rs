@@ -1,6 +1,6 @@
-//! End-to-end latencies on real brokers: of a load's own records, and of a probe beside it that reaches every leader.
+//! End-to-end latencies on real brokers: of a load's own records, and of a probe next to it that reaches every leader.
 
-use crate::common::turns::alone;
+use crate::common::turns::beside_others;
 use crate::common::{Place, RUN_DEADLINE};
 use crate::fixture::{admin, figure, ran, start_scenario};
 use kdyno_kafka::admin::OffsetAt;
@@ -13,7 +13,7 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: end-to-end
 question: How long from end to end?
-system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM}
 topics:
   perf: {partitions: 4, replicas: 2}
   probes: {partitions: 2, replicas: 2}
@@ -26,7 +26,7 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 
 #[test]
 fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
-    let _turn = alone();
+    let _turn = beside_others();
     let place = Place::new();
     let mut running = start_scenario(&place, SCENARIO);
     running.wait_for("· measure");

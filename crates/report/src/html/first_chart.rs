@@ -1,0 +1,158 @@
+//! The one chart that answers the question, on the first screen: the verdicts of a comparison, the load curve of a search, of
+//! several cases the figure in which they differ most, of one case its rate and latency over time.
+
+use super::chart::{ACROSS, Chart, Detail, Horizontal, NUMBER_MAX, Panel};
+use super::courses::{self, TIME_LABEL, known};
+use super::figure::{figure, folded};
+use super::lanes::{Axis, Lane, interval, lanes};
+use super::pen::{self, percent, px};
+use super::scale::Scale;
+use super::ticks::{distinct, tick_text};
+use super::{curve, forest, tables};
+use crate::answer::curve::Curve;
+use crate::answer::{headline, search};
+use crate::case_table::{CaseTable, Row, ShownMetric};
+use crate::digits;
+use crate::headings::named;
+use crate::input::ReportInput;
+use crate::marks;
+use crate::table::Cell;
+use kdyno_model::finding::{Finding, Interval, Value};
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::{RoleKind, Strategy};
+use kdyno_model::series::TrialSeries;
+use maud::{Markup, html};
+
+/// Its id.
+const ID: &str = "first-chart";
+/// Cases that are drawn at most, and the height of each, px.
+const CASES_MAX: usize = 10;
+const CASE_PX: f64 = 22.0;
+/// Height of a plot over time, and of the load curve, px: what is above it takes most of a screen.
+const PLOT_PX: f64 = 56.0;
+const CURVE_PX: f64 = 140.0;
+/// Points of a line and rows of the table of its data.
+const DETAIL: Detail = Detail { points: 300, rows: 24 };
+/// From here on across the number of a bar stands within it.
+const INSIDE: f64 = 800.0;
+
+/// The chart; nothing where there is nothing to draw.
+pub fn chart(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
+    match &input.plan().strategy {
+        Strategy::Compare(_) => forest::judged(input, ID),
+        Strategy::Find(_) => load_curve(input),
+        Strategy::List(_) if figures(table).is_some_and(|(_, rows)| rows.len() > 1) => cases(table),
+        Strategy::List(_) => over_time(input),
+    }
+}
+
+/// The curve of the first search.
+fn load_curve(input: &ReportInput<'_>) -> Markup {
+    let drawn = |curve: &Curve| {
+        let data = tables::texts(&curve.table(), None);
+        curve::figure(curve, ID, CURVE_PX, &data)
+    };
+    let curve = search::answers(input).into_iter().find_map(|answer| answer.curve);
+    curve.as_ref().map_or_else(|| html! {}, drawn)
+}
+
+/// A case and its figure.
+type Known<'t, 'a> = (&'t Row<'a>, &'a Finding, f64);
+
+/// The metric in which the cases differ most, and its figures.
+fn figures<'t, 'a>(table: &'t CaseTable<'a>) -> Option<(&'t ShownMetric, Vec<Known<'t, 'a>>)> {
+    let at = headline::telling(table)?;
+    let figure = |row: &'t Row<'a>| {
+        let one = row.entries.get(at)?.ours?.finding?;
+        Some((row, one, number(one.estimate)?))
+    };
+    Some((&table.metrics[at], table.rows.iter().filter_map(figure).collect()))
+}
+
+fn number(value: Value) -> Option<f64> {
+    known(value).0.filter(|number| (0.0..=NUMBER_MAX).contains(number))
+}
+
+/// The interval of a figure, else the range of its repeats.
+fn spread(one: &Finding) -> Option<(f64, f64)> {
+    match (one.interval, one.range) {
+        (Interval::Bounds { low, high, .. }, _) => Some((low, high)),
+        (_, Some((Value::Is(low), Value::Is(high)))) if low < high => Some((low, high)),
+        _ => None,
+    }
+}
+
+fn cases(table: &CaseTable<'_>) -> Markup {
+    let Some((shown, all)) = figures(table) else { return html! {} };
+    let rows = &all[..all.len().min(CASES_MAX)];
+    let ends = rows.iter().flat_map(|(_, one, value)| [*value, spread(one).map_or(*value, |(_, high)| high)]);
+    let across = Scale::linear(ends, true, 0.0, ACROSS);
+    let drawn: Vec<Lane> = rows.iter().map(|row| case(row, &across)).collect();
+    let text = distinct(&across, |tick, decimals| tick_text(tick, shown.unit, decimals));
+    let unit = if shown.unit == Unit::Ns { "time" } else { shown.unit.described() };
+    let title = named(&shown.of);
+    let has_spread = rows.iter().any(|(_, one, _)| spread(one).is_some());
+    html! {
+        figure id=(ID) class="cases" {
+            figcaption { (title) @if has_spread { " " span class="note" { "with its interval, or the range of repeats" } } }
+            (lanes(&drawn, &Axis { across: &across, text: &text, label: unit }))
+            @if rows.len() < all.len() { p class="note" { "The first " (rows.len()) " of " (all.len()) " cases." } }
+            (folded(&data(&all, &title), &title))
+        }
+    }
+}
+
+fn case((row, one, value): &Known<'_, '_>, across: &Scale) -> Lane {
+    let at = across.place(*value);
+    let end = spread(one).map_or(at, |(_, high)| across.place(high).max(at));
+    let middle = CASE_PX / 2.0;
+    let class = if one.is_invalid() { "seg look-0 pale" } else { "seg look-0" };
+    // At the beginning of its bar where there is no room behind it.
+    let text_at = if end > INSIDE { 0.0 } else { end };
+    Lane {
+        name: html! { (row.label) },
+        says: format!("{}: {}", row.label, marks::text(one)),
+        height: CASE_PX,
+        drawn: html! {
+            (pen::bar(class, (across.place(0.0), at), 3.0, CASE_PX - 6.0))
+            @if let Some((low, high)) = spread(one) { (interval("ends look-7", (across.place(low), across.place(high)), middle)) }
+            text class="label" x=(percent(text_at)) dx="6" y=(px(middle + 4.0)) { (marks::text(one)) }
+        },
+    }
+}
+
+fn data(rows: &[Known<'_, '_>], title: &str) -> Markup {
+    html! {
+        table {
+            thead { tr { th class="words" scope="col" { "case" } th scope="col" { (title) } th scope="col" { "interval" } } }
+            tbody { @for (row, one, _) in rows { tr {
+                th class="words" scope="row" { (row.label) }
+                td { (Cell::from(Some(*one)).text()) }
+                td { (digits::interval(one).unwrap_or_else(|| crate::units::NOTHING.to_owned())) }
+            } } }
+        }
+    }
+}
+
+/// Rate and latency of the first load item of the first trial.
+fn over_time(input: &ReportInput<'_>) -> Markup {
+    let is_reported = |series: &&TrialSeries| input.reported().any(|trial| trial.id == series.trial);
+    let Some(series) = input.series.iter().find(is_reported) else { return html! {} };
+    let streams = &series.streams;
+    let stream = streams.iter().find(|one| one.role != RoleKind::Consume).or(streams.first());
+    let Some(stream) = stream else { return html! {} };
+    let latency = courses::latencies(stream).first().map(|of| courses::latency_panel(stream, of));
+    let panels = std::iter::once(courses::rate(stream)).chain(latency);
+    let of =
+        if input.reported().count() > 1 { format!(", {}", input.name(series.trial)) } else { String::new() };
+    figure(&Chart {
+        id: ID.to_owned(),
+        title: format!("{}: rate and latency over time{of}", stream.name),
+        x: Horizontal::Seconds,
+        x_label: TIME_LABEL,
+        panels: panels.map(|panel| Panel { height: PLOT_PX, ..panel }).collect(),
+        bands: courses::bands(series),
+        flags: Vec::new(),
+        detail: DETAIL,
+    })
+}

@@ -1,0 +1,67 @@
+//! Metrics that files from before have under other names: what was `lag` is `lag_time`, what was `lag_records` is `lag`.
+
+use crate::columns::{Fault, json};
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Selects a row where a file is from before: `lag` is a time in it, or `lag_records` is there.
+pub(crate) const IS_EARLIER: &str =
+    "SELECT 1 FROM finding WHERE (metric = 'lag' AND unit = 'ns') OR metric = 'lag_records' LIMIT 1";
+
+/// Earlier names with the present ones.
+const NAMES: [(&str, &str); 6] = [
+    ("lag", "lag_time"),
+    ("lag_records", "lag"),
+    ("committed_lag_at_start", "committed_lag_time_at_start"),
+    ("committed_lag_at_end", "committed_lag_time_at_end"),
+    ("committed_lag_records_at_start", "committed_lag_at_start"),
+    ("committed_lag_records_at_end", "committed_lag_at_end"),
+];
+
+/// What a metric of a file from before is called now.
+pub(crate) fn metric(name: String) -> String {
+    let known = NAMES.iter().find(|(earlier, _)| *earlier == name);
+    known.map_or(name, |(_, now)| (*now).to_owned())
+}
+
+/// The same of each metric address in a document.
+pub(crate) fn document<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
+    let mut value: Value = json(row, column)?;
+    addresses(&mut value);
+    serde_json::from_value(value).map_err(|error| Fault::Content(error.to_string()))
+}
+
+fn addresses(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let is_address = fields.len() == 2 && fields.contains_key("subject");
+            if let Some(Value::String(name)) = fields.get_mut("metric").filter(|_| is_address) {
+                *name = metric(std::mem::take(name));
+            }
+            fields.values_mut().for_each(addresses);
+        }
+        Value::Array(items) => items.iter_mut().for_each(addresses),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn addresses_of_an_earlier_file_get_the_present_names() {
+        let address = |metric: &str| json!({"subject": "readers", "metric": metric});
+        let mut plan = json!({
+            "show": {"columns": [address("lag"), address("lag_records"), address("acked_per_s")]},
+            "metric": "lag",
+        });
+        addresses(&mut plan);
+        let expected = [address("lag_time"), address("lag"), address("acked_per_s")];
+        assert_eq!(plan["show"]["columns"], json!(expected));
+        assert_eq!(plan["metric"], "lag", "no address");
+        assert_eq!(metric("committed_lag_records_at_end".to_owned()), "committed_lag_at_end");
+    }
+}
